@@ -1,0 +1,408 @@
+//! Every counter that loadline knows, one row each: the one list that the probe fills, judge reads, and the docs print.
+//!
+//! To add a counter, add a row here and read it in a file of `probe/src/sources/`.
+
+use crate::Kind::{Cumulative, Gauge};
+use crate::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors};
+use crate::{CounterSpec, Kind, Unit};
+
+const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
+    CounterSpec { id, object, unit, kind, help }
+}
+
+/// The table.
+pub const COUNTERS: &[CounterSpec] = &[
+    // Processors: instances `0`, `1`, … and `total`.
+    c("cpu.user", "Processor", Microseconds, Cumulative, "/proc/stat user and nice: time in user mode"),
+    c("cpu.system", "Processor", Microseconds, Cumulative, "/proc/stat system: time in the kernel, without interrupts"),
+    c("cpu.irq", "Processor", Microseconds, Cumulative, "/proc/stat irq: time in hardware interrupts"),
+    c(
+        "cpu.softirq",
+        "Processor",
+        Microseconds,
+        Cumulative,
+        "/proc/stat softirq: time in soft interrupts, most of the network stack",
+    ),
+    c("cpu.iowait", "Processor", Microseconds, Cumulative, "/proc/stat iowait: idle while a disk request was out"),
+    c("cpu.steal", "Processor", Microseconds, Cumulative, "/proc/stat steal: taken by the hypervisor"),
+    c("cpu.idle", "Processor", Microseconds, Cumulative, "/proc/stat idle"),
+    c("cpu.online", "System", Processors, Gauge, "processors that are online"),
+    // The whole host.
+    c("system.interrupts", "System", Count, Cumulative, "/proc/stat intr: hardware interrupts"),
+    c("system.context_switches", "System", Count, Cumulative, "/proc/stat ctxt: context switches of all processors"),
+    c("system.forks", "System", Count, Cumulative, "/proc/stat processes: processes and threads made"),
+    c("system.running", "System", Count, Gauge, "/proc/stat procs_running: threads that run or want to"),
+    c("system.blocked", "System", Count, Gauge, "/proc/stat procs_blocked: threads that wait for a disk"),
+    c(
+        "interrupt.count",
+        "Interrupt",
+        Count,
+        Cumulative,
+        "/proc/interrupts: hardware interrupts by line or kind, all processors",
+    ),
+    c(
+        "softirq.count",
+        "Softirq",
+        Count,
+        Cumulative,
+        "/proc/softirqs: soft interrupts by kind (NET_RX, NET_TX, TIMER, …), all processors",
+    ),
+    // Processes: instance `name:pid`.
+    c("process.user", "Process", Microseconds, Cumulative, "/proc/PID/stat utime: time in user mode, all threads"),
+    c("process.system", "Process", Microseconds, Cumulative, "/proc/PID/stat stime: time in the kernel, all threads"),
+    c(
+        "process.cpu",
+        "Process",
+        Microseconds,
+        Cumulative,
+        "/proc/PID/task/*/schedstat field 1: time on a processor, all live threads, exact",
+    ),
+    c(
+        "process.run_delay",
+        "Process",
+        Microseconds,
+        Cumulative,
+        "/proc/PID/task/*/schedstat field 2: time runnable but not running",
+    ),
+    c("process.minor_faults", "Process", Count, Cumulative, "/proc/PID/stat minflt: page faults without disk"),
+    c("process.major_faults", "Process", Count, Cumulative, "/proc/PID/stat majflt: page faults with disk"),
+    c("process.rss", "Process", Bytes, Gauge, "/proc/PID/status VmRSS: resident memory"),
+    c("process.pss", "Process", Bytes, Gauge, "/proc/PID/smaps_rollup Pss: resident memory, shared pages divided"),
+    c("process.locked", "Process", Bytes, Gauge, "/proc/PID/status VmLck: locked memory"),
+    c("process.pinned", "Process", Bytes, Gauge, "/proc/PID/status VmPin: pinned memory"),
+    c("process.page_tables", "Process", Bytes, Gauge, "/proc/PID/status VmPTE: page tables"),
+    c("process.threads", "Process", Count, Gauge, "/proc/PID/status Threads"),
+    c("process.fds", "Process", Count, Gauge, "entries of /proc/PID/fd: open descriptors"),
+    c("process.fd_limit", "Process", Count, Gauge, "/proc/PID/limits: soft limit of open files"),
+    c(
+        "process.voluntary_switches",
+        "Process",
+        Count,
+        Cumulative,
+        "/proc/PID/task/*/status voluntary_ctxt_switches: threads that waited",
+    ),
+    c(
+        "process.involuntary_switches",
+        "Process",
+        Count,
+        Cumulative,
+        "/proc/PID/task/*/status nonvoluntary_ctxt_switches: threads that were displaced",
+    ),
+    c("process.read_bytes", "Process", Bytes, Cumulative, "/proc/PID/io read_bytes: bytes fetched from a disk"),
+    c("process.write_bytes", "Process", Bytes, Cumulative, "/proc/PID/io write_bytes: bytes sent to a disk"),
+    c(
+        "process.cpus_allowed",
+        "Process",
+        Processors,
+        Gauge,
+        "/proc/PID/status Cpus_allowed: processors that it may use",
+    ),
+    c("process.running", "Process", Count, Gauge, "threads of the process in state R"),
+    c("process.sleeping", "Process", Count, Gauge, "threads of the process in state S"),
+    c("process.disk_wait", "Process", Count, Gauge, "threads of the process in state D"),
+    c("process.stopped", "Process", Count, Gauge, "threads of the process in state T or t"),
+    // Threads: instance `name:pid/tid`.
+    c("thread.cpu", "Thread", Microseconds, Cumulative, "/proc/PID/task/TID/schedstat field 1: time on a processor"),
+    c(
+        "thread.run_delay",
+        "Thread",
+        Microseconds,
+        Cumulative,
+        "/proc/PID/task/TID/schedstat field 2: time runnable but not running",
+    ),
+    c(
+        "thread.cpus_allowed",
+        "Thread",
+        Processors,
+        Gauge,
+        "/proc/PID/task/TID/status Cpus_allowed: processors that it may use",
+    ),
+    // Interfaces.
+    c("interface.rx_bytes", "Interface", Bytes, Cumulative, "/proc/net/dev receive bytes"),
+    c("interface.rx_packets", "Interface", Count, Cumulative, "/proc/net/dev receive packets (merged ones count once)"),
+    c("interface.rx_errors", "Interface", Count, Cumulative, "/proc/net/dev receive errs"),
+    c("interface.rx_drops", "Interface", Count, Cumulative, "/proc/net/dev receive drop and fifo"),
+    c("interface.tx_bytes", "Interface", Bytes, Cumulative, "/proc/net/dev transmit bytes"),
+    c(
+        "interface.tx_packets",
+        "Interface",
+        Count,
+        Cumulative,
+        "/proc/net/dev transmit packets (merged ones count once)",
+    ),
+    c("interface.tx_errors", "Interface", Count, Cumulative, "/proc/net/dev transmit errs and carrier"),
+    c("interface.tx_drops", "Interface", Count, Cumulative, "/proc/net/dev transmit drop and fifo"),
+    c("interface.collisions", "Interface", Count, Cumulative, "/proc/net/dev colls"),
+    c("interface.speed", "Interface", BytesPerSecond, Gauge, "/sys/class/net/IF/speed: what the link carries each way"),
+    // IP.
+    c("ip.in_receives", "IP", Count, Cumulative, "snmp Ip InReceives: packets in"),
+    c("ip.in_discards", "IP", Count, Cumulative, "snmp Ip InDiscards: packets in that were dropped for want of memory"),
+    c("ip.out_requests", "IP", Count, Cumulative, "snmp Ip OutRequests: packets out"),
+    c("ip.out_discards", "IP", Count, Cumulative, "snmp Ip OutDiscards: packets out that were dropped"),
+    c("ip.in_octets", "IP", Bytes, Cumulative, "netstat IpExt InOctets: bytes in, IP headers included"),
+    c("ip.out_octets", "IP", Bytes, Cumulative, "netstat IpExt OutOctets: bytes out, IP headers included"),
+    // TCP.
+    c("tcp.active_opens", "TCP", Count, Cumulative, "snmp Tcp ActiveOpens: connects begun"),
+    c("tcp.passive_opens", "TCP", Count, Cumulative, "snmp Tcp PassiveOpens: connections that a listener began"),
+    c("tcp.attempt_fails", "TCP", Count, Cumulative, "snmp Tcp AttemptFails: connects that failed"),
+    c("tcp.estab_resets", "TCP", Count, Cumulative, "snmp Tcp EstabResets: established connections that were reset"),
+    c("tcp.established", "TCP", Count, Gauge, "snmp Tcp CurrEstab: connections now"),
+    c("tcp.in_segs", "TCP", Count, Cumulative, "snmp Tcp InSegs: segments in"),
+    c("tcp.out_segs", "TCP", Count, Cumulative, "snmp Tcp OutSegs: segments out, without those sent again"),
+    c("tcp.retrans_segs", "TCP", Count, Cumulative, "snmp Tcp RetransSegs: segments sent again"),
+    c("tcp.in_errs", "TCP", Count, Cumulative, "snmp Tcp InErrs: bad segments in"),
+    c("tcp.out_rsts", "TCP", Count, Cumulative, "snmp Tcp OutRsts: resets sent"),
+    c("tcp.listen_overflows", "TCP", Count, Cumulative, "netstat ListenOverflows: accept queue was full"),
+    c(
+        "tcp.listen_drops",
+        "TCP",
+        Count,
+        Cumulative,
+        "netstat ListenDrops: connection requests dropped at a listener, overflows included",
+    ),
+    c("tcp.req_queue_full_drops", "TCP", Count, Cumulative, "netstat TCPReqQFullDrop: SYN queue was full, SYN dropped"),
+    c(
+        "tcp.req_queue_full_cookies",
+        "TCP",
+        Count,
+        Cumulative,
+        "netstat TCPReqQFullDoCookies: SYN queue was full, cookie sent",
+    ),
+    c("tcp.syncookies_sent", "TCP", Count, Cumulative, "netstat SyncookiesSent"),
+    c("tcp.syncookies_received", "TCP", Count, Cumulative, "netstat SyncookiesRecv: valid cookies that came back"),
+    c("tcp.syncookies_failed", "TCP", Count, Cumulative, "netstat SyncookiesFailed"),
+    c("tcp.timeouts", "TCP", Count, Cumulative, "netstat TCPTimeouts: retransmission timers that ran out"),
+    c("tcp.syn_retrans", "TCP", Count, Cumulative, "netstat TCPSynRetrans: SYN and SYN-ACK sent again"),
+    c(
+        "tcp.lost_retransmits",
+        "TCP",
+        Count,
+        Cumulative,
+        "netstat TCPLostRetransmit: segments sent again that were lost again",
+    ),
+    c("tcp.fast_retrans", "TCP", Count, Cumulative, "netstat TCPFastRetrans"),
+    c("tcp.spurious_rtos", "TCP", Count, Cumulative, "netstat TCPSpuriousRTOs"),
+    c("tcp.delayed_acks", "TCP", Count, Cumulative, "netstat DelayedACKs: acknowledgements that a timer sent"),
+    c("tcp.delayed_ack_lost", "TCP", Count, Cumulative, "netstat DelayedACKLost"),
+    c("tcp.pure_acks", "TCP", Count, Cumulative, "netstat TCPPureAcks: acknowledgements without data in"),
+    c(
+        "tcp.abort_on_memory",
+        "TCP",
+        Count,
+        Cumulative,
+        "netstat TCPAbortOnMemory: connections dropped for want of memory",
+    ),
+    c("tcp.abort_on_data", "TCP", Count, Cumulative, "netstat TCPAbortOnData: closed with unread data"),
+    c("tcp.abort_on_close", "TCP", Count, Cumulative, "netstat TCPAbortOnClose"),
+    c(
+        "tcp.memory_pressures",
+        "TCP",
+        Count,
+        Cumulative,
+        "netstat TCPMemoryPressures: times that TCP ran short of memory",
+    ),
+    c("tcp.backlog_drops", "TCP", Count, Cumulative, "netstat TCPBacklogDrop: socket backlog was full"),
+    c("tcp.rcvq_drops", "TCP", Count, Cumulative, "netstat TCPRcvQDrop: receive queue was full"),
+    c("tcp.zero_window_drops", "TCP", Count, Cumulative, "netstat TCPZeroWindowDrop"),
+    c("tcp.to_zero_window", "TCP", Count, Cumulative, "netstat TCPToZeroWindowAdv: times that our window closed"),
+    c("tcp.time_waited", "TCP", Count, Cumulative, "netstat TW: sockets that left TIME_WAIT"),
+    c("tcp.time_wait_overflows", "TCP", Count, Cumulative, "netstat TCPTimeWaitOverflow"),
+    c("tcp.auto_corking", "TCP", Count, Cumulative, "netstat TCPAutoCorking"),
+    // UDP.
+    c("udp.in_datagrams", "UDP", Count, Cumulative, "snmp Udp InDatagrams"),
+    c("udp.out_datagrams", "UDP", Count, Cumulative, "snmp Udp OutDatagrams"),
+    c("udp.no_ports", "UDP", Count, Cumulative, "snmp Udp NoPorts"),
+    c("udp.in_errors", "UDP", Count, Cumulative, "snmp Udp InErrors"),
+    c("udp.rcvbuf_errors", "UDP", Count, Cumulative, "snmp Udp RcvbufErrors"),
+    c("udp.sndbuf_errors", "UDP", Count, Cumulative, "snmp Udp SndbufErrors"),
+    // Sockets.
+    c("socket.used", "Socket", Count, Gauge, "sockstat sockets used"),
+    c("socket.tcp_in_use", "Socket", Count, Gauge, "sockstat TCP inuse"),
+    c("socket.tcp_orphans", "Socket", Count, Gauge, "sockstat TCP orphan"),
+    c("socket.tcp_time_wait", "Socket", Count, Gauge, "sockstat TCP tw: sockets in TIME_WAIT"),
+    c("socket.tcp_allocated", "Socket", Count, Gauge, "sockstat TCP alloc"),
+    c("socket.tcp_memory", "Socket", Pages, Gauge, "sockstat TCP mem: pages of memory in socket buffers"),
+    // Listeners: instance `address:port`.
+    c("listen.queue", "Listener", Count, Gauge, "sock_diag rqueue: connections that wait to be accepted"),
+    c("listen.limit", "Listener", Count, Gauge, "sock_diag wqueue: limit of that queue"),
+    c(
+        "listen.drops",
+        "Listener",
+        Count,
+        Cumulative,
+        "sock_diag skmeminfo drops: connection requests dropped at this listener",
+    ),
+    // TCP_INFO over a sample of the connections of this side; instance empty.
+    c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
+    c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean"),
+    c("connection.cwnd", "Connection", Count, Gauge, "tcp_info snd_cwnd: congestion window in segments, mean"),
+    c("connection.unacked", "Connection", Count, Gauge, "tcp_info unacked: segments in flight, mean"),
+    c(
+        "connection.retrans",
+        "Connection",
+        Count,
+        Gauge,
+        "tcp_info total_retrans: segments sent again, mean a connection",
+    ),
+    c("connection.send_queue", "Connection", Bytes, Gauge, "sock_diag wqueue: bytes not yet acknowledged, mean"),
+    c("connection.receive_queue", "Connection", Bytes, Gauge, "sock_diag rqueue: bytes not yet read, mean"),
+    c(
+        "connection.rwnd_limited",
+        "Connection",
+        Microseconds,
+        Gauge,
+        "tcp_info rwnd_limited over busy_time: share of time stopped by the peer's window (0 to 1)",
+    ),
+    c(
+        "connection.sndbuf_limited",
+        "Connection",
+        Microseconds,
+        Gauge,
+        "tcp_info sndbuf_limited over busy_time: share of time stopped by the send buffer (0 to 1)",
+    ),
+    c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: delayed-acknowledgement timer, mean"),
+    // softnet: instances by processor.
+    c(
+        "softnet.processed",
+        "Softnet",
+        Count,
+        Cumulative,
+        "/proc/net/softnet_stat column 1: packets that the backlog and NAPI took",
+    ),
+    c(
+        "softnet.dropped",
+        "Softnet",
+        Count,
+        Cumulative,
+        "/proc/net/softnet_stat column 2: packets dropped, backlog full",
+    ),
+    c(
+        "softnet.time_squeeze",
+        "Softnet",
+        Count,
+        Cumulative,
+        "/proc/net/softnet_stat column 3: softirq ran out of its budget",
+    ),
+    // Slab: instances by cache name.
+    c("slab.objects", "Slab", Count, Gauge, "/proc/slabinfo active objects of socket caches"),
+    c("slab.bytes", "Slab", Bytes, Gauge, "/proc/slabinfo pages of socket caches"),
+    // Disks.
+    c("disk.reads", "Disk", Count, Cumulative, "/proc/diskstats reads completed"),
+    c("disk.read_bytes", "Disk", Bytes, Cumulative, "/proc/diskstats sectors read"),
+    c("disk.writes", "Disk", Count, Cumulative, "/proc/diskstats writes completed"),
+    c("disk.write_bytes", "Disk", Bytes, Cumulative, "/proc/diskstats sectors written"),
+    c("disk.busy", "Disk", Microseconds, Cumulative, "/proc/diskstats time with a request out"),
+    c("disk.in_flight", "Disk", Count, Gauge, "/proc/diskstats requests out now"),
+    // Pressure (PSI).
+    c(
+        "pressure.cpu_some",
+        "Pressure",
+        Microseconds,
+        Cumulative,
+        "/proc/pressure/cpu some total: a thread waited for a processor",
+    ),
+    c("pressure.memory_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/memory some total"),
+    c(
+        "pressure.memory_full",
+        "Pressure",
+        Microseconds,
+        Cumulative,
+        "/proc/pressure/memory full total: all threads waited for memory",
+    ),
+    c("pressure.io_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/io some total"),
+    c("pressure.io_full", "Pressure", Microseconds, Cumulative, "/proc/pressure/io full total"),
+    // Control groups: instance is the path of the group.
+    c("cgroup.cpu_time", "Cgroup", Microseconds, Cumulative, "cpu.stat usage_usec (v1: cpuacct.usage)"),
+    c("cgroup.cpu_periods", "Cgroup", Count, Cumulative, "cpu.stat nr_periods: enforcement periods with a quota"),
+    c(
+        "cgroup.cpu_throttled_periods",
+        "Cgroup",
+        Count,
+        Cumulative,
+        "cpu.stat nr_throttled: periods in which the quota ran out",
+    ),
+    c(
+        "cgroup.cpu_throttled_time",
+        "Cgroup",
+        Microseconds,
+        Cumulative,
+        "cpu.stat throttled_usec: time threads were held",
+    ),
+    c(
+        "cgroup.cpu_quota",
+        "Cgroup",
+        Processors,
+        Gauge,
+        "cpu.max quota over period, the tightest up the tree (v1: cfs_quota_us)",
+    ),
+    c("cgroup.memory", "Cgroup", Bytes, Gauge, "memory.current (v1: memory.usage_in_bytes)"),
+    c(
+        "cgroup.memory_limit",
+        "Cgroup",
+        Bytes,
+        Gauge,
+        "memory.max, the tightest up the tree (v1: memory.limit_in_bytes)",
+    ),
+    c(
+        "cgroup.memory_max_events",
+        "Cgroup",
+        Count,
+        Cumulative,
+        "memory.events max: times that the limit was hit (v1: memory.failcnt)",
+    ),
+    c("cgroup.oom_kills", "Cgroup", Count, Cumulative, "memory.events oom_kill"),
+    c("cgroup.pids", "Cgroup", Count, Gauge, "pids.current"),
+    c("cgroup.pids_limit", "Cgroup", Count, Gauge, "pids.max"),
+    // Connection tracking.
+    c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count"),
+    c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max"),
+    // Queueing disciplines: instance `device handle`.
+    c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2 basic bytes"),
+    c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2 basic packets"),
+    c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2 queue backlog"),
+    c("qdisc.drops", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2 queue drops"),
+    c("qdisc.overlimits", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2 queue overlimits"),
+    c("qdisc.requeues", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2 queue requeues"),
+    // Memory of the host.
+    c("memory.total", "Memory", Bytes, Gauge, "/proc/meminfo MemTotal"),
+    c("memory.available", "Memory", Bytes, Gauge, "/proc/meminfo MemAvailable"),
+    c("memory.kernel_stacks", "Memory", Bytes, Gauge, "/proc/meminfo KernelStack"),
+    c("memory.page_tables", "Memory", Bytes, Gauge, "/proc/meminfo PageTables"),
+    c("memory.slab", "Memory", Bytes, Gauge, "/proc/meminfo Slab"),
+    c("memory.swap_in", "Memory", Pages, Cumulative, "/proc/vmstat pswpin"),
+    c("memory.swap_out", "Memory", Pages, Cumulative, "/proc/vmstat pswpout"),
+    // Limits of the client's side.
+    c("ports.range", "Ports", Count, Gauge, "net/ipv4/ip_local_port_range: local ports an address pair may use"),
+    // The observer.
+    c("probe.cpu", "Probe", Microseconds, Cumulative, "processor time that taking the samples cost"),
+    c("probe.samples", "Probe", Count, Cumulative, "samples taken"),
+    c("probe.late", "Probe", Count, Cumulative, "samples that were taken later than half an interval after their time"),
+    // Media of the testbed: instance is the medium's name.
+    c("medium.bytes", "Medium", Bytes, Cumulative, "bytes on the wire, preamble, check sequence and gap included"),
+    c("medium.frames", "Medium", Count, Cumulative, "frames on the wire"),
+    c("medium.busy", "Medium", Microseconds, Cumulative, "time that the wire was in use"),
+    c("medium.deferrals", "Medium", Count, Cumulative, "frames that had to wait for the wire"),
+    c("medium.drops", "Medium", Count, Cumulative, "frames dropped, queue full"),
+    c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
+    c(
+        "medium.rate",
+        "Medium",
+        BytesPerSecond,
+        Gauge,
+        "what the wire carries, both directions together where it is shared",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_dotted() {
+        for (i, spec) in COUNTERS.iter().enumerate() {
+            assert!(spec.id.contains('.') && spec.id.is_ascii(), "{}", spec.id);
+            assert!(COUNTERS[i + 1..].iter().all(|other| other.id != spec.id), "{} twice", spec.id);
+            assert!(!spec.help.is_empty());
+        }
+    }
+}

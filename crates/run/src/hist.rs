@@ -1,0 +1,223 @@
+//! Histograms of durations: nanoseconds inside, microseconds in every summary, HdrHistogram V2 on disk.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Longest duration kept apart: 1 hour. Longer ones count as this long, and [`Hist::saturated`] counts them.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Three significant digits: a value is off by at most 0.1 %.
+const DIGITS: u8 = 3;
+
+/// A histogram of durations. Recording never allocates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hist {
+    inner: Histogram<u64>,
+    saturated: u64,
+}
+
+/// Why a stored histogram could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum HistError {
+    /// Not base64.
+    #[error("histogram is not base64: {0}")]
+    Base64(#[from] base64::DecodeError),
+    /// Not an HdrHistogram V2 payload.
+    #[error("histogram is not an HdrHistogram V2 payload: {0}")]
+    Payload(String),
+}
+
+impl Default for Hist {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Hist {
+    /// An empty histogram; this is the only call that allocates.
+    pub fn new() -> Self {
+        let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
+        // The bounds are constants that the library accepts; the fallback only satisfies the type.
+        let inner = inner.unwrap_or_else(|_| Histogram::<u64>::new(DIGITS).unwrap_or_else(|_| unreachable!()));
+        Self { inner, saturated: 0 }
+    }
+
+    /// Counts one duration in nanoseconds.
+    #[inline]
+    pub fn record_ns(&mut self, ns: u64) {
+        if ns > HIGHEST_NS {
+            self.saturated += 1;
+        }
+        self.inner.saturating_record(ns.clamp(1, HIGHEST_NS));
+    }
+
+    /// Adds all counts of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        // Same bounds on both sides, so this cannot fail.
+        let _ = self.inner.add(&other.inner);
+        self.saturated += other.saturated;
+    }
+
+    /// Forgets all counts and keeps the memory.
+    pub fn clear(&mut self) {
+        self.inner.reset();
+        self.saturated = 0;
+    }
+
+    /// How many durations were counted.
+    pub fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    /// How many durations were longer than one hour.
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// The duration, in microseconds, that a share `q` (0 to 1) of the counts do not exceed; 0 when empty.
+    pub fn quantile_us(&self, q: f64) -> f64 {
+        self.inner.value_at_quantile(q) as f64 / 1e3
+    }
+
+    /// Mean in microseconds; 0 when empty.
+    pub fn mean_us(&self) -> f64 {
+        self.inner.mean() / 1e3
+    }
+
+    /// Share of counts (0 to 1) at or below a duration in nanoseconds; 1 when empty.
+    pub fn share_within_ns(&self, ns: u64) -> f64 {
+        if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
+    }
+
+    /// The figures that a person reads.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            count: self.len(),
+            mean: self.mean_us(),
+            min: if self.is_empty() { 0.0 } else { self.inner.min() as f64 / 1e3 },
+            p50: self.quantile_us(0.50),
+            p90: self.quantile_us(0.90),
+            p99: self.quantile_us(0.99),
+            p99_9: self.quantile_us(0.999),
+            max: self.inner.max() as f64 / 1e3,
+        }
+    }
+
+    /// Points of the percentile curve: (share of counts, microseconds), ever denser towards 1.
+    pub fn curve_us(&self) -> Vec<(f64, f64)> {
+        self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
+    }
+
+    /// The HdrHistogram V2 payload in base64, as HdrHistogram logs carry it.
+    pub fn to_base64(&self) -> String {
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail for a histogram of these bounds.
+        let _ = V2Serializer::new().serialize(&self.inner, &mut bytes);
+        STANDARD.encode(bytes)
+    }
+
+    /// Reads what [`Hist::to_base64`] wrote. The count of saturated values is not part of that format.
+    pub fn from_base64(text: &str) -> Result<Self, HistError> {
+        let bytes = STANDARD.decode(text)?;
+        let read: Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| HistError::Payload(format!("{e:?}")))?;
+        let mut hist = Self::new();
+        hist.inner.add(&read).map_err(|e| HistError::Payload(e.to_string()))?;
+        Ok(hist)
+    }
+}
+
+impl Serialize for Hist {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.to_base64())
+    }
+}
+
+impl<'de> Deserialize<'de> for Hist {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        Self::from_base64(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Hist {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Hist".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "description": "HdrHistogram V2 payload in base64; values in nanoseconds" })
+    }
+}
+
+/// A histogram in eight figures, all durations in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Summary {
+    /// How many durations.
+    pub count: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Shortest.
+    pub min: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p99_9: f64,
+    /// Longest.
+    pub max: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn survives_its_own_text_form() {
+        let mut hist = Hist::new();
+        (1..=1000).for_each(|i| hist.record_ns(i * 1000));
+        let back = Hist::from_base64(&hist.to_base64()).unwrap();
+        assert_eq!(back.summary(), hist.summary());
+        assert_eq!(back.len(), 1000);
+    }
+
+    #[test]
+    fn merging_equals_recording_in_one() {
+        let (mut a, mut b, mut both) = (Hist::new(), Hist::new(), Hist::new());
+        for i in 1..500u64 {
+            if i % 2 == 0 {
+                a.record_ns(i * 977)
+            } else {
+                b.record_ns(i * 977)
+            }
+            both.record_ns(i * 977);
+        }
+        a.merge(&b);
+        assert_eq!(a, both);
+    }
+
+    #[test]
+    fn a_duration_beyond_an_hour_is_counted_and_said() {
+        let mut hist = Hist::new();
+        hist.record_ns(u64::MAX);
+        assert_eq!((hist.len(), hist.saturated()), (1, 1));
+    }
+
+    #[test]
+    fn rubbish_is_an_error_and_not_a_panic() {
+        assert!(Hist::from_base64("%%%").is_err());
+        assert!(Hist::from_base64("AAAA").is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! What the probe wrote down over time: one column a counter and instance, one row a sample.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CounterId, Kind, Reading, Window, counter};
+
+/// The samples of one observation point (a host, or a network namespace of it). Raw: nothing is divided here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recording {
+    /// Time of each sample in seconds since the origin of the trial (may be negative for samples before it).
+    pub t_s: Vec<f64>,
+    /// The values, a column a counter and instance.
+    pub columns: Vec<Column>,
+    /// What could not be read, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Absence>,
+}
+
+/// One counter of one instance over the samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Column {
+    /// Which counter.
+    pub counter: CounterId,
+    /// Which instance: `0` (a processor), `nginx:1234` (a process), `nginx:1234/1240` (a thread), `eth0`; empty for the host.
+    pub instance: String,
+    /// One value a sample; `None` where that sample had none (the process had ended, say).
+    pub values: Vec<Option<f64>>,
+}
+
+/// A counter that could not be read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Absence {
+    /// Which counter.
+    pub counter: CounterId,
+    /// Which instance; empty for all.
+    pub instance: String,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+impl Recording {
+    /// The columns of one counter.
+    pub fn columns_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Column> {
+        self.columns.iter().filter(move |c| c.counter.as_str() == id)
+    }
+
+    /// The column of one counter and instance.
+    pub fn column(&self, id: &str, instance: &str) -> Option<&Column> {
+        self.columns.iter().find(|c| c.counter.as_str() == id && c.instance == instance)
+    }
+
+    /// What one instance of a counter says of a window: the growth of a cumulative counter, the mean of a gauge.
+    pub fn reading(&self, id: &str, instance: &str, window: Window) -> Reading {
+        match self.column(id, instance) {
+            Some(column) => self.over(column, window),
+            None => self.why_absent(id, instance),
+        }
+    }
+
+    /// The sum of [`Recording::reading`] over all instances that pass `keep`; absent if none has a value.
+    pub fn sum(&self, id: &str, window: Window, keep: impl Fn(&str) -> bool) -> Reading {
+        let mut sum = None;
+        for column in self.columns_of(id).filter(|c| keep(&c.instance)) {
+            if let Some(v) = self.over(column, window).value() {
+                sum = Some(sum.unwrap_or(0.0) + v);
+            }
+        }
+        sum.map_or_else(|| self.why_absent(id, ""), Reading::Value)
+    }
+
+    /// The largest value that a column took inside a window.
+    pub fn max(&self, id: &str, instance: &str, window: Window) -> Reading {
+        let Some(column) = self.column(id, instance) else { return self.why_absent(id, instance) };
+        self.inside(column, window)
+            .reduce(f64::max)
+            .map_or_else(|| Reading::absent(format!("{id} has no sample in the window")), Reading::Value)
+    }
+
+    /// The seconds between the first and the last sample of a window: what rates are divided by.
+    pub fn span_s(&self, window: Window) -> f64 {
+        let mut inside = self.t_s.iter().copied().filter(|t| window.holds(*t));
+        let first = inside.next();
+        let last = inside.next_back().or(first);
+        first.zip(last).map_or(0.0, |(a, b)| b - a)
+    }
+
+    /// Why there is no column: the reason the probe gave, or that it was never asked for.
+    pub fn why_absent(&self, id: &str, instance: &str) -> Reading {
+        let told =
+            self.absent.iter().find(|a| a.counter.as_str() == id && (a.instance == instance || a.instance.is_empty()));
+        match told {
+            Some(absence) => Reading::absent(absence.reason.clone()),
+            None => Reading::absent(format!("{id} was not recorded")),
+        }
+    }
+
+    fn inside<'a>(&'a self, column: &'a Column, window: Window) -> impl Iterator<Item = f64> + 'a {
+        let samples = self.t_s.iter().zip(&column.values);
+        samples.filter(move |(t, _)| window.holds(**t)).filter_map(|(_, v)| *v)
+    }
+
+    fn over(&self, column: &Column, window: Window) -> Reading {
+        let samples: Vec<f64> = self.inside(column, window).collect();
+        let id = column.counter.as_str();
+        let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+            return Reading::absent(format!("{id} has no sample in the window"));
+        };
+        match counter(id).map_or(Kind::Gauge, |spec| spec.kind) {
+            Kind::Gauge => Reading::Value(samples.iter().sum::<f64>() / samples.len() as f64),
+            Kind::Cumulative if samples.len() < 2 => {
+                Reading::absent(format!("{id} has one sample in the window, two are needed"))
+            }
+            Kind::Cumulative if last < first => {
+                Reading::absent(format!("{id} went backwards (the process or device was replaced)"))
+            }
+            Kind::Cumulative => Reading::Value(last - first),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recording(id: &'static str, values: &[Option<f64>]) -> Recording {
+        Recording {
+            t_s: (0..values.len()).map(|i| i as f64).collect(),
+            columns: vec![Column { counter: CounterId::new(id), instance: "x".into(), values: values.to_vec() }],
+            absent: vec![],
+        }
+    }
+
+    const ALL: Window = Window { begin_s: 0.0, end_s: 9.0 };
+
+    #[test]
+    fn cumulative_counters_give_their_growth_and_gauges_their_mean() {
+        let r = recording("tcp.listen_overflows", &[Some(3.0), None, Some(10.0)]);
+        assert_eq!(r.reading("tcp.listen_overflows", "x", ALL), Reading::Value(7.0));
+        let r = recording("process.rss", &[Some(3.0), Some(5.0)]);
+        assert_eq!(r.reading("process.rss", "x", ALL), Reading::Value(4.0));
+    }
+
+    #[test]
+    fn unknown_is_absent_and_never_zero() {
+        let r = recording("tcp.listen_overflows", &[Some(3.0)]);
+        assert_eq!(r.reading("tcp.listen_overflows", "x", ALL).value(), None);
+        assert_eq!(r.sum("tcp.retrans_segs", ALL, |_| true).value(), None);
+    }
+
+    #[test]
+    fn a_counter_that_goes_backwards_is_absent() {
+        let r = recording("tcp.listen_overflows", &[Some(3.0), Some(1.0)]);
+        assert!(matches!(r.reading("tcp.listen_overflows", "x", ALL), Reading::Absent { .. }));
+    }
+}

@@ -1,0 +1,207 @@
+//! The run and the directory that keeps it: `run.json`, `report.html`, histogram logs. Rewritten after every trial, so
+//! an interrupt loses nothing.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Findings, Plan, Side, Trial};
+
+/// Name and version of the format of `run.json`.
+pub const FORMAT: &str = "loadline-run/1";
+
+/// One run: the plan, every trial, and what was concluded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Run {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Version of the program that wrote it.
+    pub version: String,
+    /// The command as it was typed, or the name of the experiment.
+    pub command: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started: String,
+    /// How long it took so far, seconds.
+    pub elapsed_s: f64,
+    /// What was asked for.
+    pub plan: Plan,
+    /// The hosts that took part.
+    pub hosts: Vec<HostInfo>,
+    /// The counters before any load, by side: `client`, `server`.
+    pub at_rest: Vec<Side>,
+    /// The operating points, in the order they were tried.
+    pub trials: Vec<Trial>,
+    /// What was concluded; refilled by newer code when an old run is read.
+    pub findings: Findings,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+    /// The run was ended early; what was measured is all here.
+    pub interrupted: bool,
+}
+
+/// A machine or a namespace that took part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HostInfo {
+    /// Its name in this run.
+    pub name: String,
+    /// `client`, `server`, or `client and server`.
+    pub role: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processors that are online.
+    pub cpus: u32,
+    /// Their model name.
+    pub cpu_model: String,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Facts that bear on the results: sysctls, clock source, virtualisation.
+    pub facts: std::collections::BTreeMap<String, String>,
+}
+
+/// Something to know, with what to do about it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Note {
+    /// The sentence.
+    pub text: String,
+}
+
+/// Why a run could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RunDirError {
+    /// A file operation failed.
+    #[error("cannot {what} {path}: {source}; {advice}")]
+    Io {
+        /// The operation.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The file is not a run.
+    #[error("{path} is not a run of loadline: {message}")]
+    Parse {
+        /// The file.
+        path: String,
+        /// What does not fit.
+        message: String,
+    },
+    /// The file is of a format that this version cannot read.
+    #[error(
+        "{path} has format {found:?}, this version reads {FORMAT:?}; use the loadline that wrote it, or a newer one"
+    )]
+    Format {
+        /// The file.
+        path: String,
+        /// What it says.
+        found: String,
+    },
+}
+
+/// The directory of one run.
+#[derive(Clone, Debug)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+impl RunDir {
+    /// Makes the directory and checks that it can be written, before any load is sent.
+    pub fn create(path: &Path) -> Result<Self, RunDirError> {
+        let fail = |what, source| RunDirError::Io {
+            what,
+            path: path.display().to_string(),
+            source,
+            advice: "name a directory that you may write with --out",
+        };
+        fs::create_dir_all(path).map_err(|e| fail("create", e))?;
+        let probe = path.join(".writable");
+        fs::write(&probe, b"").map_err(|e| fail("write in", e))?;
+        fs::remove_file(&probe).map_err(|e| fail("write in", e))?;
+        Ok(Self { path: path.to_path_buf() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes `run.json`; a reader sees the old or the new one, never a part.
+    pub fn save(&self, run: &Run) -> Result<(), RunDirError> {
+        let text = serde_json::to_string(run)
+            .map_err(|e| RunDirError::Parse { path: "run.json".into(), message: e.to_string() })?;
+        self.put("run.json", text.as_bytes())
+    }
+
+    /// Writes any file of the run in the same safe way.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RunDirError> {
+        let (target, temporary) = (self.path.join(name), self.path.join(format!(".{name}.new")));
+        let write = || {
+            let mut file = fs::File::create(&temporary)?;
+            file.write_all(bytes)?;
+            file.sync_data()?;
+            fs::rename(&temporary, &target)
+        };
+        write().map_err(|source| RunDirError::Io {
+            what: "write",
+            path: target.display().to_string(),
+            source,
+            advice: "check free space and permissions",
+        })
+    }
+}
+
+/// Reads a run from its directory or its `run.json`.
+pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
+    let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
+    let name = file.display().to_string();
+    let text = fs::read_to_string(&file).map_err(|source| RunDirError::Io {
+        what: "read",
+        path: name.clone(),
+        source,
+        advice: "name a directory that loadline wrote with --out, or its run.json",
+    })?;
+    parse_run(&name, &text)
+}
+
+fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
+    let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
+    let value: serde_json::Value = serde_json::from_str(text).map_err(parse)?;
+    let found = value.get("format").and_then(|f| f.as_str()).unwrap_or("none").to_string();
+    if found != FORMAT {
+        return Err(RunDirError::Format { path: name.into(), found });
+    }
+    serde_json::from_value(value).map_err(parse)
+}
+
+/// The JSON schema of `run.json`.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Run).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_survives_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = RunDir::create(&dir.path().join("a/b")).unwrap();
+        let run = Run { format: FORMAT.into(), trials: vec![Trial::default()], ..Run::default() };
+        kept.save(&run).unwrap();
+        assert_eq!(load_run(kept.path()).unwrap(), run);
+    }
+
+    #[test]
+    fn another_format_is_refused_by_name() {
+        let error = parse_run("x.json", r#"{"format":"loadline-run/9"}"#).unwrap_err();
+        assert!(error.to_string().contains("loadline-run/9"));
+    }
+}
