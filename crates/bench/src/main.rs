@@ -1,0 +1,41 @@
+//! `make bench`: how fast loadline is, as ratios against peers measured in the same run.
+//!
+//! Not a test: machines differ and are shared. Each row runs ours and the peer in turn, several rounds, and compares
+//! medians; the spread is printed beside the ratio. `make bench BENCH="generator server"` runs only rows whose id
+//! contains one of the words; `--rounds N` sets the rounds (at least 5).
+
+mod compare;
+mod cpu;
+mod programs;
+mod rows;
+mod show;
+
+use std::process::ExitCode;
+
+use rows::ROWS;
+
+fn main() -> ExitCode {
+    let mut rounds = 5;
+    let mut words = Vec::new();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--rounds" => rounds = args.next().and_then(|n| n.parse().ok()).unwrap_or(rounds).max(5),
+            "--list" => {
+                ROWS.iter().for_each(|row| println!("{:<24} {}", row.id, row.what));
+                return ExitCode::SUCCESS;
+            }
+            _ => words.push(arg),
+        }
+    }
+    let chosen = ROWS.iter().filter(|row| words.is_empty() || words.iter().any(|w| row.id.contains(w.as_str())));
+    let mut results = Vec::new();
+    for row in chosen {
+        eprintln!("{}: {} …", row.id, row.what);
+        let outcome = (row.measure)(rounds);
+        show::line(row, &outcome);
+        results.push((row, outcome));
+    }
+    println!("{}", show::table(&results));
+    if results.iter().any(|(row, outcome)| show::missed(row, outcome)) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

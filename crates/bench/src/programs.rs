@@ -1,0 +1,138 @@
+//! The programs that a row runs: started on a free port, pinned, and ended by their own process id.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+/// Processor that generators run on, and the one that servers run on.
+pub(crate) const CLIENT_CPU: u32 = 0;
+/// See [`CLIENT_CPU`].
+pub(crate) const SERVER_CPU: u32 = 1;
+/// The file of sources 1 and 2, bytes.
+pub(crate) const FILE_BYTES: usize = 1294;
+
+/// A server that this program started; ends when dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens.
+    pub(crate) addr: SocketAddr,
+    _dir: Option<TempDir>,
+}
+
+impl Server {
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // SIGTERM first: nginx and haproxy end their workers themselves.
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < deadline {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The release binary beside this one.
+pub(crate) fn loadline() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let path = own.parent().map(|dir| dir.join("loadline")).filter(|p| p.exists());
+    path.context("no loadline beside this program: run `make bench`, which builds it first")
+}
+
+/// A command pinned to one processor.
+pub(crate) fn pinned(cpu: u32, program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.arg("-c").arg(cpu.to_string()).arg(program);
+    command
+}
+
+/// Whether a program is installed; rows without their peer say so.
+pub(crate) fn find(program: &str) -> Result<PathBuf> {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let found = path.split(':').map(|dir| Path::new(dir).join(program)).find(|p| p.exists());
+    found.with_context(|| format!("{program} is not installed (scripts/install-needs bench installs it as root)"))
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Waits until something listens.
+pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<TempDir>) -> Result<Server> {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < deadline {
+        if TcpStream::connect(addr).is_ok() {
+            return Ok(Server { child, addr, _dir: dir });
+        }
+        if let Ok(Some(status)) = child.try_wait() {
+            bail!("the server for {addr} ended at once with {status}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    bail!("nothing listened on {addr} within 5 s")
+}
+
+/// nginx with one worker on the server's processor, serving the 1294-byte file as `/file`.
+pub(crate) fn nginx() -> Result<Server> {
+    let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
+    std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;
+    let config = format!(
+        "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error; worker_rlimit_nofile 20000;
+         events {{ worker_connections 16000; multi_accept on; }}
+         http {{ access_log off; keepalive_requests 100000000; keepalive_timeout 3600; sendfile on; tcp_nopush on;
+           open_file_cache max=10; client_body_temp_path {d}/b; proxy_temp_path {d}/p; fastcgi_temp_path {d}/f;
+           uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
+           server {{ listen 127.0.0.1:{port} backlog=4096; root {d}; }} }}",
+        d = dir.path().display()
+    );
+    let file = dir.path().join("nginx.conf");
+    std::fs::write(&file, config)?;
+    // The worker must be able to read the temporary directory when the master is root.
+    let _ = Command::new("chmod").arg("755").arg(dir.path()).status();
+    let mut command = pinned(SERVER_CPU, &nginx);
+    command.arg("-c").arg(&file).arg("-e").arg(dir.path().join("error")).stderr(Stdio::null());
+    await_listening(command.spawn()?, SocketAddr::from(([127, 0, 0, 1], port)), Some(dir))
+}
+
+/// `loadline serve SERVICE …` on the server's processor.
+pub(crate) fn serve(service: &str, extra: &[&str]) -> Result<Server> {
+    let addr = SocketAddr::from(([127, 0, 0, 1], free_port()?));
+    let mut command = pinned(SERVER_CPU, &loadline()?);
+    command.args(["serve", service, "--listen", &addr.to_string()]).args(extra);
+    await_listening(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?, addr, None)
+}
+
+/// Runs a command to its end and returns what it wrote.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let name = format!("{command:?}");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().with_context(|| name.clone())?;
+    let mut text = String::new();
+    if let Some(out) = child.stdout.take() {
+        for line in BufReader::new(out).lines() {
+            text.push_str(&line?);
+            text.push('\n');
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!("{name} ended with {status}");
+    }
+    Ok(text)
+}

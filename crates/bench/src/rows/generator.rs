@@ -1,0 +1,75 @@
+//! The generator against wrk: 64 persistent connections, one thread, nginx with one worker, a 1294-byte file.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::compare::{Compared, interleave};
+use crate::cpu;
+use crate::programs::{self, CLIENT_CPU};
+
+const SECONDS: u32 = 3;
+
+/// What one run of a generator came to.
+pub(crate) struct Outcome {
+    /// Requests completed.
+    pub(crate) completed: f64,
+    /// Requests completed per second.
+    pub(crate) rate: f64,
+    /// Processor time of all its processes, microseconds; start-up, counters and report included.
+    pub(crate) cpu_us: f64,
+}
+
+/// Processor microseconds a request.
+pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx()?;
+    let per_request = |o: Outcome| o.cpu_us / o.completed;
+    interleave(rounds, "us", || ours(nginx.addr).map(per_request), || wrk(nginx.addr, "/file").map(per_request))
+}
+
+/// Completed rate.
+pub(crate) fn rate(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx()?;
+    interleave(rounds, "1/s", || Ok(ours(nginx.addr)?.rate), || Ok(wrk(nginx.addr, "/file")?.rate))
+}
+
+fn ours(addr: SocketAddr) -> Result<Outcome> {
+    let url = format!("http://{addr}/file");
+    let args = ["load", &url, "--connections", "64", "--threads", "1", "--json", "--duration"];
+    let (run, cpu_us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
+    let trial = first_trial(&run)?;
+    Ok(Outcome { completed: number(trial, "completed")?, rate: number(trial, "completed_rate")?, cpu_us })
+}
+
+/// One run of wrk with 64 connections on one thread.
+pub(crate) fn wrk(addr: SocketAddr, path: &str) -> Result<Outcome> {
+    let wrk = programs::find("wrk")?;
+    let (text, cpu_us) = cpu::of_children(|| {
+        let mut command = programs::pinned(CLIENT_CPU, &wrk);
+        programs::output(command.args(["-t1", "-c64", &format!("-d{SECONDS}s"), &format!("http://{addr}{path}")]))
+    })?;
+    let word_before = |mark: &str| {
+        let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;
+        let words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
+        words.into_iter().next().with_context(|| format!("no number in {line:?}"))
+    };
+    Ok(Outcome { completed: word_before("requests in")?, rate: word_before("Requests/sec")?, cpu_us })
+}
+
+/// Runs loadline on the generator's processor and reads what `--json` printed.
+pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
+    let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
+    let text = programs::output(command.args(args).arg(last))?;
+    serde_json::from_str(&text).context("loadline --json did not print JSON alone")
+}
+
+/// The trial of a `load` run.
+pub(crate) fn first_trial(run: &Value) -> Result<&Value> {
+    run["trials"].get(0).context("the run has no trial")
+}
+
+/// A number of a trial by its name.
+pub(crate) fn number(of: &Value, name: &str) -> Result<f64> {
+    of[name].as_f64().with_context(|| format!("the trial has no {name}"))
+}

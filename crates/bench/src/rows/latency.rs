@@ -1,0 +1,32 @@
+//! What the generator's own timing is worth: 5,000 requests a second, open loop, against nginx.
+
+use std::net::SocketAddr;
+
+use anyhow::Result;
+
+use super::generator::{first_trial, json, number};
+use crate::compare::{Compared, interleave};
+use crate::programs;
+
+/// p99 of how late requests left.
+pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx()?;
+    let mut compared = Compared { unit: "us", ..Compared::default() };
+    for _ in 0..rounds {
+        compared.ours.push(measure(nginx.addr, "auto", "start_error_us", "p99")?);
+    }
+    Ok(compared)
+}
+
+/// Median response time by driver.
+pub(crate) fn uring_p50(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx()?;
+    let side = |io| move || measure(nginx.addr, io, "latency_us", "p50");
+    interleave(rounds, "us", side("uring"), side("epoll"))
+}
+
+fn measure(addr: SocketAddr, io: &str, summary: &str, figure: &str) -> Result<f64> {
+    let url = format!("http://{addr}/file");
+    let run = json(&["load", &url, "--rate", "5000", "--io", io, "--json", "--duration"], "2s")?;
+    number(&first_trial(&run)?[summary], figure)
+}

@@ -1,0 +1,77 @@
+//! The rows of the table: one file a subject, one line here a row.
+
+mod generator;
+mod latency;
+mod probe;
+mod server;
+
+use anyhow::Result;
+
+use crate::compare::Compared;
+
+/// What a ratio is held against.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Goal {
+    /// Smaller is better.
+    AtMost(f64),
+    /// Larger is better.
+    AtLeast(f64),
+}
+
+impl Goal {
+    /// Whether a ratio reaches it.
+    pub(crate) fn met(self, ratio: f64) -> bool {
+        match self {
+            Self::AtMost(limit) => ratio <= limit,
+            Self::AtLeast(limit) => ratio >= limit,
+        }
+    }
+}
+
+/// One row.
+pub(crate) struct Row {
+    /// Name for the command line.
+    pub(crate) id: &'static str,
+    /// What is compared with what.
+    pub(crate) what: &'static str,
+    /// What must be reached.
+    pub(crate) goal: Goal,
+    /// What we would like to reach.
+    pub(crate) aim: Option<Goal>,
+    /// Measures it, in so many rounds.
+    pub(crate) measure: fn(usize) -> Result<Compared>,
+}
+
+use Goal::{AtLeast, AtMost};
+
+const fn row(
+    id: &'static str,
+    what: &'static str,
+    goal: Goal,
+    aim: Option<Goal>,
+    measure: fn(usize) -> Result<Compared>,
+) -> Row {
+    Row { id, what, goal, aim, measure }
+}
+
+/// All rows, in the order they run.
+pub(crate) const ROWS: &[Row] = &[
+    row(
+        "generator-cpu",
+        "processor us a request of `load` over wrk's",
+        AtMost(0.80),
+        Some(AtMost(0.50)),
+        generator::cpu,
+    ),
+    row("generator-rate", "completed rate of `load` over wrk's", AtLeast(1.0), None, generator::rate),
+    row("start-error", "p99 of the intended-start error at 5,000/s, us", AtMost(100.0), None, latency::start_error),
+    row("uring-p50", "p50 at 5,000/s, io_uring driver over epoll driver", AtMost(1.10), None, latency::uring_p50),
+    row(
+        "server-cpu",
+        "processor us a request of `serve http` over nginx's",
+        AtMost(0.70),
+        Some(AtMost(0.50)),
+        server::cpu,
+    ),
+    row("probe-cpu", "processor share of the probe at 2 samples a second, %", AtMost(0.5), None, probe::share),
+];

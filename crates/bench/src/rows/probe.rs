@@ -1,0 +1,20 @@
+//! What observing costs: the probe's processor time as a share of one processor, at two samples a second.
+
+use anyhow::{Context, Result};
+
+use super::generator::json;
+use crate::compare::Compared;
+use crate::programs;
+
+/// Percent of one processor.
+pub(crate) fn share(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx()?;
+    let url = format!("http://{}/file", nginx.addr);
+    let mut compared = Compared { unit: "%", ..Compared::default() };
+    for _ in 0..rounds {
+        let run = json(&["load", &url, "--connections", "16", "--json", "--duration"], "3s")?;
+        let share = run["findings"]["trust"]["probe_share"].as_f64();
+        compared.ours.push(100.0 * share.context("the run has no findings.trust.probe_share")?);
+    }
+    Ok(compared)
+}

@@ -1,0 +1,21 @@
+//! The reference server against nginx: the same page, the same load from wrk, the server's processor time a request.
+
+use std::net::SocketAddr;
+
+use anyhow::Result;
+
+use super::generator::wrk;
+use crate::compare::{Compared, interleave};
+use crate::{cpu, programs};
+
+/// Processor microseconds a request.
+pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
+    let (nginx, serve) = (programs::nginx()?, programs::serve("http", &["--threads", "1"])?);
+    interleave(rounds, "us", || cost(serve.pid(), serve.addr), || cost(nginx.pid(), nginx.addr))
+}
+
+fn cost(pid: u32, addr: SocketAddr) -> Result<f64> {
+    let before = cpu::tree_us(pid)?;
+    let completed = wrk(addr, "/file")?.completed;
+    Ok((cpu::tree_us(pid)? - before) / completed)
+}
