@@ -1,5 +1,6 @@
 //! The rows of the table: one file a subject, one line here a row.
 
+mod echo;
 mod generator;
 mod latency;
 mod probe;
@@ -72,6 +73,20 @@ pub(crate) const ROWS: &[Row] = &[
         AtMost(0.70),
         Some(AtMost(0.50)),
         server::cpu,
+    ),
+    row(
+        "echo-64",
+        "processor us a 64-byte echo over the best of tokio, Go, socat",
+        AtMost(0.75),
+        Some(AtMost(0.50)),
+        echo::small,
+    ),
+    row(
+        "echo-16k",
+        "processor us a 16 KiB echo over the best of tokio, Go, socat",
+        AtMost(0.75),
+        Some(AtMost(0.50)),
+        echo::large,
     ),
     row("probe-cpu", "processor share of the probe at 2 samples a second, %", AtMost(0.5), None, probe::share),
 ];
