@@ -2,4 +2,20 @@
 //!
 //! Every other crate forbids unsafe code. Each block here says why it is sound; nothing here decides anything.
 
+pub mod clock;
+pub mod epoll;
+pub mod limits;
+pub mod socket;
 pub mod usage;
+
+/// An error number of the kernel: `Errno::AGAIN`, `Errno::MFILE`, … One word, no allocation; turns into
+/// [`std::io::Error`] with `into()`.
+pub use rustix::io::Errno;
+
+/// What system calls return here.
+pub type Result<T> = core::result::Result<T, Errno>;
+
+/// The error number that the last libc call of this thread left.
+pub(crate) fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

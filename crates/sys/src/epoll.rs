@@ -1,0 +1,148 @@
+//! epoll with nanosecond timeouts (epoll_pwait2). Not a framework: one call here is one system call.
+//! Source: epoll(7), epoll_pwait2(2). Whether it is edge- or level-triggered is the caller's choice of [`Interest`].
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::Timespec;
+use rustix::event::epoll as rx;
+
+use crate::Result;
+
+/// What to be told of, as epoll bits: `Interest::IN | Interest::EDGE`, …
+pub use rustix::event::epoll::EventFlags as Interest;
+
+/// An epoll instance.
+#[derive(Debug)]
+pub struct Epoll {
+    fd: OwnedFd,
+}
+
+/// Room for the events of one wait; reused, so waiting allocates nothing.
+#[allow(missing_debug_implementations)] // the kernel structure has none
+pub struct Events {
+    list: Vec<rx::Event>,
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// The number given when the descriptor was added.
+    pub token: u64,
+    /// What happened.
+    pub flags: Interest,
+}
+
+impl Events {
+    /// Room for `capacity` events a wait.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { list: Vec::with_capacity(capacity.max(1)) }
+    }
+
+    /// The events of the last wait.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+        self.list.iter().map(|e| Event { token: e.data.u64(), flags: e.flags })
+    }
+
+    /// Event number `at` of the last wait.
+    #[inline]
+    pub fn get(&self, at: usize) -> Option<Event> {
+        self.list.get(at).map(|e| Event { token: e.data.u64(), flags: e.flags })
+    }
+
+    /// How many events the last wait gave.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether the last wait gave none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+impl Epoll {
+    /// A new instance, closed on exec.
+    pub fn new() -> Result<Self> {
+        Ok(Self { fd: rx::create(rx::CreateFlags::CLOEXEC)? })
+    }
+
+    /// Adds a descriptor under a number of the caller's choice.
+    #[inline]
+    pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<()> {
+        rx::add(&self.fd, fd, rx::EventData::new_u64(token), interest)
+    }
+
+    /// Changes interest or number of a descriptor.
+    #[inline]
+    pub fn modify(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<()> {
+        rx::modify(&self.fd, fd, rx::EventData::new_u64(token), interest)
+    }
+
+    /// Takes a descriptor out; closing its last copy does the same.
+    #[inline]
+    pub fn delete(&self, fd: impl AsFd) -> Result<()> {
+        rx::delete(&self.fd, fd)
+    }
+
+    /// Waits for events, at most `timeout_ns` nanoseconds (`None`: without end; 0: not at all), and returns how many
+    /// there are. A signal ends the wait with 0 events.
+    #[inline]
+    pub fn wait(&self, events: &mut Events, timeout_ns: Option<u64>) -> Result<usize> {
+        let timeout = timeout_ns
+            .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ });
+        events.list.clear();
+        match rx::wait(&self.fd, rustix::buffer::spare_capacity(&mut events.list), timeout.as_ref()) {
+            Ok(n) => Ok(n),
+            Err(crate::Errno::INTR) => Ok(0),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl AsFd for Epoll {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{clock, limits, socket};
+
+    #[test]
+    fn tells_of_a_connection_under_the_number_given() {
+        let listener = socket::tcp("127.0.0.1:0".parse().unwrap()).unwrap();
+        socket::bind(&listener, "127.0.0.1:0".parse().unwrap()).unwrap();
+        socket::listen(&listener, 8).unwrap();
+        let epoll = Epoll::new().unwrap();
+        epoll.add(&listener, 42, Interest::IN | Interest::ET).unwrap();
+        let mut events = Events::with_capacity(4);
+        assert_eq!(epoll.wait(&mut events, Some(0)).unwrap(), 0);
+        let _client = std::net::TcpStream::connect(socket::local_addr(&listener).unwrap()).unwrap();
+        assert_eq!(epoll.wait(&mut events, Some(1_000_000_000)).unwrap(), 1);
+        assert_eq!(events.get(0).unwrap().token, 42);
+    }
+
+    #[test]
+    fn a_short_timeout_is_not_rounded_to_milliseconds() {
+        std::thread::spawn(|| {
+            limits::exact_timers().unwrap();
+            let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
+            // The best of many, so that a busy machine does not decide.
+            let best = (0..50)
+                .map(|_| {
+                    let begin = clock::monotonic_ns();
+                    epoll.wait(&mut events, Some(20_000)).unwrap();
+                    clock::monotonic_ns() - begin
+                })
+                .min();
+            assert!(best.unwrap() >= 20_000 && best.unwrap() < 900_000, "{best:?} ns");
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,80 @@
+//! Limits and placement of this process and thread: descriptors, processors, timer slack.
+//! Source: getrlimit(2), sched_setaffinity(2), prctl(2) PR_SET_TIMERSLACK.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack};
+
+use crate::Result;
+
+/// Soft and hard limit of open descriptors of this process; `u64::MAX` stands for no limit.
+pub fn descriptors() -> (u64, u64) {
+    let limit = getrlimit(Resource::Nofile);
+    (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// Raises the soft limit of open descriptors to the hard one and returns it.
+pub fn raise_descriptors() -> Result<u64> {
+    let (soft, hard) = descriptors();
+    if soft < hard {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
+    }
+    Ok(descriptors().0)
+}
+
+/// Sets the soft limit of open descriptors; used by tests of what happens when it is reached.
+pub fn set_soft_descriptors(soft: u64) -> Result<()> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
+}
+
+/// The processors that the calling thread may run on, ascending.
+pub fn allowed_cpus() -> Result<Vec<u32>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
+}
+
+/// Confines the calling thread (and threads that it starts later) to these processors. Numbers beyond what the
+/// kernel interface can name are left out, so a list of only such numbers is refused with EINVAL.
+pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
+    sched_setaffinity(None, &set)
+}
+
+/// The processor that the calling thread runs on now.
+pub fn current_cpu() -> u32 {
+    sched_getcpu() as u32
+}
+
+/// Lets timers of the calling thread fire within 1 ns of their time instead of the usual 50 µs.
+pub fn exact_timers() -> Result<()> {
+    set_current_timer_slack(std::num::NonZeroU64::new(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_soft_limit_is_raised_to_the_hard_one() {
+        let (_, hard) = descriptors();
+        assert_eq!(raise_descriptors().unwrap(), hard);
+        assert_eq!(descriptors().0, hard);
+    }
+
+    #[test]
+    fn a_thread_can_be_confined_to_one_processor() {
+        std::thread::spawn(|| {
+            let cpus = allowed_cpus().unwrap();
+            let last = *cpus.last().unwrap();
+            confine_to_cpus(&[last]).unwrap();
+            assert_eq!(allowed_cpus().unwrap(), vec![last]);
+            assert_eq!(current_cpu(), last);
+            exact_timers().unwrap();
+            assert!(confine_to_cpus(&[u32::MAX]).is_err());
+        })
+        .join()
+        .unwrap();
+    }
+}

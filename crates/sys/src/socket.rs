@@ -1,0 +1,209 @@
+//! TCP sockets, non-blocking and closed on exec, one function a system call. Descriptors are plain
+//! [`OwnedFd`]s (4 bytes, also inside an `Option`), so slabs of thousands stay small. Errors are [`crate::Errno`].
+//! Source: socket(7), tcp(7), ip(7).
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::net::{
+    self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrAny, SocketFlags, SocketType, ipproto, sockopt,
+};
+
+use crate::{Errno, Result};
+
+/// Of ip(7); the libc crate does not name it on every target.
+const IP_BIND_ADDRESS_NO_PORT: libc::c_int = 24;
+
+/// How a connect began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connect {
+    /// It is established already.
+    Done,
+    /// The SYN is out; the socket becomes writable when the outcome is known, see [`take_error`].
+    InProgress,
+}
+
+/// A TCP socket of the address's family, non-blocking, closed on exec.
+#[inline]
+pub fn tcp(family_of: SocketAddr) -> Result<OwnedFd> {
+    let family = if family_of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    net::socket_with(
+        family,
+        SocketType::STREAM,
+        SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+        Some(ipproto::TCP),
+    )
+}
+
+/// Binds to a local address; port 0 lets the kernel choose one.
+#[inline]
+pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
+    net::bind(fd, &addr)
+}
+
+/// Before [`bind`] to a local address with port 0: leaves the choice of the port to connect(), which then may use a
+/// port again that is in use towards another destination.
+#[inline]
+pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
+    set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+/// Starts a connect.
+#[inline]
+pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
+    match net::connect(fd, &addr) {
+        Ok(()) => Ok(Connect::Done),
+        Err(Errno::INPROGRESS) => Ok(Connect::InProgress),
+        Err(e) => Err(e),
+    }
+}
+
+/// Listens; the kernel cuts the backlog to net.core.somaxconn.
+pub fn listen(fd: impl AsFd, backlog: u32) -> Result<()> {
+    net::listen(fd, i32::try_from(backlog).unwrap_or(i32::MAX))
+}
+
+/// Takes a connection off the accept queue: non-blocking, closed on exec. EAGAIN when there is none.
+#[inline]
+pub fn accept(fd: impl AsFd) -> Result<OwnedFd> {
+    net::accept_with(fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
+}
+
+/// Writes; never raises SIGPIPE. EAGAIN when the send buffer is full.
+#[inline]
+pub fn send(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
+    net::send(fd, bytes, SendFlags::NOSIGNAL)
+}
+
+/// Writes and says that more follows at once (MSG_MORE).
+#[inline]
+pub fn send_more(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
+    net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)
+}
+
+/// Reads; 0 when the peer has closed its side, EAGAIN when nothing is there.
+#[inline]
+pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
+    net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)
+}
+
+/// The socket's pending error, which reading clears (SO_ERROR): the outcome of a connect.
+#[inline]
+pub fn take_error(fd: impl AsFd) -> Result<()> {
+    match sockopt::socket_error(fd) {
+        Ok(outcome) => outcome,
+        Err(e) => Err(e),
+    }
+}
+
+/// Closes the sending side: the peer reads an end.
+pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
+    net::shutdown(fd, Shutdown::Write)
+}
+
+/// Small segments leave at once (Nagle off).
+#[inline]
+pub fn set_nodelay(fd: impl AsFd, on: bool) -> Result<()> {
+    sockopt::set_tcp_nodelay(fd, on)
+}
+
+/// Allows binding while old connections of the address are in TIME_WAIT.
+pub fn set_reuse_address(fd: impl AsFd, on: bool) -> Result<()> {
+    sockopt::set_socket_reuseaddr(fd, on)
+}
+
+/// Several listeners on one address, connections spread over them by the kernel.
+pub fn set_reuse_port(fd: impl AsFd, on: bool) -> Result<()> {
+    sockopt::set_socket_reuseport(fd, on)
+}
+
+/// close() sends a reset instead of a FIN and leaves no TIME_WAIT; unread data at the peer is lost.
+pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
+    sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO))
+}
+
+/// Size of the receive buffer in bytes (the kernel doubles it).
+pub fn set_recv_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
+    sockopt::set_socket_recv_buffer_size(fd, bytes)
+}
+
+/// Size of the send buffer in bytes (the kernel doubles it).
+pub fn set_send_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
+    sockopt::set_socket_send_buffer_size(fd, bytes)
+}
+
+/// Acknowledges at once for now (TCP_QUICKACK), or not.
+pub fn set_quick_ack(fd: impl AsFd, on: bool) -> Result<()> {
+    sockopt::set_tcp_quickack(fd, on)
+}
+
+/// The local address.
+pub fn local_addr(fd: impl AsFd) -> Result<SocketAddr> {
+    SocketAddr::try_from(net::getsockname(fd)?).map_err(|_| Errno::AFNOSUPPORT)
+}
+
+/// The peer's address.
+pub fn peer_addr(fd: impl AsFd) -> Result<SocketAddr> {
+    let addr: SocketAddrAny = net::getpeername(fd)?.ok_or(Errno::NOTCONN)?;
+    SocketAddr::try_from(addr).map_err(|_| Errno::AFNOSUPPORT)
+}
+
+pub(crate) fn set_int(fd: impl AsFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> Result<()> {
+    let size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the pointer is valid for `size` bytes during the call and the descriptor is borrowed for it.
+    let r = unsafe { libc::setsockopt(fd.as_fd().as_raw_fd(), level, name, (&raw const value).cast(), size) };
+    if r == 0 { Ok(()) } else { Err(crate::last_errno()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    fn listener() -> (OwnedFd, SocketAddr) {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let fd = tcp(any).unwrap();
+        set_reuse_address(&fd, true).unwrap();
+        bind(&fd, any).unwrap();
+        listen(&fd, 16).unwrap();
+        let addr = local_addr(&fd).unwrap();
+        (fd, addr)
+    }
+
+    #[test]
+    fn a_connection_from_a_chosen_source_carries_bytes_both_ways() {
+        let (server, addr) = listener();
+        let client = tcp(addr).unwrap();
+        bind_address_no_port(&client).unwrap();
+        bind(&client, "127.0.0.77:0".parse().unwrap()).unwrap();
+        assert_eq!(local_addr(&client).unwrap().port(), 0, "the port is chosen by connect()");
+        connect(&client, addr).unwrap();
+        let mut stream = std::net::TcpStream::from(accept(&server).unwrap());
+        stream.set_nonblocking(false).unwrap();
+        assert_eq!(stream.peer_addr().unwrap().ip(), "127.0.0.77".parse::<std::net::IpAddr>().unwrap());
+        assert_eq!(take_error(&client), Ok(()));
+        set_nodelay(&client, true).unwrap();
+        assert_eq!(send(&client, b"ping").unwrap(), 4);
+        let mut got = [0; 4];
+        stream.read_exact(&mut got).unwrap();
+        stream.write_all(b"pong!").unwrap();
+        drop(stream);
+        let mut all = Vec::new();
+        while all.len() < 5 {
+            match recv(&client, &mut got) {
+                Ok(n) => all.extend_from_slice(&got[..n]),
+                Err(e) => assert_eq!(e, Errno::AGAIN),
+            }
+        }
+        assert_eq!(all, b"pong!");
+    }
+
+    #[test]
+    fn a_refused_connect_is_an_error_of_the_socket() {
+        let (server, addr) = listener();
+        drop(server);
+        let client = tcp(addr).unwrap();
+        let outcome = connect(&client, addr).and_then(|_| take_error(&client));
+        assert_eq!(outcome, Err(Errno::CONNREFUSED));
+    }
+}
