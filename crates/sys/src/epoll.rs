@@ -91,8 +91,8 @@ impl Epoll {
     /// there are. A signal ends the wait with 0 events.
     #[inline]
     pub fn wait(&self, events: &mut Events, timeout_ns: Option<u64>) -> Result<usize> {
-        let timeout = timeout_ns
-            .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ });
+        let timeout =
+            timeout_ns.map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ });
         events.list.clear();
         match rx::wait(&self.fd, rustix::buffer::spare_capacity(&mut events.list), timeout.as_ref()) {
             Ok(n) => Ok(n),

@@ -27,12 +27,7 @@ pub enum Connect {
 #[inline]
 pub fn tcp(family_of: SocketAddr) -> Result<OwnedFd> {
     let family = if family_of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    net::socket_with(
-        family,
-        SocketType::STREAM,
-        SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
-        Some(ipproto::TCP),
-    )
+    net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, Some(ipproto::TCP))
 }
 
 /// Binds to a local address; port 0 lets the kernel choose one.
