@@ -12,6 +12,7 @@ mod hist;
 mod plan;
 mod recording;
 mod rundir;
+mod suggest;
 mod trial;
 
 pub use agent::{AgentCommand, AgentReport, AgentSpec, LoadPart, Phase, ServePlan, Tick};
@@ -27,4 +28,5 @@ pub use plan::{
 };
 pub use recording::{Absence, Column, Recording};
 pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, load_run, schema};
+pub use suggest::nearest;
 pub use trial::{ErrorKind, Errors, Measured, Rates, Side, Steady, Tally, Trial, TrialKind, Window};

@@ -347,8 +347,8 @@ pub enum PlanError {
 impl Plan {
     /// Reads a plan from TOML text. `file` is only named in errors.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, PlanError> {
-        let plan: Self =
-            toml::from_str(text).map_err(|e| PlanError::Toml { file: file.into(), message: e.to_string() })?;
+        let plan: Self = toml::from_str(text)
+            .map_err(|e| PlanError::Toml { file: file.into(), message: crate::suggest::toml_message(text, &e) })?;
         plan.check()?;
         Ok(plan)
     }

@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod epoll;
+pub mod interrupt;
 pub mod limits;
 pub mod socket;
 pub mod usage;
