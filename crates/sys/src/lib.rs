@@ -7,6 +7,7 @@ pub mod epoll;
 pub mod interrupt;
 pub mod limits;
 pub mod socket;
+pub mod uring;
 pub mod usage;
 
 /// An error number of the kernel: `Errno::AGAIN`, `Errno::MFILE`, … One word, no allocation; turns into

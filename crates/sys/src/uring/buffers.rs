@@ -1,0 +1,92 @@
+//! Receive buffers that the kernel picks from (a provided buffer ring).
+//! Source: io_uring_register_buf_ring(3); linux/io_uring.h `struct io_uring_buf_ring`.
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::types::BufRingEntry;
+
+use super::memory::Memory;
+use crate::{Errno, Result};
+
+/// The one buffer group a ring has.
+pub(super) const GROUP: u16 = 0;
+
+/// A buffer that the kernel has filled and that is ours until it is given back. Cannot be copied, so it cannot be given
+/// back twice.
+#[derive(Debug)]
+pub struct BufferId(pub(super) u16);
+
+/// The receive buffers of one ring.
+#[derive(Debug)]
+pub struct Buffers {
+    pub(super) ring: Rc<Memory>,
+    pub(super) data: Rc<Memory>,
+    count: u16,
+    bytes: usize,
+    tail: u16,
+}
+
+impl Buffers {
+    /// `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, all handed to the kernel.
+    pub(super) fn new(count: u16, bytes: u32) -> Result<Self> {
+        let count = count.clamp(1, 1 << 15).next_power_of_two();
+        let bytes = bytes.max(64) as usize;
+        let ring = Rc::new(Memory::map(usize::from(count) * size_of::<BufRingEntry>())?);
+        let data = Rc::new(Memory::map(usize::from(count) * bytes)?);
+        let mut buffers = Self { ring, data, count, bytes, tail: 0 };
+        for id in 0..count {
+            buffers.recycle(BufferId(id));
+        }
+        buffers.publish();
+        Ok(buffers)
+    }
+
+    /// Bytes of one buffer.
+    pub fn buffer_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The first `len` bytes of a filled buffer.
+    #[inline]
+    pub fn bytes(&self, id: &BufferId, len: usize) -> &[u8] {
+        let len = len.min(self.bytes);
+        // SAFETY: ids are only made from completions of the ring that these buffers belong to, `count` is the size of
+        // that group, and the kernel leaves a buffer alone from its completion until `recycle` takes the id, which
+        // needs `&mut self`. The memory is mapped, initialised (zeroed) and lives as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.data.at(usize::from(id.0 % self.count) * self.bytes), len) }
+    }
+
+    /// Takes a buffer back for the kernel; it becomes visible with [`Buffers::publish`].
+    #[inline]
+    pub fn recycle(&mut self, id: BufferId) {
+        let at = usize::from(self.tail & (self.count - 1));
+        let addr = self.data.at(usize::from(id.0 % self.count) * self.bytes);
+        // SAFETY: the entry lies inside the mapped ring (at < count), is aligned (page-aligned base, 16-byte entries),
+        // and the kernel does not read entries at or behind the tail that was published. `resv` of entry 0, which is
+        // the tail itself, is not written by these setters.
+        let entry = unsafe { &mut *self.ring.at(at * size_of::<BufRingEntry>()).cast::<BufRingEntry>() };
+        entry.set_addr(addr as u64);
+        entry.set_len(self.bytes as u32);
+        entry.set_bid(id.0);
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Shows the kernel all buffers that were taken back.
+    #[inline]
+    pub fn publish(&mut self) {
+        // SAFETY: the base is a valid, page-aligned pointer to the first entry of the ring, as `tail` asks; the kernel
+        // reads the tail with acquire semantics, so it is stored as an atomic of the same size and alignment.
+        unsafe {
+            let tail = BufRingEntry::tail(self.ring.at(0).cast::<BufRingEntry>());
+            (*tail.cast::<AtomicU16>()).store(self.tail, Ordering::Release);
+        }
+    }
+
+    pub(super) fn register(&self, ring: &io_uring::IoUring) -> Result<()> {
+        // SAFETY: the address is page-aligned, mapped for `count` entries, and the ring keeps a share of the memory
+        // until it is gone.
+        let r = unsafe { ring.submitter().register_buf_ring_with_flags(self.ring.at(0) as u64, self.count, GROUP, 0) };
+        r.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))
+    }
+}

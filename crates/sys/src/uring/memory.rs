@@ -1,0 +1,41 @@
+//! Page-aligned memory that the kernel reads and writes on its own: send slots, receive buffers, the buffer ring.
+
+use std::ptr::NonNull;
+
+use crate::Result;
+
+/// Anonymous, zeroed, page-aligned memory; unmapped when dropped.
+#[derive(Debug)]
+pub(super) struct Memory {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+impl Memory {
+    /// Maps `len` bytes (at least one page); pages are taken from the system only when they are touched.
+    pub(super) fn map(len: usize) -> Result<Self> {
+        let len = len.max(4096).next_multiple_of(4096);
+        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no existing memory.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), len, prot, flags, -1, 0) };
+        match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(Self { base, len }),
+            _ => Err(crate::last_errno()),
+        }
+    }
+
+    /// The address of a byte; the caller keeps `offset < len`.
+    #[inline]
+    pub(super) fn at(&self, offset: usize) -> *mut u8 {
+        debug_assert!(offset < self.len);
+        self.base.as_ptr().wrapping_add(offset)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: exactly this range was mapped by `map` and nothing borrows from it any more: every slice that is
+        // handed out borrows the owner, and the ring cancels what the kernel still does before it lets go.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}

@@ -1,0 +1,237 @@
+//! io_uring behind a safe door: the ring owns every byte that the kernel may touch (addresses, send slots, receive
+//! buffers), and operations name them by number. For one thread: created, used and dropped there.
+//! Source: io_uring(7), io_uring_enter(2), io_uring_register(2).
+//!
+//! What is used where the kernel has it: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered files, multishot accept
+//! and receive, a provided buffer ring, skipped completions of successful operations, min-wait timeouts. Nothing is
+//! retried here: completions say what happened and the caller decides.
+
+mod buffers;
+mod memory;
+mod ops;
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use io_uring::{IoUring, squeue, types};
+
+pub use buffers::{BufferId, Buffers};
+/// Flags of an operation: `How::SKIP_SUCCESS` gives no completion when it succeeds, `How::IO_LINK` starts the next
+/// operation only after this one succeeded.
+pub use io_uring::squeue::Flags as How;
+use memory::Memory;
+pub use ops::File;
+
+use crate::{Errno, Result};
+
+/// What a ring is to have.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Submission entries; rounded up to a power of two.
+    pub entries: u32,
+    /// Completion entries.
+    pub completions: u32,
+    /// Places in the table of registered files; 0 for none. Bounded by RLIMIT_NOFILE.
+    pub files: u32,
+    /// Send slots and their size in bytes.
+    pub slots: u32,
+    /// Size of a send slot in bytes.
+    pub slot_bytes: u32,
+    /// Receive buffers (a power of two, at most 32768); 0 for none.
+    pub buffers: u16,
+    /// Size of a receive buffer in bytes.
+    pub buffer_bytes: u32,
+    /// Addresses that connect and bind name by number.
+    pub addresses: Vec<SocketAddr>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            entries: 256,
+            completions: 4096,
+            files: 0,
+            slots: 0,
+            slot_bytes: 4096,
+            buffers: 0,
+            buffer_bytes: 16_384,
+            addresses: Vec::new(),
+        }
+    }
+}
+
+/// One completion.
+#[derive(Debug)]
+pub struct Cqe {
+    /// The number given with the operation.
+    pub user: u64,
+    /// The operation's result: not negative, or a negated error number.
+    pub result: i32,
+    /// A multishot operation goes on; without it, it has ended and must be started again.
+    pub more: bool,
+    /// The receive buffer that was filled; give it back with [`Buffers::recycle`].
+    pub buffer: Option<BufferId>,
+}
+
+impl Cqe {
+    /// The result, or the error.
+    #[inline]
+    pub fn outcome(&self) -> Result<u32> {
+        u32::try_from(self.result).map_err(|_| Errno::from_raw_os_error(-self.result))
+    }
+}
+
+/// A ring with the memory that its operations use.
+pub struct Ring {
+    io: std::mem::ManuallyDrop<IoUring>,
+    slots: Rc<Memory>,
+    slot_bytes: usize,
+    slot_count: u32,
+    addresses: Box<[ops::Address]>,
+    // Shares of the receive buffers, so that they outlive the ring whoever is dropped first.
+    buffers: Option<(Rc<Memory>, Rc<Memory>)>,
+    min_wait: bool,
+}
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ring").field("slots", &self.slot_count).field("min_wait", &self.min_wait).finish_non_exhaustive()
+    }
+}
+
+fn errno(e: &std::io::Error) -> Errno {
+    Errno::from_io_error(e).unwrap_or(Errno::IO)
+}
+
+impl Ring {
+    /// A ring and its receive buffers (none when the configuration asks for none). ENOSYS or EPERM when the kernel or the
+    /// container forbids io_uring, EINVAL when the kernel is too old for DEFER_TASKRUN (before 6.1).
+    pub fn new(config: &Config) -> Result<(Self, Option<Buffers>)> {
+        let mut builder = IoUring::builder();
+        builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all().setup_clamp();
+        builder.setup_cqsize(config.completions.max(config.entries).next_power_of_two());
+        let io = builder.build(config.entries.max(8)).map_err(|e| errno(&e))?;
+        if config.files > 0 {
+            io.submitter().register_files_sparse(config.files).map_err(|e| errno(&e))?;
+        }
+        let buffers = if config.buffers > 0 {
+            let buffers = Buffers::new(config.buffers, config.buffer_bytes)?;
+            buffers.register(&io)?;
+            Some(buffers)
+        } else {
+            None
+        };
+        let slots = Rc::new(Memory::map(config.slots as usize * config.slot_bytes as usize)?);
+        let ring = Self {
+            min_wait: io.params().is_feature_min_timeout(),
+            io: std::mem::ManuallyDrop::new(io),
+            slots,
+            slot_bytes: config.slot_bytes as usize,
+            slot_count: config.slots,
+            addresses: config.addresses.iter().map(|&a| ops::Address::new(a)).collect(),
+            buffers: buffers.as_ref().map(|b| (Rc::clone(&b.ring), Rc::clone(&b.data))),
+        };
+        Ok((ring, buffers))
+    }
+
+    /// Whether the kernel can wait for a batch with a bound on the added latency (6.12).
+    pub fn has_min_wait(&self) -> bool {
+        self.min_wait
+    }
+
+    /// Puts a descriptor into the table of registered files.
+    pub fn register_file(&mut self, at: u32, fd: impl std::os::fd::AsFd) -> Result<()> {
+        use std::os::fd::AsRawFd as _;
+        let fds = [fd.as_fd().as_raw_fd()];
+        self.io.submitter().register_files_update(at, &fds).map(drop).map_err(|e| errno(&e))
+    }
+
+    /// Takes a descriptor out of the table of registered files.
+    pub fn unregister_file(&mut self, at: u32) -> Result<()> {
+        self.io.submitter().register_files_update(at, &[-1]).map(drop).map_err(|e| errno(&e))
+    }
+
+    /// Hands over what is queued without waiting.
+    pub fn submit(&mut self) -> Result<()> {
+        match self.io.submit() {
+            Ok(_) => Ok(()),
+            Err(e) => tolerate(errno(&e)),
+        }
+    }
+
+    /// Hands over what is queued and waits for `want` completions, at most `timeout_ns` (`None`: without end). With
+    /// `batch_us` above 0 (and a kernel that can), the wait for all `want` ends after that many microseconds as soon as
+    /// there is one. A timeout, a signal or a full completion queue is no error.
+    #[inline]
+    pub fn submit_and_wait(&mut self, want: u32, timeout_ns: Option<u64>, batch_us: u32) -> Result<()> {
+        let time = types::Timespec::from(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
+        let mut args = types::SubmitArgs::new();
+        if timeout_ns.is_some() {
+            args = args.timespec(&time);
+        }
+        if self.min_wait && batch_us > 0 {
+            args = args.min_wait_usec(batch_us);
+        }
+        match self.io.submitter().submit_with_args(want as usize, &args) {
+            Ok(_) => Ok(()),
+            Err(e) => tolerate(errno(&e)),
+        }
+    }
+
+    /// Takes the completions that are there, as many as `into` has room for without growing.
+    #[inline]
+    pub fn reap(&mut self, into: &mut Vec<Cqe>) {
+        let room = into.capacity() - into.len();
+        into.extend(self.io.completion().take(room).map(|c| Cqe {
+            user: c.user_data(),
+            result: c.result(),
+            more: io_uring::cqueue::more(c.flags()),
+            buffer: io_uring::cqueue::buffer_select(c.flags()).map(BufferId),
+        }));
+    }
+
+    /// Whether completions had to be kept by the kernel because the queue was full; the next wait brings them.
+    pub fn overflowed(&mut self) -> bool {
+        self.io.submission().cq_overflow()
+    }
+
+    /// Queues an entry; a full queue is handed over first.
+    #[inline]
+    fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
+        for _ in 0..2 {
+            // SAFETY: every pointer in an entry made in `ops` leads into memory that the ring owns (slots, addresses), to
+            // constants, or to `'static` data; all of it stays mapped until the ring has cancelled what is left.
+            if unsafe { self.io.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+            self.submit()?;
+        }
+        Err(Errno::BUSY)
+    }
+}
+
+/// What a wait may end with besides completions.
+fn tolerate(e: Errno) -> Result<()> {
+    if matches!(e, Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) { Ok(()) } else { Err(e) }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // Everything still running is ended before the memory goes. Should that fail, the memory is leaked on purpose.
+        let limit = types::Timespec::new().sec(1);
+        let ended = self.io.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
+        let quiet = match &ended {
+            Ok(()) => true,
+            Err(e) => errno(e) == Errno::NOENT,
+        };
+        if !quiet {
+            std::mem::forget(Rc::clone(&self.slots));
+            std::mem::forget(self.buffers.clone());
+        }
+        // SAFETY: dropped exactly once, here, and not used afterwards.
+        unsafe { std::mem::ManuallyDrop::drop(&mut self.io) };
+    }
+}
+
+#[cfg(test)]
+mod tests;

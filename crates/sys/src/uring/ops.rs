@@ -1,0 +1,212 @@
+//! The operations a ring can be given, one function each. Results arrive as completions under `user`.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+
+use io_uring::types::{CancelBuilder, DestinationSlot, Fd, Fixed};
+use io_uring::{opcode, squeue};
+
+use super::{How, Ring};
+use crate::{Errno, Result};
+
+/// Which file an operation works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum File {
+    /// A place in the table of registered files.
+    Fixed(u32),
+    /// A plain descriptor.
+    Fd(std::os::fd::RawFd),
+}
+
+/// Builds an entry for either kind of file: the crate has one type for each.
+macro_rules! on_file {
+    ($file:expr, |$f:ident| $build:expr) => {
+        match $file {
+            File::Fixed(at) => {
+                let $f = Fixed(at);
+                $build
+            }
+            File::Fd(fd) => {
+                let $f = Fd(fd);
+                $build
+            }
+        }
+    };
+}
+
+/// An address in the form that the kernel reads.
+pub(super) struct Address {
+    storage: libc::sockaddr_storage,
+    len: libc::socklen_t,
+    family: i32,
+}
+
+impl Address {
+    pub(super) fn new(addr: SocketAddr) -> Self {
+        // SAFETY: all-zero bytes are a valid sockaddr_storage.
+        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        let to = &raw mut storage;
+        let (len, family) = match addr {
+            SocketAddr::V4(v4) => {
+                let sin = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: v4.port().to_be(),
+                    sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                    sin_zero: [0; 8],
+                };
+                // SAFETY: sockaddr_storage is large and aligned enough for every socket address.
+                unsafe { to.cast::<libc::sockaddr_in>().write(sin) };
+                (size_of::<libc::sockaddr_in>(), libc::AF_INET)
+            }
+            SocketAddr::V6(v6) => {
+                let sin6 = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: v6.port().to_be(),
+                    sin6_flowinfo: v6.flowinfo(),
+                    sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                    sin6_scope_id: v6.scope_id(),
+                };
+                // SAFETY: as above.
+                unsafe { to.cast::<libc::sockaddr_in6>().write(sin6) };
+                (size_of::<libc::sockaddr_in6>(), libc::AF_INET6)
+            }
+        };
+        Self { storage, len: len as libc::socklen_t, family }
+    }
+}
+
+/// Option values that entries point to; they live as long as the program.
+static ON: libc::c_int = 1;
+const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
+
+impl Ring {
+    /// The send slot `slot`, to be filled before [`Ring::send`]. A slot that is still being sent may be overwritten; then
+    /// the peer gets a mixture, so wait for the completion or know that it is over. Empty when there is no such slot.
+    #[inline]
+    pub fn slot(&mut self, slot: u32) -> &mut [u8] {
+        let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
+        // SAFETY: inside the mapped, zeroed region by the check above; the kernel only ever reads it, and no other slice
+        // of it can exist while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.slots.at(at * len), len) }
+    }
+
+    /// Opens a TCP socket of the family of address `address` at a place in the table of registered files.
+    #[inline]
+    pub fn socket(&mut self, at: u32, address: u32, how: How, user: u64) -> Result<()> {
+        let family = self.address(address)?.family;
+        let target = DestinationSlot::try_from_slot_target(at).map_err(|_| Errno::INVAL)?;
+        let entry = opcode::Socket::new(family, libc::SOCK_STREAM, libc::IPPROTO_TCP).file_index(Some(target)).build();
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    /// Sets TCP_NODELAY.
+    #[inline]
+    pub fn nodelay(&mut self, file: File, how: How, user: u64) -> Result<()> {
+        self.option(file, libc::IPPROTO_TCP as u32, libc::TCP_NODELAY as u32, how, user)
+    }
+
+    /// Sets IP_BIND_ADDRESS_NO_PORT.
+    #[inline]
+    pub fn bind_address_no_port(&mut self, file: File, how: How, user: u64) -> Result<()> {
+        self.option(file, libc::IPPROTO_IP as u32, IP_BIND_ADDRESS_NO_PORT, how, user)
+    }
+
+    fn option(&mut self, file: File, level: u32, name: u32, how: How, user: u64) -> Result<()> {
+        let (value, len) = ((&raw const ON).cast(), size_of::<libc::c_int>() as u32);
+        let entry = on_file!(file, |f| opcode::SetSockOpt::new(f, level, name, value, len).build());
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    /// Binds to address `address`.
+    #[inline]
+    pub fn bind(&mut self, file: File, address: u32, how: How, user: u64) -> Result<()> {
+        let a = self.address(address)?;
+        let (ptr, len) = ((&raw const a.storage).cast(), a.len);
+        let entry = on_file!(file, |f| opcode::Bind::new(f, ptr, len).build());
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    /// Connects to address `address`.
+    #[inline]
+    pub fn connect(&mut self, file: File, address: u32, how: How, user: u64) -> Result<()> {
+        let a = self.address(address)?;
+        let (ptr, len) = ((&raw const a.storage).cast(), a.len);
+        let entry = on_file!(file, |f| opcode::Connect::new(f, ptr, len).build());
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    /// Accepts until cancelled: a completion a connection. With `direct` the connections go into the table of registered
+    /// files and the result is the place, else it is a descriptor that the caller owns.
+    pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
+        let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
+        let entry =
+            on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
+        self.push(&entry.user_data(user))
+    }
+
+    /// Receives into the ring's buffers until the peer closes or the buffers run out (ENOBUFS): a completion a piece.
+    #[inline]
+    pub fn recv_multi(&mut self, file: File, user: u64) -> Result<()> {
+        let entry = on_file!(file, |f| opcode::RecvMulti::new(f, super::buffers::GROUP).build());
+        self.push(&entry.user_data(user))
+    }
+
+    /// Sends a part of a send slot, all of it: the completion comes when the socket has taken everything.
+    #[inline]
+    pub fn send(&mut self, file: File, slot: u32, part: Range<usize>, how: How, user: u64) -> Result<()> {
+        if slot >= self.slot_count || part.end > self.slot_bytes || part.start > part.end {
+            return Err(Errno::INVAL);
+        }
+        let ptr = self.slots.at(slot as usize * self.slot_bytes).wrapping_add(part.start).cast_const();
+        self.push_send(file, ptr, part.len(), how, user)
+    }
+
+    /// Sends bytes that live as long as the program (a file kept in memory, say).
+    #[inline]
+    pub fn send_static(&mut self, file: File, bytes: &'static [u8], how: How, user: u64) -> Result<()> {
+        self.push_send(file, bytes.as_ptr(), bytes.len(), how, user)
+    }
+
+    fn push_send(&mut self, file: File, ptr: *const u8, len: usize, how: How, user: u64) -> Result<()> {
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+        let entry = on_file!(file, |f| opcode::Send::new(f, ptr, len as u32).flags(flags).build());
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    /// Waits for readiness (poll(2) bits), once or until cancelled.
+    pub fn poll(&mut self, file: File, mask: u32, multi: bool, user: u64) -> Result<()> {
+        let entry = on_file!(file, |f| opcode::PollAdd::new(f, mask).multi(multi).build());
+        self.push(&entry.user_data(user))
+    }
+
+    /// Closes the sending side.
+    pub fn shutdown_write(&mut self, file: File, how: How, user: u64) -> Result<()> {
+        let entry = on_file!(file, |f| opcode::Shutdown::new(f, libc::SHUT_WR).build());
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    /// Closes a file of the table. Operations still running on it keep the socket open: cancel them before.
+    #[inline]
+    pub fn close(&mut self, at: u32, how: How, user: u64) -> Result<()> {
+        let entry: squeue::Entry = opcode::Close::new(Fixed(at)).build();
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    /// Ends all operations on a file; each of them completes with ECANCELED.
+    #[inline]
+    pub fn cancel_file(&mut self, file: File, how: How, user: u64) -> Result<()> {
+        let which = on_file!(file, |f| CancelBuilder::fd(f).all());
+        self.push(&opcode::AsyncCancel2::new(which).build().flags(how).user_data(user))
+    }
+
+    /// Ends one operation by its number.
+    #[inline]
+    pub fn cancel(&mut self, which: u64, how: How, user: u64) -> Result<()> {
+        self.push(&opcode::AsyncCancel::new(which).build().flags(how).user_data(user))
+    }
+
+    #[inline]
+    fn address(&self, at: u32) -> Result<&Address> {
+        self.addresses.get(at as usize).ok_or(Errno::INVAL)
+    }
+}

@@ -1,0 +1,110 @@
+use std::io::{Read as _, Write as _};
+
+use super::*;
+
+/// `None` with a SKIP line where io_uring is forbidden.
+fn ring(config: &Config) -> Option<(Ring, Option<Buffers>)> {
+    match Ring::new(config) {
+        Ok(made) => Some(made),
+        Err(e) => {
+            assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "io_uring is required: {e}");
+            println!("SKIP io_uring: {e}");
+            None
+        }
+    }
+}
+
+fn wait_for(ring: &mut Ring, user: u64) -> Cqe {
+    let mut got = Vec::with_capacity(64);
+    for _ in 0..50 {
+        ring.submit_and_wait(1, Some(100_000_000), 0).unwrap();
+        ring.reap(&mut got);
+        if let Some(at) = got.iter().position(|c| c.user == user) {
+            return got.swap_remove(at);
+        }
+    }
+    unreachable!("no completion {user} in {got:?}")
+}
+
+#[test]
+fn a_request_goes_out_and_its_answer_lands_in_a_buffer() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = Config {
+        files: 4,
+        slots: 4,
+        buffers: 4,
+        addresses: vec![listener.local_addr().unwrap(), "127.0.0.9:0".parse().unwrap()],
+        ..Config::default()
+    };
+    let Some((mut ring, Some(mut buffers))) = ring(&config) else { return };
+    let file = File::Fixed(2);
+    let quiet = How::SKIP_SUCCESS | How::IO_LINK;
+    ring.socket(2, 0, quiet, 1).unwrap();
+    ring.nodelay(file, quiet, 2).unwrap();
+    ring.bind_address_no_port(file, quiet, 3).unwrap();
+    ring.bind(file, 1, quiet, 4).unwrap();
+    ring.connect(file, 0, How::empty(), 5).unwrap();
+    assert_eq!(wait_for(&mut ring, 5).result, 0);
+    let (mut peer, from) = listener.accept().unwrap();
+    assert_eq!(from.ip().to_string(), "127.0.0.9");
+
+    ring.slot(3)[..4].copy_from_slice(b"ping");
+    ring.send(file, 3, 0..4, How::SKIP_SUCCESS, 6).unwrap();
+    ring.recv_multi(file, 7).unwrap();
+    ring.submit().unwrap();
+    let mut got = [0; 4];
+    peer.read_exact(&mut got).unwrap();
+    assert_eq!(&got, b"ping");
+    peer.write_all(b"pong").unwrap();
+    let done = wait_for(&mut ring, 7);
+    assert!(done.more, "multishot goes on");
+    let id = done.buffer.unwrap();
+    assert_eq!(buffers.bytes(&id, done.result as usize), b"pong");
+    buffers.recycle(id);
+    buffers.publish();
+    drop(peer);
+    let end = wait_for(&mut ring, 7);
+    assert_eq!((end.result, end.more), (0, false), "the peer closed");
+}
+
+#[test]
+fn closing_a_file_under_a_receive_needs_a_cancel_and_then_tells_the_peer() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config =
+        Config { files: 1, buffers: 1, addresses: vec![listener.local_addr().unwrap()], ..Config::default() };
+    let Some((mut ring, _buffers)) = ring(&config) else { return };
+    ring.socket(0, 0, How::SKIP_SUCCESS | How::IO_LINK, 1).unwrap();
+    ring.connect(File::Fixed(0), 0, How::empty(), 2).unwrap();
+    assert_eq!(wait_for(&mut ring, 2).result, 0);
+    let (mut peer, _) = listener.accept().unwrap();
+    ring.recv_multi(File::Fixed(0), 3).unwrap();
+    ring.submit().unwrap();
+    ring.cancel_file(File::Fixed(0), How::SKIP_SUCCESS, 4).unwrap();
+    ring.close(0, How::SKIP_SUCCESS, 5).unwrap();
+    assert_eq!(wait_for(&mut ring, 3).outcome(), Err(Errno::CANCELED));
+    peer.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    assert_eq!(peer.read(&mut [0; 8]).unwrap(), 0, "the peer reads an end");
+}
+
+#[test]
+fn a_batch_wait_ends_after_its_bound_with_what_is_there() {
+    let Some((mut ring, _)) = ring(&Config::default()) else { return };
+    let (a, _b) = std::os::unix::net::UnixStream::pair().unwrap();
+    let fd = File::Fd(std::os::fd::AsRawFd::as_raw_fd(&a));
+    ring.poll(fd, libc::POLLOUT as u32, false, 9).unwrap();
+    let begin = std::time::Instant::now();
+    ring.submit_and_wait(64, Some(5_000_000_000), 2_000).unwrap();
+    assert!(begin.elapsed().as_secs_f64() < if ring.has_min_wait() { 2.0 } else { 6.0 });
+    let mut got = Vec::with_capacity(4);
+    ring.reap(&mut got);
+    assert_eq!(got.len(), 1);
+}
+
+#[test]
+fn bad_numbers_are_errors_and_not_memory() {
+    let Some((mut ring, _)) = ring(&Config { slots: 1, ..Config::default() }) else { return };
+    assert_eq!(ring.send(File::Fixed(0), 1, 0..1, How::empty(), 0), Err(Errno::INVAL));
+    assert_eq!(ring.send(File::Fixed(0), 0, 0..5000, How::empty(), 0), Err(Errno::INVAL));
+    assert_eq!(ring.connect(File::Fixed(0), 0, How::empty(), 0), Err(Errno::INVAL));
+    assert!(ring.slot(1).is_empty());
+}
