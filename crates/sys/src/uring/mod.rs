@@ -95,7 +95,10 @@ pub struct Ring {
 
 impl std::fmt::Debug for Ring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ring").field("slots", &self.slot_count).field("min_wait", &self.min_wait).finish_non_exhaustive()
+        f.debug_struct("Ring")
+            .field("slots", &self.slot_count)
+            .field("min_wait", &self.min_wait)
+            .finish_non_exhaustive()
     }
 }
 

@@ -139,8 +139,7 @@ impl Ring {
     /// files and the result is the place, else it is a descriptor that the caller owns.
     pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
         let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
-        let entry =
-            on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
+        let entry = on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
         self.push(&entry.user_data(user))
     }
 

@@ -70,8 +70,7 @@ fn a_request_goes_out_and_its_answer_lands_in_a_buffer() {
 #[test]
 fn closing_a_file_under_a_receive_needs_a_cancel_and_then_tells_the_peer() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let config =
-        Config { files: 1, buffers: 1, addresses: vec![listener.local_addr().unwrap()], ..Config::default() };
+    let config = Config { files: 1, buffers: 1, addresses: vec![listener.local_addr().unwrap()], ..Config::default() };
     let Some((mut ring, _buffers)) = ring(&config) else { return };
     ring.socket(0, 0, How::SKIP_SUCCESS | How::IO_LINK, 1).unwrap();
     ring.connect(File::Fixed(0), 0, How::empty(), 2).unwrap();
