@@ -7,6 +7,7 @@ pub mod epoll;
 pub mod interrupt;
 pub mod limits;
 pub mod socket;
+pub mod syn_count;
 pub mod uring;
 pub mod usage;
 
