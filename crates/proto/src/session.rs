@@ -4,8 +4,10 @@
 /// every server model, every client driver and the simulator.
 ///
 /// The caller's loop is: [`begin`](Session::begin) (client only), then [`transmit`](Session::transmit) until it returns
-/// 0, and [`receive`](Session::receive) for every piece of bytes that arrives, followed by `transmit` again. After
-/// [`Progress::close`] the caller sends what `transmit` still gives and closes. After a [`Fault`] it closes at once.
+/// 0, and [`receive`](Session::receive) for every piece of bytes that arrives, followed by `transmit` again. What one
+/// call of `transmit` gives is one write: a session that wants two writes gives two pieces. When everything given has
+/// been handed to the system, the caller calls [`flushed`](Session::flushed).
+/// After [`Progress::close`] the caller sends what `transmit` still gives and closes. After a [`Fault`] it closes at once.
 ///
 /// Sessions are reused: [`reset`](Session::reset) makes one ready for a new connection without allocating.
 pub trait Session {
@@ -24,6 +26,21 @@ pub trait Session {
     /// The peer will send nothing more.
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
+    /// Everything that [`transmit`](Session::transmit) gave is handed to the system and it has nothing more to give.
+    /// Only protocols in which sending alone completes or ends something answer with progress (discard, source).
+    fn flushed(&mut self) -> Progress {
+        Progress::default()
+    }
+
+    /// Whether the reply to the next bytes is these very bytes, so that the caller may send them from where they lie.
+    /// It tells [`mirrored`](Session::mirrored) how many it sent so, and gives the rest to `receive`.
+    fn mirrors(&self) -> bool {
+        false
+    }
+
+    /// This many bytes of input were sent back in place, without `receive` and `transmit`.
+    fn mirrored(&mut self, _bytes: usize) {}
+
     /// Forgets the connection and keeps the memory.
     fn reset(&mut self);
 }
@@ -39,6 +56,23 @@ pub struct Progress {
     pub status: [u32; 5],
     /// The connection is to be closed once everything is transmitted.
     pub close: bool,
+    /// With `close`: the peer may still be sending, so end our side first and read on for a while; a plain close would
+    /// reset the connection and could destroy the last reply on its way.
+    pub linger: bool,
+}
+
+impl Progress {
+    /// Close once everything is transmitted.
+    pub const CLOSE: Self = Self { completed: 0, unexpected: 0, status: [0; 5], close: true, linger: false };
+
+    /// Adds what a further piece completed.
+    pub fn merge(&mut self, other: Self) {
+        self.completed += other.completed;
+        self.unexpected += other.unexpected;
+        self.status.iter_mut().zip(other.status).for_each(|(a, b)| *a += b);
+        self.close |= other.close;
+        self.linger |= other.linger;
+    }
 }
 
 /// Why a connection cannot go on.

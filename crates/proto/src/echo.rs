@@ -1,0 +1,175 @@
+//! Echo: the server sends back what it receives; the client checks every byte.
+
+use crate::pattern::Pattern;
+use crate::{Client, Fault, Progress, Session};
+
+/// Prepared client half.
+#[derive(Clone)]
+pub struct ClientPlan {
+    message: Pattern,
+}
+
+impl ClientPlan {
+    /// Messages of this many bytes, at least 1.
+    pub fn new(message_bytes: u64) -> Self {
+        Self { message: Pattern::new(message_bytes.max(1)) }
+    }
+}
+
+impl Client for ClientPlan {
+    type Session = ClientSession;
+
+    fn session(&self) -> ClientSession {
+        ClientSession { message: self.message.clone(), to_send: 0, sent: 0, outstanding: 0, received: 0 }
+    }
+}
+
+/// Client half.
+pub struct ClientSession {
+    message: Pattern,
+    to_send: u32,
+    /// Bytes of the current message that were given to be sent.
+    sent: u64,
+    outstanding: u32,
+    /// Bytes of the current message that came back.
+    received: u64,
+}
+
+impl Session for ClientSession {
+    fn begin(&mut self) {
+        self.to_send += 1;
+        self.outstanding += 1;
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        while self.to_send > 0 && done < out.len() {
+            let n = self.message.copy(self.sent, &mut out[done..]);
+            done += n;
+            self.sent += n as u64;
+            if self.sent == self.message.len() {
+                self.sent = 0;
+                self.to_send -= 1;
+            }
+        }
+        done
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.to_send > 0
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        let mut progress = Progress::default();
+        let mut rest = input;
+        while !rest.is_empty() {
+            if self.outstanding == 0 {
+                return Err(Fault::WrongBody("more bytes came back than were sent"));
+            }
+            let n = (rest.len() as u64).min(self.message.len() - self.received) as usize;
+            if !self.message.matches(self.received, &rest[..n]) {
+                return Err(Fault::WrongBody("the bytes that came back differ from those sent"));
+            }
+            rest = &rest[n..];
+            self.received += n as u64;
+            if self.received == self.message.len() {
+                self.received = 0;
+                self.outstanding -= 1;
+                progress.completed += 1;
+            }
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        if self.outstanding > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
+    }
+
+    fn reset(&mut self) {
+        (self.to_send, self.sent, self.outstanding, self.received) = (0, 0, 0, 0);
+    }
+}
+
+/// Server half: keeps what could not be sent in place.
+#[derive(Default)]
+pub struct ServerSession {
+    pending: Vec<u8>,
+    at: usize,
+}
+
+impl Session for ServerSession {
+    fn begin(&mut self) {}
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let n = out.len().min(self.pending.len() - self.at);
+        out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
+        self.at += n;
+        if self.at == self.pending.len() {
+            // The memory goes back: most connections of a large server are idle.
+            self.reset();
+        }
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.at < self.pending.len()
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        self.pending.extend_from_slice(input);
+        Ok(Progress { completed: u32::from(!input.is_empty()), ..Progress::default() })
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn mirrors(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    fn reset(&mut self) {
+        self.pending = Vec::new();
+        self.at = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_split_comes_back_complete(bytes in 1_u64..5000, messages in 1_u32..5, cut in 1_usize..700) {
+            let mut client = ClientPlan::new(bytes).session();
+            let mut server = ServerSession::default();
+            (0..messages).for_each(|_| client.begin());
+            let (mut buf, mut completed) = (vec![0; cut], 0);
+            loop {
+                let n = client.transmit(&mut buf);
+                if n > 0 {
+                    server.receive(&buf[..n]).unwrap();
+                }
+                let m = server.transmit(&mut buf);
+                if n + m == 0 {
+                    break;
+                }
+                completed += client.receive(&buf[..m]).unwrap().completed;
+            }
+            prop_assert_eq!(completed, messages);
+            prop_assert!(client.peer_closed().is_ok());
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_and_a_lost_one_are_faults() {
+        let mut client = ClientPlan::new(100).session();
+        client.begin();
+        let mut buf = [0; 100];
+        client.transmit(&mut buf);
+        assert_eq!(client.receive(&buf[..99]).unwrap().completed, 0);
+        assert_eq!(client.peer_closed(), Err(Fault::Short));
+        assert!(matches!(client.receive(&[buf[99] ^ 1]), Err(Fault::WrongBody(_))));
+    }
+}

@@ -1,0 +1,126 @@
+//! Tests of the client half.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn plan(method: &str, expect_status: Option<u16>) -> Protocol {
+    let (path, host) = ("/".into(), "h".into());
+    Protocol::Http1 { method: method.into(), path, host, headers: vec![], body_file: None, expect_status }
+}
+
+fn session(method: &str, requests: u32) -> ClientSession {
+    let mut s = ClientPlan::new(&plan(method, None)).unwrap().session();
+    (0..requests).for_each(|_| s.begin());
+    while s.transmit(&mut [0; 64]) > 0 {}
+    s
+}
+
+fn one(method: &str, text: &str) -> Result<Progress, Fault> {
+    session(method, 1).receive(text.as_bytes())
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nDate: x\r\nContent-Length: 5\r\n\r\nhello";
+const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+
+#[test]
+fn statuses_are_counted_by_class() {
+    let p = one("GET", OK).unwrap();
+    assert_eq!((p.completed, p.unexpected, p.status, p.close), (1, 0, [0, 1, 0, 0, 0], false));
+    let p = one("GET", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
+    assert_eq!((p.completed, p.unexpected, p.status), (1, 1, [0, 0, 0, 1, 0]));
+    let mut s = ClientPlan::new(&plan("GET", Some(503))).unwrap().session();
+    s.begin();
+    s.transmit(&mut [0; 256]);
+    assert_eq!(s.receive(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n").unwrap().unexpected, 0);
+}
+
+#[test]
+fn responses_without_a_body_end_with_their_head() {
+    for (method, text) in [
+        ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n"),
+        ("GET", "HTTP/1.1 204 No Content\r\n\r\n"),
+        ("GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n"),
+    ] {
+        assert_eq!(one(method, text).unwrap().completed, 1, "{text}");
+    }
+}
+
+#[test]
+fn interim_responses_are_read_over() {
+    let text = format!("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n{OK}");
+    assert_eq!(one("GET", &text).unwrap().completed, 1);
+    assert!(one("GET", "HTTP/1.1 101 Switching Protocols\r\n\r\n").is_err());
+}
+
+#[test]
+fn the_close_delimits_where_nothing_else_does() {
+    let mut s = session("GET", 1);
+    let p = s.receive(b"HTTP/1.1 200 OK\r\n\r\nsome bytes").unwrap();
+    assert_eq!(p.completed, 0);
+    let p = s.peer_closed().unwrap();
+    assert_eq!((p.completed, p.close), (1, true));
+}
+
+#[test]
+fn a_short_body_and_an_early_close_are_short() {
+    let mut s = session("GET", 1);
+    s.receive(&OK.as_bytes()[..OK.len() - 1]).unwrap();
+    assert_eq!(s.peer_closed(), Err(Fault::Short));
+    assert_eq!(session("GET", 1).peer_closed(), Err(Fault::Short));
+    assert!(session("GET", 0).peer_closed().unwrap().close);
+}
+
+#[test]
+fn other_protocols_and_limits_are_named() {
+    assert!(matches!(one("GET", "SSH-2.0-x"), Err(Fault::Malformed(_))));
+    assert!(matches!(one("GET", "HT"), Ok(p) if p.completed == 0));
+    let long = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(1 << 20));
+    assert!(matches!(one("GET", &long), Err(Fault::Limit(_))));
+    assert!(matches!(one("GET", &format!("{OK}garbage")), Err(Fault::Malformed(_))));
+}
+
+#[test]
+fn closing_is_announced() {
+    assert!(one("GET", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap().close);
+    assert!(one("GET", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap().close);
+    let kept = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
+    assert!(!one("GET", kept).unwrap().close);
+}
+
+#[test]
+fn a_remembered_head_says_the_same_for_another_method() {
+    let text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
+    assert_eq!(one("HEAD", text).unwrap().completed, 1);
+    let mut s = session("GET", 1);
+    assert_eq!(s.receive(text.as_bytes()).unwrap().completed, 0);
+    assert_eq!(s.receive(b"abc").unwrap().completed, 1);
+}
+
+proptest! {
+    #[test]
+    fn every_split_gives_the_same(cuts in prop::collection::vec(1_usize..60, 1..40)) {
+        let stream = [OK, CHUNKED, OK, "HTTP/1.1 204 No\r\n\r\n", CHUNKED, OK].concat();
+        let whole = session("GET", 6).receive(stream.as_bytes()).unwrap();
+        let mut s = session("GET", 6);
+        let mut pieces = Progress::default();
+        let (mut rest, mut cuts) = (stream.as_bytes(), cuts.iter().cycle());
+        while !rest.is_empty() {
+            let n = rest.len().min(*cuts.next().unwrap());
+            pieces.merge(s.receive(&rest[..n]).unwrap());
+            rest = &rest[n..];
+        }
+        prop_assert_eq!(whole, pieces);
+        prop_assert_eq!(whole.completed, 6);
+    }
+
+    #[test]
+    fn no_bytes_can_break_it(prefix in 0_usize..80, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let mut s = session("GET", 2);
+        let stream = [OK, CHUNKED].concat();
+        let good = &stream.as_bytes()[..prefix.min(stream.len())];
+        if s.receive(good).is_ok() && s.receive(&bytes).is_ok() {
+            let _ = s.peer_closed();
+        }
+    }
+}

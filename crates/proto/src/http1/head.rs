@@ -1,0 +1,285 @@
+//! Heads of messages: where they end, and what they say about the body that follows (RFC 9112, section 6.3).
+
+use super::HEAD_LIMIT;
+use crate::Fault;
+
+/// Most header lines that are looked at; more is over the limit.
+const MAX_HEADERS: usize = 256;
+
+/// How the body of a message is delimited, as its head declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// The head names no length.
+    Undeclared,
+    Length(u64),
+    Chunked,
+    /// Another transfer coding, which only the close delimits.
+    OtherCoding,
+}
+
+/// What matters of a response head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ResponseHead {
+    pub(super) status: u16,
+    pub(super) framing: Framing,
+    pub(super) keep_alive: bool,
+}
+
+/// What matters of a request head besides its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RequestHead {
+    pub(super) framing: Framing,
+    pub(super) keep_alive: bool,
+    pub(super) minor: u8,
+    pub(super) has_host: bool,
+    pub(super) expects_continue: bool,
+}
+
+/// Why a head cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BadHead {
+    Malformed(&'static str),
+    Version,
+    TooLarge,
+}
+
+impl From<BadHead> for Fault {
+    fn from(bad: BadHead) -> Self {
+        match bad {
+            BadHead::Malformed(why) => Self::Malformed(why),
+            BadHead::Version => Self::Malformed("the version is not HTTP/1.0 or HTTP/1.1"),
+            BadHead::TooLarge => Self::Limit("the header exceeds 64 KiB or 256 lines"),
+        }
+    }
+}
+
+/// Bytes of a head that has not arrived completely. Empty, and without memory, most of the time.
+#[derive(Default)]
+pub(super) struct HeadBuffer {
+    bytes: Vec<u8>,
+}
+
+impl HeadBuffer {
+    /// Looks for the end of the head. `Some(used)`: it is complete and `used` bytes of `input` belong to it; it lies in
+    /// [`HeadBuffer::head`]. `None`: all of `input` was kept and more is needed.
+    pub(super) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
+        if self.bytes.is_empty() {
+            if let Some(end) = find_end(input, 0) {
+                return if end > HEAD_LIMIT { Err(BadHead::TooLarge) } else { Ok(Some(end)) };
+            }
+        }
+        let before = self.bytes.len();
+        let room = HEAD_LIMIT + 1 - before.min(HEAD_LIMIT);
+        self.bytes.extend_from_slice(&input[..input.len().min(room)]);
+        match find_end(&self.bytes, before.saturating_sub(2)) {
+            Some(end) => {
+                self.bytes.truncate(end);
+                Ok(Some(end - before))
+            }
+            None if self.bytes.len() > HEAD_LIMIT => Err(BadHead::TooLarge),
+            None => Ok(None),
+        }
+    }
+
+    /// The head after `collect` gave `Some(used)` for this input.
+    pub(super) fn head<'a>(&'a self, input: &'a [u8], used: usize) -> &'a [u8] {
+        if self.bytes.is_empty() { &input[..used] } else { &self.bytes }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// What has arrived so far of an incomplete head.
+    pub(super) fn partial(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        // Idle connections keep no memory for a head that once came in pieces.
+        if self.bytes.capacity() > 2048 {
+            self.bytes = Vec::new();
+        }
+    }
+}
+
+/// The index after the empty line that ends a head. `from` must not be more than two bytes behind what was searched.
+fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let newline = |i: usize| bytes[i] == b'\n';
+    (from..bytes.len()).find_map(|i| {
+        let empty_line =
+            |line_end: usize| newline(line_end) || (bytes[line_end] == b'\r' && line_end >= 1 && newline(line_end - 1));
+        (newline(i) && i >= 1 && empty_line(i - 1)).then_some(i + 1)
+    })
+}
+
+/// Parses a complete response head.
+pub(super) fn response(head: &[u8]) -> Result<ResponseHead, BadHead> {
+    let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
+    let mut parsed = httparse::Response::new(&mut lines);
+    complete(parsed.parse(head))?;
+    let (Some(status), Some(minor)) = (parsed.code, parsed.version) else { return Err(BadHead::Malformed("head")) };
+    let fields = fields(parsed.headers)?;
+    Ok(ResponseHead { status, framing: fields.framing(), keep_alive: fields.keep_alive(minor) })
+}
+
+/// Parses a complete request head; gives also method and target.
+pub(super) fn request(head: &[u8]) -> Result<(RequestHead, &str, &str), BadHead> {
+    let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
+    let mut parsed = httparse::Request::new(&mut lines);
+    complete(parsed.parse(head))?;
+    let (Some(method), Some(target), Some(minor)) = (parsed.method, parsed.path, parsed.version) else {
+        return Err(BadHead::Malformed("the request line is incomplete"));
+    };
+    let fields = fields(parsed.headers)?;
+    if fields.hosts > 1 {
+        return Err(BadHead::Malformed("several Host headers"));
+    }
+    let head = RequestHead {
+        framing: fields.framing(),
+        keep_alive: fields.keep_alive(minor),
+        minor,
+        has_host: fields.hosts == 1,
+        expects_continue: fields.expects_continue && minor > 0,
+    };
+    Ok((head, method, target))
+}
+
+fn complete(status: httparse::Result<usize>) -> Result<(), BadHead> {
+    match status {
+        Ok(httparse::Status::Complete(_)) => Ok(()),
+        Ok(httparse::Status::Partial) => Err(BadHead::Malformed("the head ends too early")),
+        Err(httparse::Error::Version) => Err(BadHead::Version),
+        Err(httparse::Error::TooManyHeaders) => Err(BadHead::TooLarge),
+        Err(httparse::Error::Status) => Err(BadHead::Malformed("the status line")),
+        Err(httparse::Error::Token) => Err(BadHead::Malformed("the request line")),
+        Err(httparse::Error::NewLine) => Err(BadHead::Malformed("a line end")),
+        Err(httparse::Error::HeaderName) => Err(BadHead::Malformed("a header name")),
+        Err(httparse::Error::HeaderValue) => Err(BadHead::Malformed("a header value")),
+    }
+}
+
+/// The headers that framing depends on.
+#[derive(Default)]
+struct Fields {
+    length: Option<u64>,
+    coded: bool,
+    chunked_last: bool,
+    close: bool,
+    keep: bool,
+    hosts: u32,
+    expects_continue: bool,
+}
+
+impl Fields {
+    /// A transfer coding overrides a length.
+    fn framing(&self) -> Framing {
+        match (self.coded, self.chunked_last, self.length) {
+            (true, true, _) => Framing::Chunked,
+            (true, false, _) => Framing::OtherCoding,
+            (false, _, Some(n)) => Framing::Length(n),
+            (false, _, None) => Framing::Undeclared,
+        }
+    }
+
+    fn keep_alive(&self, minor: u8) -> bool {
+        !self.close && (minor > 0 || self.keep)
+    }
+}
+
+fn fields(headers: &[httparse::Header<'_>]) -> Result<Fields, BadHead> {
+    let mut fields = Fields::default();
+    for header in headers {
+        let name = header.name;
+        // Lengths first: this runs for every header of every head that no cache knows.
+        match name.len() {
+            4 if name.eq_ignore_ascii_case("host") => fields.hosts += 1,
+            6 if name.eq_ignore_ascii_case("expect") => {
+                fields.expects_continue = header.value.eq_ignore_ascii_case(b"100-continue");
+            }
+            10 if name.eq_ignore_ascii_case("connection") => {
+                for token in tokens(header.value) {
+                    fields.close |= token.eq_ignore_ascii_case(b"close");
+                    fields.keep |= token.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+            14 if name.eq_ignore_ascii_case("content-length") => {
+                let n = length(header.value)?;
+                if fields.length.is_some_and(|before| before != n) {
+                    return Err(BadHead::Malformed("two different Content-Length"));
+                }
+                fields.length = Some(n);
+            }
+            17 if name.eq_ignore_ascii_case("transfer-encoding") => {
+                fields.coded = true;
+                let last = tokens(header.value).last().unwrap_or_default();
+                fields.chunked_last = last.eq_ignore_ascii_case(b"chunked");
+            }
+            _ => {}
+        }
+    }
+    Ok(fields)
+}
+
+fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|b| *b == b',').map(<[u8]>::trim_ascii).filter(|t| !t.is_empty())
+}
+
+/// The value of Content-Length: digits, or a list of the same digits.
+fn length(value: &[u8]) -> Result<u64, BadHead> {
+    let mut n = None;
+    for token in tokens(value) {
+        let digits = token.iter().all(u8::is_ascii_digit);
+        let this = std::str::from_utf8(token).ok().filter(|_| digits).and_then(|t| t.parse::<u64>().ok());
+        match (n, this) {
+            (None, Some(v)) => n = Some(v),
+            (Some(before), Some(v)) if before == v => {}
+            _ => return Err(BadHead::Malformed("Content-Length is not a number")),
+        }
+    }
+    n.ok_or(BadHead::Malformed("Content-Length is empty"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_found_at_any_split() {
+        for head in ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\nHost: x\n\n", "GET / HTTP/1.1\nA: b\n\r\n"] {
+            let all = [head.as_bytes(), b"rest"].concat();
+            for cut in 0..head.len() {
+                let mut buffer = HeadBuffer::default();
+                let used = match buffer.collect(&all[..cut]).unwrap() {
+                    Some(used) => used,
+                    None => cut + buffer.collect(&all[cut..]).unwrap().unwrap(),
+                };
+                assert_eq!(used, head.len(), "cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn framing_follows_the_standard() {
+        let of = |headers: &str| response(format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes());
+        assert_eq!(of("Content-Length: 5\r\n").unwrap().framing, Framing::Length(5));
+        assert_eq!(of("Content-Length: 5, 5\r\n").unwrap().framing, Framing::Length(5));
+        assert_eq!(of("Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n").unwrap().framing, Framing::Chunked);
+        assert_eq!(of("Transfer-Encoding: gzip\r\n").unwrap().framing, Framing::OtherCoding);
+        assert_eq!(of("").unwrap().framing, Framing::Undeclared);
+        assert!(of("Content-Length: 5\r\nContent-Length: 6\r\n").is_err());
+        assert!(of("Content-Length: +5\r\n").is_err());
+        assert!(of("Content-Length: 99999999999999999999\r\n").is_err());
+        assert!(!of("Connection: foo, Close\r\n").unwrap().keep_alive);
+    }
+
+    #[test]
+    fn an_endless_head_is_refused_at_the_limit() {
+        let mut buffer = HeadBuffer::default();
+        for _ in 0..HEAD_LIMIT / 1024 {
+            assert_eq!(buffer.collect(&[b'a'; 1024]), Ok(None));
+        }
+        assert_eq!(buffer.collect(b"a"), Err(BadHead::TooLarge));
+    }
+}

@@ -1,0 +1,144 @@
+//! What a server answers with: a body and its heads, put together once a second because only Date changes.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::http_date;
+
+/// Bodies up to this size are kept together with their heads, so that a reply is one copy.
+const TOGETHER: usize = 16 * 1024;
+
+/// A body with its status and type.
+pub struct Page {
+    status: u16,
+    fields: String,
+    body: Vec<u8>,
+    ready: Mutex<Arc<Ready>>,
+}
+
+/// The heads of a page in one second, in the three forms that a connection may need.
+pub(super) struct Ready {
+    pub(super) second: u64,
+    forms: [Form; 3],
+}
+
+/// A head, with the body behind it if that is short.
+pub(super) struct Form {
+    pub(super) bytes: Vec<u8>,
+    pub(super) head_len: usize,
+}
+
+/// Which form of the head a connection needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// HTTP/1.1 that stays open: nothing has to be said.
+    Stays = 0,
+    /// The connection will be closed.
+    Closes = 1,
+    /// HTTP/1.0 that stays open: has to be said.
+    StaysOld = 2,
+}
+
+impl Page {
+    /// A page. `fields` are further header lines, each with its line end.
+    pub fn new(status: u16, content_type: &str, fields: &str, body: Vec<u8>) -> Arc<Self> {
+        let fields = format!("Content-Type: {content_type}\r\n{fields}");
+        let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
+        Arc::new(Self { status, fields, body, ready })
+    }
+
+    /// A page that says its status in words.
+    pub fn plain(status: u16, fields: &str) -> Arc<Self> {
+        let body = if status < 200 { String::new() } else { format!("{status} {}\n", reason(status)) };
+        Self::new(status, "text/plain", fields, body.into_bytes())
+    }
+
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The heads for this second.
+    pub(super) fn ready(&self, now_s: u64) -> Arc<Ready> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if ready.second != now_s {
+            *ready = Arc::new(self.build(now_s));
+        }
+        ready.clone()
+    }
+
+    fn build(&self, now_s: u64) -> Ready {
+        let date = http_date(now_s);
+        let form = |connection: &str| {
+            let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+            if self.status >= 200 {
+                let length = self.body.len();
+                let _ = write!(
+                    head,
+                    "Server: loadline\r\nDate: {date}\r\nContent-Length: {length}\r\n{}{connection}",
+                    self.fields
+                );
+            }
+            head.push_str("\r\n");
+            let mut bytes = head.into_bytes();
+            let head_len = bytes.len();
+            if self.body.len() <= TOGETHER {
+                bytes.extend_from_slice(&self.body);
+            }
+            Form { bytes, head_len }
+        };
+        Ready { second: now_s, forms: [form(""), form("Connection: close\r\n"), form("Connection: keep-alive\r\n")] }
+    }
+}
+
+impl Ready {
+    pub(super) fn form(&self, ending: Ending) -> &Form {
+        &self.forms[ending as usize]
+    }
+}
+
+impl Form {
+    const EMPTY: Self = Self { bytes: Vec::new(), head_len: 0 };
+}
+
+/// The words of a status.
+fn reason(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        200 => "OK",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        304 => "Not Modified",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        413 => "Content Too Large",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "Status",
+    }
+}
+
+/// The media type of a file by the end of its name.
+pub fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, ext)| ext) {
+        "html" | "htm" => "text/html",
+        "txt" | "md" => "text/plain",
+        "css" => "text/css",
+        "js" | "mjs" => "text/javascript",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,391 @@
+//! The server half: requests in, pages of a [`Site`] out. Bodies of requests are read over.
+//!
+//! Conclusion first: a request whose head equals the thread's last one, on a connection that answered that head in this
+//! second, is answered with the same prepared bytes; nothing is parsed or looked up.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::chunked::Chunked;
+use super::head::{BadHead, Framing, HeadBuffer, RequestHead, request};
+use super::page::{Ending, Page, Ready};
+use crate::{Fault, Progress, Session};
+
+/// Largest request body that is read over; a longer one is refused with 413.
+const BODY_LIMIT: u64 = 1 << 30;
+/// Longest head that is remembered.
+const REMEMBERED: usize = 1024;
+/// Methods of RFC 9110 and RFC 5789; any other is answered with 501.
+const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"];
+
+/// What a server has to say. Shared by all connections of a server.
+pub trait Site: Send + Sync {
+    /// Seconds since the epoch, as often renewed as the server's loop comes round.
+    fn now_s(&self) -> u64;
+
+    /// The answer to a known method on a decoded path without query; 404 and 405 are answers too.
+    fn find(&self, method: &str, path: &str) -> Arc<Page>;
+
+    /// The page that says an error status (or 100).
+    fn plain(&self, status: u16) -> Arc<Page>;
+
+    /// Asked once a request: the answer if the request is refused whatever it asks for.
+    fn refuse(&self) -> Option<Arc<Page>> {
+        None
+    }
+
+    /// Whether head and body are to leave in two writes.
+    fn splits_head(&self) -> bool {
+        false
+    }
+}
+
+/// The last request head that this thread parsed. A pure cache: the same bytes always say the same.
+struct LastHead {
+    bytes: [u8; REMEMBERED],
+    len: usize,
+    says: RequestHead,
+    /// Unique in the process, so that sessions may remember it across threads.
+    id: u64,
+}
+
+const NOTHING: RequestHead =
+    RequestHead { framing: Framing::Undeclared, keep_alive: false, minor: 1, has_host: false, expects_continue: false };
+
+thread_local! {
+    static LAST_HEAD: RefCell<LastHead> =
+        const { RefCell::new(LastHead { bytes: [0; REMEMBERED], len: 0, says: NOTHING, id: 0 }) };
+}
+
+static IDS: AtomicU64 = AtomicU64::new(1);
+
+/// One answer on its way.
+struct Reply {
+    page: Arc<Page>,
+    ready: Arc<Ready>,
+    ending: Ending,
+    head_only: bool,
+}
+
+impl Reply {
+    fn len(&self) -> u64 {
+        let head = self.head_len();
+        if self.head_only { head } else { head + self.page.body().len() as u64 }
+    }
+
+    fn head_len(&self) -> u64 {
+        self.ready.form(self.ending).head_len as u64
+    }
+
+    /// Bytes that lie together from `at` on.
+    fn bytes(&self, at: u64) -> &[u8] {
+        let form = self.ready.form(self.ending);
+        let end = if self.head_only { form.head_len } else { form.bytes.len() };
+        if at < end as u64 { &form.bytes[at as usize..end] } else { &self.page.body()[at as usize - form.head_len..] }
+    }
+}
+
+/// How a request was answered last on this connection.
+struct Memo {
+    head_id: u64,
+    page: Arc<Page>,
+    ready: Arc<Ready>,
+    head_only: bool,
+}
+
+/// What the next byte of the request belongs to.
+enum Phase {
+    Head,
+    Body(u64),
+    /// With the bytes read over so far.
+    Chunks(Chunked, u64),
+    /// The connection ends after the replies; whatever comes is dropped.
+    Ignore,
+}
+
+/// Server half of one connection.
+pub struct ServerSession {
+    site: Arc<dyn Site>,
+    split: bool,
+    phase: Phase,
+    head: HeadBuffer,
+    /// The answer to the request whose body is still coming.
+    waiting: Option<Reply>,
+    replies: VecDeque<Reply>,
+    /// Bytes of the first reply that were given to be sent.
+    at: u64,
+    memo: Option<Memo>,
+}
+
+impl ServerSession {
+    /// A session that answers with the pages of `site`.
+    pub fn new(site: Arc<dyn Site>) -> Self {
+        let (split, head) = (site.splits_head(), HeadBuffer::default());
+        Self { site, split, phase: Phase::Head, head, waiting: None, replies: VecDeque::new(), at: 0, memo: None }
+    }
+}
+
+impl Session for ServerSession {
+    fn begin(&mut self) {}
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        while let Some(reply) = self.replies.front() {
+            let mut bytes = reply.bytes(self.at);
+            let head_left = reply.head_len().saturating_sub(self.at) as usize;
+            let stops = self.split && head_left > 0;
+            if stops {
+                bytes = &bytes[..head_left];
+            }
+            let n = bytes.len().min(out.len() - done);
+            out[done..done + n].copy_from_slice(&bytes[..n]);
+            done += n;
+            self.at += n as u64;
+            if self.at == reply.len() {
+                self.replies.pop_front();
+                self.at = 0;
+            }
+            if done == out.len() || (stops && n == head_left) {
+                break;
+            }
+        }
+        done
+    }
+
+    fn wants_transmit(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        let mut progress = Progress::default();
+        let mut rest = input;
+        while !rest.is_empty() {
+            let used = match &mut self.phase {
+                Phase::Head => self.receive_head(rest, &mut progress),
+                Phase::Body(left) => {
+                    let n = (*left).min(rest.len() as u64);
+                    *left -= n;
+                    if *left == 0 {
+                        self.complete(&mut progress);
+                    }
+                    n as usize
+                }
+                Phase::Chunks(chunks, total) => match chunks.skip(rest) {
+                    Ok((n, true)) => {
+                        self.complete(&mut progress);
+                        n
+                    }
+                    Ok((n, false)) => {
+                        *total += n as u64;
+                        if *total > BODY_LIMIT {
+                            self.refuse(413, &mut progress);
+                        }
+                        n
+                    }
+                    Err(_) => {
+                        self.refuse(400, &mut progress);
+                        rest.len()
+                    }
+                },
+                Phase::Ignore => rest.len(),
+            };
+            rest = &rest[used..];
+        }
+        Ok(progress)
+    }
+
+    /// The replies that are due are still sent: a client may end its side after the request.
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        self.phase = Phase::Ignore;
+        Ok(Progress::CLOSE)
+    }
+
+    fn reset(&mut self) {
+        self.phase = Phase::Head;
+        self.head.clear();
+        self.waiting = None;
+        self.replies.clear();
+        self.at = 0;
+    }
+}
+
+impl ServerSession {
+    fn receive_head(&mut self, input: &[u8], progress: &mut Progress) -> usize {
+        if self.head.is_empty() {
+            if let Some(used) = self.repeat(input, progress) {
+                return used;
+            }
+            // Empty lines before a request are read over (RFC 9112, section 2.2).
+            let blank = input.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            if blank > 0 {
+                return blank;
+            }
+        }
+        match self.head.collect(input) {
+            Ok(Some(used)) => {
+                let head = self.head.head(input, used);
+                let answer = self.answer(head);
+                let memo = match &answer {
+                    Ok((says, reply, true)) => remember(head, *says, reply),
+                    _ => None,
+                };
+                self.head.clear();
+                match answer {
+                    Ok((says, reply, _)) => {
+                        self.memo = memo;
+                        self.enter(says, reply, progress);
+                    }
+                    Err(status) => self.refuse(status, progress),
+                }
+                used
+            }
+            Ok(None) => input.len(),
+            Err(bad) => {
+                self.refuse(status_of(bad), progress);
+                input.len()
+            }
+        }
+    }
+
+    /// The common case: the same request once more, in the same second.
+    fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
+        let memo = self.memo.as_ref()?;
+        let (says, used) = LAST_HEAD.with_borrow(|last| {
+            let same = last.id == memo.head_id && input.starts_with(&last.bytes[..last.len]);
+            same.then_some((last.says, last.len))
+        })?;
+        if memo.ready.second != self.site.now_s() {
+            return None;
+        }
+        let (page, ready, head_only) = (memo.page.clone(), memo.ready.clone(), memo.head_only);
+        let reply = match self.site.refuse() {
+            Some(page) => self.reply(page, &says, head_only),
+            None => Reply { page, ready, ending: ending(&says), head_only },
+        };
+        self.enter(says, reply, progress);
+        Some(used)
+    }
+
+    /// Parses a head and finds its page; tells whether the same request would get the same page again.
+    fn answer(&self, head: &[u8]) -> Result<(RequestHead, Reply, bool), u16> {
+        let (says, method, target) = request(head).map_err(status_of)?;
+        if says.minor > 0 && !says.has_host {
+            return Err(400);
+        }
+        if !METHODS.contains(&method) || says.framing == Framing::OtherCoding {
+            return Err(501);
+        }
+        let head_only = method == "HEAD";
+        let path = decode(target).ok_or(400_u16)?;
+        let refused = self.site.refuse();
+        let lasting = refused.is_none();
+        let page = refused.unwrap_or_else(|| self.site.find(method, &path));
+        Ok((says, self.reply(page, &says, head_only), lasting))
+    }
+
+    fn reply(&self, page: Arc<Page>, says: &RequestHead, head_only: bool) -> Reply {
+        let ready = page.ready(self.site.now_s());
+        Reply { page, ready, ending: ending(says), head_only }
+    }
+
+    /// The head is read and answered: what follows it?
+    fn enter(&mut self, says: RequestHead, reply: Reply, progress: &mut Progress) {
+        self.phase = match says.framing {
+            Framing::Length(n) if n > BODY_LIMIT => return self.refuse(413, progress),
+            Framing::Length(n) => Phase::Body(n),
+            Framing::Chunked => Phase::Chunks(Chunked::new(), 0),
+            Framing::Undeclared | Framing::OtherCoding => Phase::Body(0),
+        };
+        let has_body = !matches!(self.phase, Phase::Body(0));
+        self.waiting = Some(reply);
+        if !has_body {
+            return self.complete(progress);
+        }
+        if says.expects_continue {
+            let go_on = self.reply(self.site.plain(100), &says, true);
+            self.replies.push_back(go_on);
+        }
+    }
+
+    /// The request is complete: its answer may leave.
+    fn complete(&mut self, progress: &mut Progress) {
+        progress.completed += 1;
+        self.phase = Phase::Head;
+        let Some(reply) = self.waiting.take() else { return };
+        if reply.ending == Ending::Closes {
+            progress.close = true;
+            self.phase = Phase::Ignore;
+        }
+        self.replies.push_back(reply);
+    }
+
+    /// Answers with an error and ends the connection: what follows in the input cannot be told from a request.
+    fn refuse(&mut self, status: u16, progress: &mut Progress) {
+        let says = RequestHead { keep_alive: false, ..NOTHING };
+        let reply = self.reply(self.site.plain(status), &says, false);
+        self.waiting = None;
+        self.replies.push_back(reply);
+        self.phase = Phase::Ignore;
+        progress.completed += 1;
+        (progress.close, progress.linger) = (true, true);
+    }
+}
+
+/// Remembers a parsed head for the thread, and its answer for the connection.
+fn remember(head: &[u8], says: RequestHead, reply: &Reply) -> Option<Memo> {
+    let head_id = LAST_HEAD.with_borrow_mut(|last| {
+        if head.len() > REMEMBERED {
+            return None;
+        }
+        if last.bytes[..last.len] != *head {
+            last.bytes[..head.len()].copy_from_slice(head);
+            (last.len, last.says) = (head.len(), says);
+            last.id = IDS.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(last.id)
+    })?;
+    Some(Memo { head_id, page: reply.page.clone(), ready: reply.ready.clone(), head_only: reply.head_only })
+}
+
+const fn ending(says: &RequestHead) -> Ending {
+    match (says.keep_alive, says.minor) {
+        (false, _) => Ending::Closes,
+        (true, 0) => Ending::StaysOld,
+        (true, _) => Ending::Stays,
+    }
+}
+
+const fn status_of(bad: BadHead) -> u16 {
+    match bad {
+        BadHead::Malformed(_) => 400,
+        BadHead::Version => 505,
+        BadHead::TooLarge => 431,
+    }
+}
+
+/// The path of a target, decoded, without query; `None` if it is no path or decodes to no text.
+fn decode(target: &str) -> Option<String> {
+    let path = match target.find("://") {
+        Some(at) if !target.starts_with('/') => {
+            target[at + 3..].find('/').map_or("/", |slash| &target[at + 3 + slash..])
+        }
+        _ => target,
+    };
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    if !path.contains('%') {
+        return Some(path.into());
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        let digit = |b: Option<u8>| b.and_then(|b| (b as char).to_digit(16));
+        bytes.push(if byte == b'%' { (digit(rest.next())? * 16 + digit(rest.next())?) as u8 } else { byte });
+    }
+    String::from_utf8(bytes).ok().filter(|p| !p.contains('\0'))
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

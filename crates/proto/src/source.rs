@@ -1,0 +1,153 @@
+//! Source: the server sends as fast as it is read, the client counts. Measures the other direction alone.
+//!
+//! Like chargen (RFC 864) without its lines. A source may be finite, so that a test can count bytes exactly.
+
+use crate::pattern::Pattern;
+use crate::{Client, Fault, Progress, Session};
+
+/// Prepared client half.
+#[derive(Clone)]
+pub struct ClientPlan {
+    message_bytes: u64,
+}
+
+impl ClientPlan {
+    /// This many bytes count as one message, at least 1.
+    pub fn new(message_bytes: u64) -> Self {
+        Self { message_bytes: message_bytes.max(1) }
+    }
+}
+
+impl Client for ClientPlan {
+    type Session = ClientSession;
+
+    fn session(&self) -> ClientSession {
+        ClientSession { message_bytes: self.message_bytes, outstanding: 0, received: 0 }
+    }
+}
+
+/// Client half. The server sends unasked: bytes that come before a message was begun count for the next ones.
+pub struct ClientSession {
+    message_bytes: u64,
+    outstanding: u32,
+    received: u64,
+}
+
+impl Session for ClientSession {
+    fn begin(&mut self) {
+        self.outstanding += 1;
+    }
+
+    fn transmit(&mut self, _out: &mut [u8]) -> usize {
+        0
+    }
+
+    fn wants_transmit(&self) -> bool {
+        false
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        self.received += input.len() as u64;
+        let n = (self.received / self.message_bytes).min(u64::from(self.outstanding)) as u32;
+        self.received -= u64::from(n) * self.message_bytes;
+        self.outstanding -= n;
+        Ok(Progress { completed: n, ..Progress::default() })
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        if self.outstanding > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
+    }
+
+    fn reset(&mut self) {
+        (self.outstanding, self.received) = (0, 0);
+    }
+}
+
+/// What the server sends on each connection.
+#[derive(Clone)]
+pub struct ServerPlan {
+    pattern: Pattern,
+    /// Bytes a connection; absent for no end.
+    limit: Option<u64>,
+}
+
+impl ServerPlan {
+    /// Ends each connection after `limit` bytes; absent: never.
+    pub fn new(limit: Option<u64>) -> Self {
+        Self { pattern: Pattern::new(u64::MAX), limit }
+    }
+
+    /// The server half of one connection.
+    pub fn session(&self) -> ServerSession {
+        ServerSession { plan: self.clone(), sent: 0 }
+    }
+}
+
+/// Server half: always has more to send, until its limit.
+pub struct ServerSession {
+    plan: ServerPlan,
+    sent: u64,
+}
+
+impl ServerSession {
+    fn left(&self) -> u64 {
+        self.plan.limit.map_or(u64::MAX, |limit| limit - self.sent)
+    }
+}
+
+impl Session for ServerSession {
+    fn begin(&mut self) {}
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let n = self.left().min(out.len() as u64) as usize;
+        self.plan.pattern.copy(self.sent, &mut out[..n]);
+        self.sent = self.sent.wrapping_add(n as u64);
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.left() > 0
+    }
+
+    /// Whatever the peer sends is read and dropped.
+    fn receive(&mut self, _input: &[u8]) -> Result<Progress, Fault> {
+        Ok(Progress::default())
+    }
+
+    /// The peer has nothing to say, which is no reason to stop sending.
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        Ok(Progress::default())
+    }
+
+    fn flushed(&mut self) -> Progress {
+        if self.left() == 0 { Progress::CLOSE } else { Progress::default() }
+    }
+
+    fn reset(&mut self) {
+        self.sent = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finite_source_ends_after_its_bytes() {
+        let mut s = ServerPlan::new(Some(100)).session();
+        let mut out = [0; 64];
+        assert_eq!((s.transmit(&mut out), s.transmit(&mut out), s.transmit(&mut out)), (64, 36, 0));
+        assert!(s.flushed().close);
+    }
+
+    #[test]
+    fn bytes_that_come_early_count_for_later_messages() {
+        let mut c = ClientPlan::new(10).session();
+        assert_eq!(c.receive(&[0; 25]).unwrap().completed, 0);
+        c.begin();
+        c.begin();
+        c.begin();
+        assert_eq!(c.receive(&[]).unwrap().completed, 2);
+        assert_eq!(c.receive(&[0; 5]).unwrap().completed, 1);
+    }
+}
