@@ -177,11 +177,11 @@ impl ClientSession {
         if self.outstanding == 0 {
             return Err(Fault::Malformed("bytes after the last response"));
         }
-        if self.head.is_empty() {
-            if let Some((says, len)) = recall(input) {
-                self.enter(says, progress)?;
-                return Ok(len);
-            }
+        if self.head.is_empty()
+            && let Some((says, len)) = recall(input)
+        {
+            self.enter(says, progress)?;
+            return Ok(len);
         }
         let collected = self.head.collect(input)?;
         let Some(used) = collected else {

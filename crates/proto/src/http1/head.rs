@@ -63,10 +63,10 @@ impl HeadBuffer {
     /// Looks for the end of the head. `Some(used)`: it is complete and `used` bytes of `input` belong to it; it lies in
     /// [`HeadBuffer::head`]. `None`: all of `input` was kept and more is needed.
     pub(super) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
-        if self.bytes.is_empty() {
-            if let Some(end) = find_end(input, 0) {
-                return if end > HEAD_LIMIT { Err(BadHead::TooLarge) } else { Ok(Some(end)) };
-            }
+        if self.bytes.is_empty()
+            && let Some(end) = find_end(input, 0)
+        {
+            return if end > HEAD_LIMIT { Err(BadHead::TooLarge) } else { Ok(Some(end)) };
         }
         let before = self.bytes.len();
         let room = HEAD_LIMIT + 1 - before.min(HEAD_LIMIT);
