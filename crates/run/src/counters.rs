@@ -45,10 +45,12 @@ pub enum Unit {
     BytesPerSecond,
     /// Processors (may be fractional: a quota).
     Processors,
+    /// A part of a whole, 0 to 1.
+    Share,
 }
 
 impl Unit {
-    /// The unit as it is printed behind a figure; empty for plain counts.
+    /// The unit as it is printed behind a figure; empty for plain counts and shares.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Count => "",
@@ -57,6 +59,7 @@ impl Unit {
             Self::Pages => "pages",
             Self::BytesPerSecond => "B/s",
             Self::Processors => "cpus",
+            Self::Share => "",
         }
     }
 }

@@ -3,7 +3,7 @@
 //! To add a counter, add a row here and read it in a file of `probe/src/sources/`.
 
 use crate::Kind::{Cumulative, Gauge};
-use crate::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors};
+use crate::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors, Share};
 use crate::{CounterSpec, Kind, Unit};
 
 const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
@@ -55,14 +55,14 @@ pub const COUNTERS: &[CounterSpec] = &[
         "Process",
         Microseconds,
         Cumulative,
-        "/proc/PID/task/*/schedstat field 1: time on a processor, all live threads, exact",
+        "processor clock of the process (clock_getcpuclockid): time of all its threads, ended ones too, exact",
     ),
     c(
         "process.run_delay",
         "Process",
         Microseconds,
         Cumulative,
-        "/proc/PID/task/*/schedstat field 2: time runnable but not running",
+        "/proc/PID/task/*/schedstat field 2: time runnable but not running; ended threads as last seen",
     ),
     c("process.minor_faults", "Process", Count, Cumulative, "/proc/PID/stat minflt: page faults without disk"),
     c("process.major_faults", "Process", Count, Cumulative, "/proc/PID/stat majflt: page faults with disk"),
@@ -72,21 +72,28 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("process.pinned", "Process", Bytes, Gauge, "/proc/PID/status VmPin: pinned memory"),
     c("process.page_tables", "Process", Bytes, Gauge, "/proc/PID/status VmPTE: page tables"),
     c("process.threads", "Process", Count, Gauge, "/proc/PID/status Threads"),
-    c("process.fds", "Process", Count, Gauge, "entries of /proc/PID/fd: open descriptors"),
+    c("process.fds", "Process", Count, Gauge, "size of /proc/PID/fd (before Linux 6.2: its entries): open descriptors"),
+    c(
+        "process.io_workers",
+        "Process",
+        Count,
+        Gauge,
+        "threads named iou-wrk: workers that io_uring made, part of process.threads",
+    ),
     c("process.fd_limit", "Process", Count, Gauge, "/proc/PID/limits: soft limit of open files"),
     c(
         "process.voluntary_switches",
         "Process",
         Count,
         Cumulative,
-        "/proc/PID/task/*/status voluntary_ctxt_switches: threads that waited",
+        "/proc/PID/task/*/status voluntary_ctxt_switches: threads that waited; ended ones as last seen",
     ),
     c(
         "process.involuntary_switches",
         "Process",
         Count,
         Cumulative,
-        "/proc/PID/task/*/status nonvoluntary_ctxt_switches: threads that were displaced",
+        "/proc/PID/task/*/status nonvoluntary_ctxt_switches: threads that were displaced; ended ones as last seen",
     ),
     c("process.read_bytes", "Process", Bytes, Cumulative, "/proc/PID/io read_bytes: bytes fetched from a disk"),
     c("process.write_bytes", "Process", Bytes, Cumulative, "/proc/PID/io write_bytes: bytes sent to a disk"),
@@ -96,6 +103,13 @@ pub const COUNTERS: &[CounterSpec] = &[
         Processors,
         Gauge,
         "/proc/PID/status Cpus_allowed: processors that it may use",
+    ),
+    c(
+        "process.cpu_mask",
+        "Process",
+        Count,
+        Gauge,
+        "/proc/PID/status Cpus_allowed as a number: bit 0 is processor 0; absent if it may use one above 51",
     ),
     c("process.running", "Process", Count, Gauge, "threads of the process in state R"),
     c("process.sleeping", "Process", Count, Gauge, "threads of the process in state S"),
@@ -117,6 +131,13 @@ pub const COUNTERS: &[CounterSpec] = &[
         Gauge,
         "/proc/PID/task/TID/status Cpus_allowed: processors that it may use",
     ),
+    c(
+        "thread.cpu_mask",
+        "Thread",
+        Count,
+        Gauge,
+        "/proc/PID/task/TID/status Cpus_allowed as a number: bit 0 is processor 0; absent if it may use one above 51",
+    ),
     // Interfaces.
     c("interface.rx_bytes", "Interface", Bytes, Cumulative, "/proc/net/dev receive bytes"),
     c("interface.rx_packets", "Interface", Count, Cumulative, "/proc/net/dev receive packets (merged ones count once)"),
@@ -130,18 +151,31 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "/proc/net/dev transmit packets (merged ones count once)",
     ),
-    c("interface.tx_errors", "Interface", Count, Cumulative, "/proc/net/dev transmit errs and carrier"),
-    c("interface.tx_drops", "Interface", Count, Cumulative, "/proc/net/dev transmit drop and fifo"),
+    c("interface.tx_errors", "Interface", Count, Cumulative, "/proc/net/dev transmit errs (carrier and fifo included)"),
+    c("interface.tx_drops", "Interface", Count, Cumulative, "/proc/net/dev transmit drop"),
     c("interface.collisions", "Interface", Count, Cumulative, "/proc/net/dev colls"),
     c("interface.speed", "Interface", BytesPerSecond, Gauge, "/sys/class/net/IF/speed: what the link carries each way"),
-    // IP.
+    // IP version 4.
     c("ip.in_receives", "IP", Count, Cumulative, "snmp Ip InReceives: packets in"),
     c("ip.in_discards", "IP", Count, Cumulative, "snmp Ip InDiscards: packets in that were dropped for want of memory"),
     c("ip.out_requests", "IP", Count, Cumulative, "snmp Ip OutRequests: packets out"),
     c("ip.out_discards", "IP", Count, Cumulative, "snmp Ip OutDiscards: packets out that were dropped"),
     c("ip.in_octets", "IP", Bytes, Cumulative, "netstat IpExt InOctets: bytes in, IP headers included"),
     c("ip.out_octets", "IP", Bytes, Cumulative, "netstat IpExt OutOctets: bytes out, IP headers included"),
-    // TCP.
+    // IP version 6.
+    c("ip6.in_receives", "IP", Count, Cumulative, "snmp6 Ip6InReceives: packets in"),
+    c(
+        "ip6.in_discards",
+        "IP",
+        Count,
+        Cumulative,
+        "snmp6 Ip6InDiscards: packets in that were dropped for want of memory",
+    ),
+    c("ip6.out_requests", "IP", Count, Cumulative, "snmp6 Ip6OutRequests: packets out"),
+    c("ip6.out_discards", "IP", Count, Cumulative, "snmp6 Ip6OutDiscards: packets out that were dropped"),
+    c("ip6.in_octets", "IP", Bytes, Cumulative, "snmp6 Ip6InOctets: bytes in, IP headers included"),
+    c("ip6.out_octets", "IP", Bytes, Cumulative, "snmp6 Ip6OutOctets: bytes out, IP headers included"),
+    // TCP, of both IP versions.
     c("tcp.active_opens", "TCP", Count, Cumulative, "snmp Tcp ActiveOpens: connects begun"),
     c("tcp.passive_opens", "TCP", Count, Cumulative, "snmp Tcp PassiveOpens: connections that a listener began"),
     c("tcp.attempt_fails", "TCP", Count, Cumulative, "snmp Tcp AttemptFails: connects that failed"),
@@ -149,6 +183,13 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("tcp.established", "TCP", Count, Gauge, "snmp Tcp CurrEstab: connections now"),
     c("tcp.in_segs", "TCP", Count, Cumulative, "snmp Tcp InSegs: segments in"),
     c("tcp.out_segs", "TCP", Count, Cumulative, "snmp Tcp OutSegs: segments out, without those sent again"),
+    c(
+        "tcp.orig_data_sent",
+        "TCP",
+        Count,
+        Cumulative,
+        "netstat TCPOrigDataSent: segments out that carry data, without those sent again",
+    ),
     c("tcp.retrans_segs", "TCP", Count, Cumulative, "snmp Tcp RetransSegs: segments sent again"),
     c("tcp.in_errs", "TCP", Count, Cumulative, "snmp Tcp InErrs: bad segments in"),
     c("tcp.out_rsts", "TCP", Count, Cumulative, "snmp Tcp OutRsts: resets sent"),
@@ -217,14 +258,32 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("udp.sndbuf_errors", "UDP", Count, Cumulative, "snmp Udp SndbufErrors"),
     // Sockets.
     c("socket.used", "Socket", Count, Gauge, "sockstat sockets used"),
-    c("socket.tcp_in_use", "Socket", Count, Gauge, "sockstat TCP inuse"),
-    c("socket.tcp_orphans", "Socket", Count, Gauge, "sockstat TCP orphan"),
+    c("socket.tcp_in_use", "Socket", Count, Gauge, "sockstat TCP inuse and sockstat6 TCP6 inuse"),
+    c(
+        "socket.tcp_orphans",
+        "Socket",
+        Count,
+        Gauge,
+        "sockstat TCP orphan: closed by their process, not yet by TCP; of all namespaces",
+    ),
     c("socket.tcp_time_wait", "Socket", Count, Gauge, "sockstat TCP tw: sockets in TIME_WAIT"),
-    c("socket.tcp_allocated", "Socket", Count, Gauge, "sockstat TCP alloc"),
-    c("socket.tcp_memory", "Socket", Pages, Gauge, "sockstat TCP mem: pages of memory in socket buffers"),
-    // Listeners: instance `address:port`.
+    c("socket.tcp_allocated", "Socket", Count, Gauge, "sockstat TCP alloc: TCP sockets of all namespaces"),
+    c(
+        "socket.tcp_memory",
+        "Socket",
+        Pages,
+        Gauge,
+        "sockstat TCP mem: pages of memory in socket buffers, all namespaces",
+    ),
+    // Listeners: instance `address:port`; further sockets of one address (SO_REUSEPORT) `address:port#2`, ….
     c("listen.queue", "Listener", Count, Gauge, "sock_diag rqueue: connections that wait to be accepted"),
-    c("listen.limit", "Listener", Count, Gauge, "sock_diag wqueue: limit of that queue"),
+    c(
+        "listen.limit",
+        "Listener",
+        Count,
+        Gauge,
+        "sock_diag wqueue: limit of that queue, the smaller of backlog and somaxconn; it holds one more",
+    ),
     c(
         "listen.drops",
         "Listener",
@@ -249,16 +308,32 @@ pub const COUNTERS: &[CounterSpec] = &[
     c(
         "connection.rwnd_limited",
         "Connection",
-        Microseconds,
+        Share,
         Gauge,
-        "tcp_info rwnd_limited over busy_time: share of time stopped by the peer's window (0 to 1)",
+        "tcp_info rwnd_limited over busy_time: share of time stopped by the peer's window",
     ),
     c(
         "connection.sndbuf_limited",
         "Connection",
-        Microseconds,
+        Share,
         Gauge,
-        "tcp_info sndbuf_limited over busy_time: share of time stopped by the send buffer (0 to 1)",
+        "tcp_info sndbuf_limited over busy_time: share of time stopped by the send buffer",
+    ),
+    c("connection.min_rtt", "Connection", Microseconds, Gauge, "tcp_info min_rtt: smallest round-trip time seen, mean"),
+    c("connection.mss", "Connection", Bytes, Gauge, "tcp_info snd_mss: largest segment sent, mean"),
+    c(
+        "connection.peer_window",
+        "Connection",
+        Bytes,
+        Gauge,
+        "tcp_info snd_wnd: window that the other end advertised, mean",
+    ),
+    c(
+        "connection.delivery_rate",
+        "Connection",
+        BytesPerSecond,
+        Gauge,
+        "tcp_info delivery_rate: newest measured rate, mean a connection",
     ),
     c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: delayed-acknowledgement timer, mean"),
     // softnet: instances by processor.
@@ -283,7 +358,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "/proc/net/softnet_stat column 3: softirq ran out of its budget",
     ),
-    // Slab: instances by cache name.
+    // Slab: instances by cache name; a cache that the kernel merged with another of its size has no row.
     c("slab.objects", "Slab", Count, Gauge, "/proc/slabinfo active objects of socket caches"),
     c("slab.bytes", "Slab", Bytes, Gauge, "/proc/slabinfo pages of socket caches"),
     // Disks.
@@ -311,7 +386,8 @@ pub const COUNTERS: &[CounterSpec] = &[
     ),
     c("pressure.io_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/io some total"),
     c("pressure.io_full", "Pressure", Microseconds, Cumulative, "/proc/pressure/io full total"),
-    // Control groups: instance is the path of the group.
+    // Control groups: instance is the path of a group that holds a process of this side. Quota, periods, limits and limit
+    // events are those of the group up the tree that binds (the smallest quota or limit).
     c("cgroup.cpu_time", "Cgroup", Microseconds, Cumulative, "cpu.stat usage_usec (v1: cpuacct.usage)"),
     c("cgroup.cpu_periods", "Cgroup", Count, Cumulative, "cpu.stat nr_periods: enforcement periods with a quota"),
     c(
@@ -356,7 +432,8 @@ pub const COUNTERS: &[CounterSpec] = &[
     // Connection tracking.
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max"),
-    // Queueing disciplines: instance `device handle`.
+    // Queueing disciplines: instance `device kind handle` for the one at the root of the device (`eth0 tbf 8001:`), and
+    // `device kind handle in parent` for inner ones, whose packets the root counts too.
     c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2 basic bytes"),
     c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2 basic packets"),
     c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2 queue backlog"),

@@ -3,9 +3,13 @@
 //! Every other crate forbids unsafe code. Each block here says why it is sound; nothing here decides anything.
 
 pub mod clock;
+pub mod cpuclock;
+pub mod diag;
 pub mod epoll;
 pub mod interrupt;
 pub mod limits;
+pub mod netlink;
+pub mod rtnl;
 pub mod socket;
 pub mod syn_count;
 pub mod uring;
