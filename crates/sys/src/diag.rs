@@ -125,12 +125,7 @@ impl Diag {
 
     /// Gives established connections until `each` says [`Walk::Stop`]; after that this socket is spent (the kernel
     /// still has the rest of the dump ready in it): drop it and open another. The filter runs in the kernel.
-    pub fn connections(
-        &mut self,
-        v6: bool,
-        ends: Ends,
-        mut each: impl FnMut(&Connection) -> Walk,
-    ) -> Result<Walk> {
+    pub fn connections(&mut self, v6: bool, ends: Ends, mut each: impl FnMut(&Connection) -> Walk) -> Result<Walk> {
         let head = request(v6, 1 << (INFO - 1), ESTABLISHED | CLOSE_WAIT);
         let filter = bytecode(ends);
         self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&head, &filter], |_, payload| match connection(payload) {
