@@ -6,14 +6,20 @@ pub mod clock;
 pub mod cpuclock;
 pub mod diag;
 pub mod epoll;
+pub mod epoll_raw;
 pub mod interrupt;
 pub mod limits;
 pub mod netlink;
+pub mod poll;
+pub mod poll_ring;
 pub mod rtnl;
+pub mod select;
 pub mod socket;
 pub mod syn_count;
+pub mod tsc;
 pub mod uring;
 pub mod usage;
+pub mod wake;
 
 /// An error number of the kernel: `Errno::AGAIN`, `Errno::MFILE`, … One word, no allocation; turns into
 /// [`std::io::Error`] with `into()`.
@@ -25,4 +31,9 @@ pub type Result<T> = core::result::Result<T, Errno>;
 /// The error number that the last libc call of this thread left.
 pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// A time span as the kernel takes it.
+pub(crate) const fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as _ }
 }

@@ -1,0 +1,114 @@
+//! epoll by plain descriptor numbers, for interfaces that are defined by numbers (the event API). A number that is
+//! not open is refused by the kernel with EBADF; nothing is read, written or closed. The owned form is in `epoll`.
+//! Source: epoll_ctl(2), epoll_pwait2(2).
+
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+use crate::epoll::{Epoll, Event, Interest};
+use crate::{Errno, Result};
+
+/// Room for the events of one wait, of which each wait may use a part.
+#[derive(Default)]
+pub struct Slots {
+    list: Vec<libc::epoll_event>,
+    used: usize,
+}
+
+impl std::fmt::Debug for Slots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} slots used", self.used, self.list.len())
+    }
+}
+
+impl Slots {
+    /// The events of the last wait.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+        self.list[..self.used].iter().map(|e| Event { token: e.u64, flags: Interest::from_bits_retain(e.events) })
+    }
+}
+
+/// Adds a descriptor under a number of the caller's choice.
+#[inline]
+pub fn add(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
+    control(epoll, libc::EPOLL_CTL_ADD, fd, token, interest)
+}
+
+/// Changes interest or number of a descriptor.
+#[inline]
+pub fn modify(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
+    control(epoll, libc::EPOLL_CTL_MOD, fd, token, interest)
+}
+
+/// Takes a descriptor out.
+#[inline]
+pub fn delete(epoll: &Epoll, fd: RawFd) -> Result<()> {
+    control(epoll, libc::EPOLL_CTL_DEL, fd, 0, Interest::empty())
+}
+
+#[inline]
+fn control(epoll: &Epoll, op: libc::c_int, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
+    let mut event = libc::epoll_event { events: interest.bits(), u64: token };
+    // SAFETY: the event is valid during the call; the kernel checks both numbers and touches no memory of ours but it.
+    let r = unsafe { libc::epoll_ctl(epoll.as_fd().as_raw_fd(), op, fd, &raw mut event) };
+    if r == 0 { Ok(()) } else { Err(crate::last_errno()) }
+}
+
+/// Waits for at most `max` events (at least 1), at most `timeout_ns` nanoseconds (`None`: without end; 0: not at
+/// all), and returns how many there are. A signal ends the wait with 0 events.
+#[inline]
+pub fn wait(epoll: &Epoll, slots: &mut Slots, max: usize, timeout_ns: Option<u64>) -> Result<usize> {
+    let max = max.clamp(1, 1 << 20);
+    if slots.list.len() < max {
+        slots.list.resize(max, libc::epoll_event { events: 0, u64: 0 });
+    }
+    slots.used = 0;
+    let timeout = timeout_ns.map(crate::timespec);
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the array is valid for `max` events and exclusively borrowed; the timeout is null or points to a
+    // timespec that lives until the end of this function; no signal mask is given (its size is then ignored).
+    let n = unsafe {
+        libc::syscall(
+            libc::SYS_epoll_pwait2,
+            epoll.as_fd().as_raw_fd(),
+            slots.list.as_mut_ptr(),
+            max as libc::c_int,
+            timeout,
+            std::ptr::null::<libc::sigset_t>(),
+            0_usize,
+        )
+    };
+    match usize::try_from(n) {
+        Ok(n) => {
+            slots.used = n.min(max);
+            Ok(slots.used)
+        }
+        Err(_) => match crate::last_errno() {
+            Errno::INTR => Ok(0),
+            e => Err(e),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_wait_gives_no_more_than_asked_and_the_rest_later() {
+        let epoll = Epoll::new().unwrap();
+        let mut pairs: Vec<_> = (0..5).map(|_| std::os::unix::net::UnixStream::pair().unwrap()).collect();
+        for (n, (a, b)) in pairs.iter_mut().enumerate() {
+            add(&epoll, a.as_raw_fd(), n as u64, Interest::IN | Interest::ET).unwrap();
+            b.write_all(b"x").unwrap();
+        }
+        let mut slots = Slots::default();
+        assert_eq!(wait(&epoll, &mut slots, 3, Some(0)), Ok(3));
+        assert_eq!(slots.iter().map(|e| e.token).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(wait(&epoll, &mut slots, 3, None), Ok(2));
+        assert_eq!(add(&epoll, 1_000_000, 0, Interest::IN), Err(Errno::BADF));
+        assert_eq!(modify(&epoll, pairs[0].1.as_raw_fd(), 0, Interest::IN), Err(Errno::NOENT));
+        delete(&epoll, pairs[0].0.as_raw_fd()).unwrap();
+    }
+}

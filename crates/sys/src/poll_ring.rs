@@ -1,0 +1,183 @@
+//! An io_uring used for readiness only: multishot polls by descriptor number, edge-triggered as the kernel does them.
+//! A poll goes on until it is disarmed or a completion without `more` says that it has ended.
+//!
+//! An armed poll holds the file open in the kernel: a descriptor is to be disarmed before it is closed.
+//! Source: io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_POLL_REMOVE, io_uring/poll.c.
+
+use std::os::fd::RawFd;
+
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
+
+use crate::{Errno, Result};
+
+/// The token of requests whose outcome is of no interest; not to be used for polls.
+const NOTHING: u64 = u64::MAX;
+
+/// When the kernel turns wake-ups into completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// At every return of this thread from the kernel, so that other system calls collect completions on the way.
+    Cooperative,
+    /// Only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
+    Deferred,
+}
+
+/// The ring; belongs to the thread that made it.
+pub struct PollRing {
+    ring: IoUring,
+}
+
+impl std::fmt::Debug for PollRing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PollRing")
+    }
+}
+
+/// What the ring says of a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The number given when it was armed.
+    pub token: u64,
+    /// The `POLL…` bits that became true, or why the poll ended.
+    pub outcome: Result<u32>,
+    /// Whether the poll goes on.
+    pub more: bool,
+}
+
+impl PollRing {
+    /// A ring with room for `batch` requests before the kernel is entered.
+    pub fn new(batch: u32, work: Work) -> Result<Self> {
+        let mut builder = IoUring::builder();
+        builder.setup_cqsize(batch.max(64) * 32).setup_clamp().setup_single_issuer();
+        match work {
+            Work::Cooperative => builder.setup_coop_taskrun().setup_taskrun_flag(),
+            Work::Deferred => builder.setup_defer_taskrun().setup_taskrun_flag(),
+        };
+        let ring: IoUring = builder.build(batch.max(1)).map_err(errno)?;
+        // Saves the look-up of the ring's descriptor in every call; kernels before 5.18 refuse, which is no harm.
+        let _ = ring.submitter().register_ring_fd();
+        Ok(Self { ring })
+    }
+
+    /// Arms a poll for `events` (`POLL…` bits) of `fd`; the kernel hears of it at the next [`PollRing::enter`] or when
+    /// the batch is full. One that is ready then completes at once.
+    #[inline]
+    pub fn arm(&mut self, fd: RawFd, token: u64, events: u32) -> Result<()> {
+        self.push(&opcode::PollAdd::new(types::Fd(fd), events).multi(true).build().user_data(token))
+    }
+
+    /// Disarms the poll with this token; completions that it has left behind may still come.
+    #[inline]
+    pub fn disarm(&mut self, token: u64) -> Result<()> {
+        let remove = opcode::PollRemove::new(token).build().user_data(NOTHING);
+        self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
+        for _ in 0..2 {
+            // SAFETY: polls and removals refer to no memory of ours: only numbers are passed.
+            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+            self.submit()?;
+        }
+        Err(Errno::BUSY)
+    }
+
+    /// Whether the kernel has something to be told or to tell that needs an [`PollRing::enter`].
+    #[inline]
+    pub fn wants_enter(&mut self) -> bool {
+        let queue = self.ring.submission();
+        !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
+    }
+
+    /// Submits what is armed and disarmed, and collects what has happened; no wait.
+    pub fn submit(&mut self) -> Result<()> {
+        done(self.ring.submit())
+    }
+
+    /// Submits, and waits until there is a completion or `timeout_ns` nanoseconds have passed (`None`: without end).
+    /// A signal ends the wait.
+    pub fn enter(&mut self, timeout_ns: Option<u64>) -> Result<()> {
+        match timeout_ns {
+            Some(0) => self.submit(),
+            None => done(self.ring.submit_and_wait(1)),
+            Some(ns) => {
+                let span = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+                done(self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&span)))
+            }
+        }
+    }
+
+    /// Takes the completions that are there, without a system call.
+    #[inline]
+    pub fn reap(&mut self, mut each: impl FnMut(Completion)) {
+        for entry in self.ring.completion() {
+            if entry.user_data() != NOTHING {
+                each(read(&entry));
+            }
+        }
+    }
+}
+
+#[inline]
+fn read(entry: &cqueue::Entry) -> Completion {
+    let outcome = u32::try_from(entry.result()).map_err(|_| Errno::from_raw_os_error(-entry.result()));
+    Completion { token: entry.user_data(), outcome, more: cqueue::more(entry.flags()) }
+}
+
+fn done(outcome: std::io::Result<usize>) -> Result<()> {
+    match outcome.map_err(errno) {
+        // Time, a signal, or completions that wait for room: in each case the caller reaps and comes again.
+        Ok(_) | Err(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+fn errno(e: std::io::Error) -> Errno {
+    Errno::from_io_error(&e).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+
+    fn all(ring: &mut PollRing) -> Vec<Completion> {
+        let mut list = Vec::new();
+        ring.reap(|c| list.push(c));
+        list
+    }
+
+    #[test]
+    fn a_poll_tells_of_each_arrival_until_disarmed() {
+        for work in [Work::Cooperative, Work::Deferred] {
+            let Ok(mut ring) = PollRing::new(8, work) else {
+                println!("SKIP a_poll_tells_of_each_arrival_until_disarmed: no io_uring here");
+                assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
+                return;
+            };
+            let (mut a, mut b) = std::os::unix::net::UnixStream::pair().unwrap();
+            ring.arm(a.as_raw_fd(), 7, crate::poll::IN as u32).unwrap();
+            ring.enter(Some(0)).unwrap();
+            assert_eq!(all(&mut ring), []);
+            for _ in 0..2 {
+                b.write_all(b"x").unwrap();
+                ring.enter(Some(1_000_000_000)).unwrap();
+                let got = all(&mut ring);
+                assert_eq!((got[0].token, got[0].more), (7, true), "{got:?}");
+                assert_eq!(got[0].outcome.unwrap() & 1, 1);
+                a.read_exact(&mut [0]).unwrap();
+            }
+            ring.disarm(7).unwrap();
+            ring.submit().unwrap();
+            b.write_all(b"x").unwrap();
+            ring.enter(Some(1_000_000)).unwrap();
+            assert!(all(&mut ring).iter().all(|c| !c.more));
+            b.write_all(b"x").unwrap();
+            ring.enter(Some(1_000_000)).unwrap();
+            assert_eq!(all(&mut ring), []);
+        }
+    }
+}

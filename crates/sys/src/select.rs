@@ -1,0 +1,120 @@
+//! select(2) over bit arrays of any width. The C library's `fd_set` ends at descriptor 1023; the kernel does not.
+//! Source: pselect6 in the kernel's fs/select.c, which reads as many 64-bit words as `highest` needs.
+
+use std::os::fd::RawFd;
+
+use crate::{Errno, Result};
+
+/// A set of descriptor numbers.
+#[derive(Clone, Debug, Default)]
+pub struct FdSet {
+    words: Vec<u64>,
+}
+
+impl FdSet {
+    /// Adds a number; a negative one is left out.
+    #[inline]
+    pub fn insert(&mut self, fd: RawFd) {
+        let Ok(at) = usize::try_from(fd) else { return };
+        if at / 64 >= self.words.len() {
+            self.words.resize(at / 64 + 1, 0);
+        }
+        self.words[at / 64] |= 1 << (at % 64);
+    }
+
+    /// Takes a number out.
+    #[inline]
+    pub fn remove(&mut self, fd: RawFd) {
+        if let Ok(at) = usize::try_from(fd)
+            && let Some(word) = self.words.get_mut(at / 64)
+        {
+            *word &= !(1 << (at % 64));
+        }
+    }
+
+    /// Whether a number is in the set.
+    #[inline]
+    pub fn contains(&self, fd: RawFd) -> bool {
+        usize::try_from(fd).is_ok_and(|at| self.word(at / 64) & (1 << (at % 64)) != 0)
+    }
+
+    /// Word number `at`: descriptors `64 * at` to `64 * at + 63`, lowest bit first; 0 beyond the end.
+    #[inline]
+    pub fn word(&self, at: usize) -> u64 {
+        self.words.get(at).copied().unwrap_or(0)
+    }
+
+    /// Becomes a copy of `other`, at least `highest + 1` bits wide, without allocating once it has been that wide.
+    pub fn copy_from(&mut self, other: &Self, highest: RawFd) {
+        self.words.clear();
+        self.words.extend_from_slice(&other.words);
+        let needed = usize::try_from(highest).map_or(0, |h| h / 64 + 1);
+        if self.words.len() < needed {
+            self.words.resize(needed, 0);
+        }
+    }
+
+    fn pointer(&mut self, bits: usize) -> *mut u64 {
+        if self.words.len() * 64 < bits {
+            self.words.resize(bits.div_ceil(64), 0);
+        }
+        self.words.as_mut_ptr()
+    }
+}
+
+/// Waits until a descriptor up to `highest` of the sets has something, at most `timeout_ns` nanoseconds (`None`:
+/// without end). The sets then hold those that have; the result is how many bits that is. A signal ends the wait with
+/// 0 and leaves the sets unchanged. A number in a set that is not open makes the whole call fail with EBADF.
+pub fn select(
+    highest: RawFd,
+    read: &mut FdSet,
+    write: &mut FdSet,
+    except: &mut FdSet,
+    timeout_ns: Option<u64>,
+) -> Result<usize> {
+    let bits = usize::try_from(highest).map_or(0, |h| h + 1);
+    let mut timeout = timeout_ns.map(crate::timespec);
+    let timeout = timeout.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+    let (read, write, except) = (read.pointer(bits), write.pointer(bits), except.pointer(bits));
+    // SAFETY: each set is valid for at least `bits` bits rounded up to whole words, which is what the kernel reads and
+    // writes; the timeout is null or a timespec that lives until the end of this function; no signal mask is given.
+    let n = unsafe {
+        libc::syscall(libc::SYS_pselect6, bits as libc::c_int, read, write, except, timeout, std::ptr::null::<u8>())
+    };
+    match usize::try_from(n) {
+        Ok(n) => Ok(n),
+        Err(_) => match crate::last_errno() {
+            Errno::INTR => Ok(0),
+            e => Err(e),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::{AsRawFd, OwnedFd};
+
+    #[test]
+    fn works_beyond_descriptor_1023() {
+        crate::limits::raise_descriptors().unwrap();
+        let (a, mut b) = std::os::unix::net::UnixStream::pair().unwrap();
+        let Ok(high) = rustix::io::fcntl_dupfd_cloexec(&a, 3000) else {
+            println!("SKIP works_beyond_descriptor_1023: fewer than 3000 descriptors allowed");
+            assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
+            return;
+        };
+        let high: OwnedFd = high;
+        let fd = high.as_raw_fd();
+        let (mut read, mut write, mut except) = (FdSet::default(), FdSet::default(), FdSet::default());
+        read.insert(fd);
+        assert_eq!(select(fd, &mut read, &mut write, &mut except, Some(0)), Ok(0));
+        b.write_all(b"x").unwrap();
+        read.insert(fd);
+        assert_eq!(select(fd, &mut read, &mut write, &mut except, None), Ok(1));
+        assert!(read.contains(fd) && !read.contains(fd - 1));
+        read.remove(fd);
+        assert!(!read.contains(fd) && !read.contains(-1));
+    }
+}

@@ -1,0 +1,60 @@
+//! A bell between threads: an eventfd that one thread rings and another waits for by any readiness mechanism.
+//! Source: eventfd(2).
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::Result;
+
+/// The bell; readable while rung.
+#[derive(Debug)]
+pub struct Waker {
+    fd: OwnedFd,
+}
+
+impl Waker {
+    /// A silent one, non-blocking and closed on exec.
+    pub fn new() -> Result<Self> {
+        Ok(Self { fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)? })
+    }
+
+    /// Rings it; ringing one that is rung already changes nothing that could be seen.
+    pub fn wake(&self) {
+        let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
+    }
+
+    /// Silences it.
+    pub fn clear(&self) {
+        let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
+    }
+}
+
+impl AsRawFd for Waker {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poll;
+
+    #[test]
+    fn is_readable_from_ring_to_clear() {
+        let bell = Waker::new().unwrap();
+        assert_eq!(poll::now(bell.as_raw_fd(), poll::IN), Ok(0));
+        bell.wake();
+        bell.wake();
+        assert_eq!(poll::now(bell.as_raw_fd(), poll::IN), Ok(poll::IN));
+        bell.clear();
+        assert_eq!(poll::now(bell.as_raw_fd(), poll::IN), Ok(0));
+    }
+}
