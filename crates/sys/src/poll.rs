@@ -71,7 +71,8 @@ pub fn poll(entries: &mut [Entry], timeout_ns: Option<u64>) -> Result<usize> {
     let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: `Entry` is a transparent `pollfd`, the slice is valid for its length and exclusively borrowed; the
     // timeout is null or points to a timespec that lives until the end of this function; no signal mask is given.
-    let n = unsafe { libc::ppoll(entries.as_mut_ptr().cast(), entries.len() as libc::nfds_t, timeout, std::ptr::null()) };
+    let n =
+        unsafe { libc::ppoll(entries.as_mut_ptr().cast(), entries.len() as libc::nfds_t, timeout, std::ptr::null()) };
     match usize::try_from(n) {
         Ok(n) => Ok(n),
         Err(_) => match crate::last_errno() {
