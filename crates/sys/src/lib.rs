@@ -16,6 +16,7 @@ pub mod rtnl;
 pub mod select;
 pub mod socket;
 pub mod syn_count;
+pub mod terminal;
 pub mod tsc;
 pub mod uring;
 pub mod usage;

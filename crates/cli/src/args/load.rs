@@ -1,0 +1,126 @@
+//! How much load, and how it is made.
+
+use clap::Args;
+use run::{Arrival, Intensity, Io, LoadPlan, Plan, ThinkTime};
+
+use super::units;
+
+/// How requests are made and when.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct LoadArgs {
+    /// Generator threads
+    #[arg(long, value_name = "N", help_heading = "Generator")]
+    threads: Option<u32>,
+    /// Client driver: auto, epoll, uring (null and sim need no network)
+    #[arg(long, value_name = "IO", value_parser = io, help_heading = "Generator")]
+    io: Option<Io>,
+    /// One connection a request: connect, one exchange, close
+    #[arg(long, help_heading = "Generator")]
+    new_connections: bool,
+    /// Local addresses to spread connections over: 127.0.0.2-127.0.0.9
+    #[arg(long, value_name = "ADDRS", value_parser = units::addresses, help_heading = "Generator")]
+    source: Option<std::vec::Vec<std::net::IpAddr>>,
+    /// Processors the generator may run on: 0,2 or 1-3
+    #[arg(long, value_name = "LIST", value_parser = units::cpus, help_heading = "Generator")]
+    cpus: Option<std::vec::Vec<u32>>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", help_heading = "Generator")]
+    seed: Option<u64>,
+    /// Longest warm-up; it ends earlier when the rate is steady
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Generator")]
+    warmup: Option<f64>,
+    /// A response that takes longer is an error
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Generator")]
+    timeout: Option<f64>,
+    /// A connect that takes longer is an error; T of S-Clients
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Generator")]
+    connect_timeout: Option<f64>,
+    /// Requests in flight on one connection
+    #[arg(long, value_name = "N", help_heading = "Generator")]
+    pipeline: Option<u32>,
+    /// Pause between an answer and the next request; exp:20ms draws it at random
+    #[arg(long, value_name = "TIME", value_parser = think, help_heading = "Generator")]
+    think: Option<ThinkTime>,
+    /// Seconds between two samples of the counters
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
+    interval: Option<f64>,
+    /// How long to watch the hosts at rest before any load
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
+    at_rest: Option<f64>,
+}
+
+impl LoadArgs {
+    /// Puts the flags that were given into the plan.
+    pub(crate) fn apply(&self, plan: &mut Plan) {
+        let load = &mut plan.load;
+        put(&mut load.threads, self.threads);
+        put(&mut load.io, self.io);
+        load.new_connections |= self.new_connections;
+        put(&mut load.sources, self.source.clone());
+        put(&mut load.cpus, self.cpus.clone());
+        put(&mut load.seed, self.seed);
+        put(&mut load.warmup_s, self.warmup);
+        put(&mut load.timeout_s, self.timeout);
+        put(&mut load.connect_timeout_s, self.connect_timeout);
+        self.apply_intensity(load);
+        put(&mut plan.observe.interval_s, self.interval);
+        put(&mut plan.observe.at_rest_s, self.at_rest);
+    }
+
+    fn apply_intensity(&self, load: &mut LoadPlan) {
+        match &mut load.intensity {
+            Intensity::Closed { pipeline, think, .. } => {
+                put(pipeline, self.pipeline);
+                put(think, self.think.clone());
+            }
+            Intensity::SClients { connect_timeout_ms, think, .. } => {
+                put(connect_timeout_ms, self.connect_timeout.map(|s| s * 1e3));
+                put(think, self.think.clone());
+            }
+            Intensity::Open { .. } => {}
+        }
+    }
+
+    /// Whether a flag was given that only a closed loop has.
+    pub(crate) fn closed_only(&self) -> Option<&'static str> {
+        match (self.pipeline.is_some(), self.think.is_some()) {
+            (true, _) => Some("--pipeline"),
+            (_, true) => Some("--think"),
+            _ => None,
+        }
+    }
+}
+
+fn put<T>(slot: &mut T, given: Option<T>) {
+    if let Some(value) = given {
+        *slot = value;
+    }
+}
+
+fn io(text: &str) -> Result<Io, String> {
+    let known = [("auto", Io::Auto), ("epoll", Io::Epoll), ("uring", Io::Uring), ("null", Io::Null), ("sim", Io::Sim)];
+    let found = known.iter().find(|(name, _)| *name == text).map(|(_, io)| *io);
+    found.ok_or_else(|| "possible are auto, epoll, uring, null and sim".to_string())
+}
+
+fn think(text: &str) -> Result<ThinkTime, String> {
+    let (exponential, time) = text.strip_prefix("exp:").map_or((false, text), |rest| (true, rest));
+    Ok(ThinkTime { mean_ms: units::seconds(time)? * 1e3, exponential })
+}
+
+/// How the starts of an open loop are spread: `constant`, `poisson`, `bursty:PEAK,SHARE,PERIOD`, `self-similar:H`.
+pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let bad = || "possible are constant, poisson, bursty:6,5%,100s (peak, share, period) and self-similar:0.8".to_string();
+    match (name, rest.split(',').collect::<Vec<_>>().as_slice()) {
+        ("constant", [""]) => Ok(Arrival::Constant),
+        ("poisson", [""]) => Ok(Arrival::Poisson),
+        ("bursty", [peak, share, period]) => Ok(Arrival::Bursty {
+            peak: peak.parse().map_err(|_| bad())?,
+            share: units::share(share)?,
+            period_s: units::seconds(period)?,
+        }),
+        ("self-similar", [hurst]) => Ok(Arrival::SelfSimilar { hurst: hurst.parse().map_err(|_| bad())? }),
+        _ => Err(bad()),
+    }
+}

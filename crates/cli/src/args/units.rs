@@ -1,0 +1,156 @@
+//! Values with units as people write them: `20ms`, `0.1%`, `16KiB`, `5k`, `127.0.0.2-127.0.0.9`.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Seconds from `500us`, `20ms`, `3s`, `2m`, `1h`; a bare number is seconds.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let (number, unit) = split(text);
+    let factor = match unit {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("{text:?} is not a time; write it like 500us, 20ms, 3s or 2m")),
+    };
+    positive(number, factor).ok_or_else(|| format!("{text:?} is not a time; write it like 500us, 20ms, 3s or 2m"))
+}
+
+/// A share (0 to 1) from `0.1%` or `0.001`.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = split(text);
+    let factor = match unit {
+        "%" => 0.01,
+        "" => 1.0,
+        _ => return Err(format!("{text:?} is not a share; write it like 0.1% or 0.001")),
+    };
+    let value = positive(number, factor).filter(|v| *v <= 1.0);
+    value.ok_or_else(|| format!("{text:?} is not a share from 0 to 1; write it like 0.1% or 0.001"))
+}
+
+/// A rate per second from `5000`, `5k`, `1.2M`, `5000/s`.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let bad = || format!("{text:?} is not a rate; write it like 5000, 5k or 1.2M (per second)");
+    let (number, unit) = split(text.strip_suffix("/s").unwrap_or(text));
+    positive(number, thousands(unit).ok_or_else(bad)?).filter(|v| *v > 0.0).ok_or_else(bad)
+}
+
+/// Bytes from `1294`, `16k`, `16KiB`, `40MB`: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` of 1024.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let bad = || format!("{text:?} is not a size; write it like 1294, 16KiB or 40MB");
+    let (number, unit) = split(text);
+    let unit = unit.strip_suffix(['B', 'b']).unwrap_or(unit);
+    let factor = match unit {
+        "Ki" | "ki" => 1024.0,
+        "Mi" => 1024.0 * 1024.0,
+        "Gi" => 1024.0 * 1024.0 * 1024.0,
+        other => thousands(other).ok_or_else(bad)?,
+    };
+    positive(number, factor).map(|v| v.round() as u64).ok_or_else(bad)
+}
+
+/// Addresses from `127.0.0.2`, `127.0.0.2,127.0.0.7`, or a range `127.0.0.2-127.0.0.9` (IPv4, at most 65,536).
+pub(crate) fn addresses(text: &str) -> Result<Vec<IpAddr>, String> {
+    text.split(',').map(range).collect::<Result<Vec<_>, _>>().map(|lists| lists.concat())
+}
+
+fn range(text: &str) -> Result<Vec<IpAddr>, String> {
+    let bad = || format!("{text:?} is not an address or a range; write it like 127.0.0.2 or 127.0.0.2-127.0.0.9");
+    let Some((first, last)) = text.split_once('-') else {
+        return text.trim().parse().map(|a| vec![a]).map_err(|_| bad());
+    };
+    let number = |t: &str| t.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| bad());
+    let (first, last) = (number(first)?, number(last)?);
+    if last < first || last - first > 65_535 {
+        return Err(bad());
+    }
+    Ok((first..=last).map(|n| IpAddr::V4(n.into())).collect())
+}
+
+/// Processor numbers from `0`, `0,2`, `1-3`.
+pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
+    let bad = || format!("{text:?} is not a list of processors; write it like 0,2 or 1-3");
+    let number = |t: &str| t.trim().parse::<u32>().ok().filter(|n| *n < 4096).ok_or_else(bad);
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        match part.split_once('-') {
+            Some((a, b)) => list.extend(number(a)?..=number(b)?),
+            None => list.push(number(part)?),
+        }
+    }
+    if list.is_empty() { Err(bad()) } else { Ok(list) }
+}
+
+/// `K: V` as a header.
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or_else(|| format!("{text:?} is not a header; write it like 'K: V'"))?;
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if name.is_empty() || !name.chars().all(token) || value.contains(['\r', '\n']) {
+        return Err(format!("{text:?} is not a header; write it like 'K: V', without line ends"));
+    }
+    Ok((name.to_string(), value.trim().to_string()))
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+fn thousands(unit: &str) -> Option<f64> {
+    match unit {
+        "" => Some(1.0),
+        "k" | "K" => Some(1e3),
+        "M" => Some(1e6),
+        "G" => Some(1e9),
+        _ => None,
+    }
+}
+
+fn positive(number: &str, factor: f64) -> Option<f64> {
+    let value: f64 = number.replace('_', "").parse().ok()?;
+    Some(value * factor).filter(|v| v.is_finite() && *v >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_shares_rates_and_sizes() {
+        assert_eq!(seconds("20ms"), Ok(0.02));
+        assert_eq!(seconds("3"), Ok(3.0));
+        assert_eq!(share("0.1%"), Ok(0.001));
+        assert_eq!(rate("5k"), Ok(5000.0));
+        assert_eq!(rate("1_000/s"), Ok(1000.0));
+        assert_eq!(bytes("16KiB"), Ok(16_384));
+        assert_eq!(bytes("40MB"), Ok(40_000_000));
+    }
+
+    #[test]
+    fn what_is_no_value_says_how_to_write_one() {
+        for text in ["", "-1s", "3 parsecs", "1e400", "ms", "NaN"] {
+            assert!(seconds(text).unwrap_err().contains("20ms"), "{text}");
+        }
+        assert!(share("101%").is_err());
+        assert!(rate("0").is_err());
+        assert!(bytes("1.5XB").is_err());
+    }
+
+    #[test]
+    fn address_ranges_and_processor_lists() {
+        assert_eq!(addresses("127.0.0.2-127.0.0.9").unwrap().len(), 8);
+        assert_eq!(addresses("127.0.0.2,::1").unwrap().len(), 2);
+        assert!(addresses("127.0.0.9-127.0.0.2").is_err());
+        assert_eq!(cpus("0,2-3"), Ok(vec![0, 2, 3]));
+        assert!(cpus("9-").is_err());
+    }
+
+    #[test]
+    fn headers_cannot_smuggle_lines() {
+        assert_eq!(header("X-A: b"), Ok(("X-A".into(), "b".into())));
+        assert!(header("X-A: b\r\nEvil: 1").is_err());
+        assert!(header("no colon").is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! `loadline man DIR`: one page a command, made from the same types as the flags.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::CommandFactory as _;
+
+use crate::{Cli, Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Directory that the pages are written to
+    dir: PathBuf,
+}
+
+/// Writes the pages.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let advice = || format!("cannot write man pages to {}; name a directory that you may write", args.dir.display());
+    std::fs::create_dir_all(&args.dir).with_context(advice)?;
+    clap_mangen::generate_to(Cli::command(), &args.dir).with_context(advice)?;
+    output::print(&format!("man pages are in {}\n", args.dir.display()))?;
+    Ok(Exit::Done)
+}
