@@ -91,6 +91,11 @@ pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<Te
 
 /// nginx with one worker on the server's processor, serving the 1294-byte file as `/file`.
 pub(crate) fn nginx() -> Result<Server> {
+    nginx_on(SERVER_CPU)
+}
+
+/// The same on a processor of choice.
+pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;
     let config = format!(
@@ -106,7 +111,7 @@ pub(crate) fn nginx() -> Result<Server> {
     std::fs::write(&file, config)?;
     // The worker must be able to read the temporary directory when the master is root.
     let _ = Command::new("chmod").arg("755").arg(dir.path()).status();
-    let mut command = pinned(SERVER_CPU, &nginx);
+    let mut command = pinned(cpu, &nginx);
     command.arg("-c").arg(&file).arg("-e").arg(dir.path().join("error")).stderr(Stdio::null());
     await_listening(command.spawn()?, SocketAddr::from(([127, 0, 0, 1], port)), Some(dir))
 }

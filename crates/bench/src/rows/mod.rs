@@ -1,9 +1,11 @@
 //! The rows of the table: one file a subject, one line here a row.
 
+mod connects;
 mod echo;
 mod generator;
 mod latency;
 mod probe;
+mod proxy;
 mod server;
 
 use anyhow::Result;
@@ -87,6 +89,28 @@ pub(crate) const ROWS: &[Row] = &[
         AtMost(0.75),
         Some(AtMost(0.50)),
         echo::large,
+    ),
+    row(
+        "connects",
+        "S-Clients' attempts a second against a full accept queue",
+        AtLeast(60_000.0),
+        Some(AtLeast(100_000.0)),
+        connects::rate,
+    ),
+    row("connects-cpu", "processors that these attempts took", AtMost(1.05), None, connects::share),
+    row(
+        "connects-httperf",
+        "S-Clients' attempts a second over httperf's best",
+        AtLeast(4.0),
+        None,
+        connects::over_httperf,
+    ),
+    row(
+        "proxy-cpu",
+        "processor us a request of `serve proxy` over HAProxy's",
+        AtMost(0.80),
+        Some(AtMost(0.60)),
+        proxy::cpu,
     ),
     row("probe-cpu", "processor share of the probe at 2 samples a second, %", AtMost(0.5), None, probe::share),
 ];

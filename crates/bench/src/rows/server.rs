@@ -14,7 +14,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || cost(serve.pid(), serve.addr), || cost(nginx.pid(), nginx.addr))
 }
 
-fn cost(pid: u32, addr: SocketAddr) -> Result<f64> {
+/// Processor microseconds a request of the server `pid` under wrk.
+pub(crate) fn cost(pid: u32, addr: SocketAddr) -> Result<f64> {
     let before = cpu::tree_us(pid)?;
     let completed = wrk(addr, "/file")?.completed;
     Ok((cpu::tree_us(pid)? - before) / completed)

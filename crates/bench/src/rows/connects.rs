@@ -1,0 +1,91 @@
+//! S-Clients against httperf: connection attempts a second that one processor offers to an overloaded listener, one with
+//! a backlog of 8 whose owner accepts nothing.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+use anyhow::{Context, Result};
+
+use super::generator::{first_trial, json, number};
+use crate::compare::{Compared, interleave};
+use crate::cpu;
+use crate::programs::{self, CLIENT_CPU};
+
+/// Descriptors and source addresses of the bare loop that the goal comes from.
+const DESCRIPTORS: &str = "10000";
+const SOURCES: &str = "127.0.0.2-127.0.0.65";
+/// httperf is asked for these rates in turn; the best that it really offered counts.
+const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
+
+/// Attempts a second.
+pub(crate) fn rate(rounds: usize) -> Result<Compared> {
+    let target = Overloaded::new()?;
+    let mut compared = Compared { unit: "1/s", ..Compared::default() };
+    for _ in 0..rounds {
+        compared.ours.push(attempts(target.addr)?.0);
+    }
+    Ok(compared)
+}
+
+/// Ours over httperf's best.
+pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
+    let target = Overloaded::new()?;
+    let httperf = programs::find("httperf")?;
+    let best = || {
+        let offered = HTTPERF_RATES.iter().map(|rate| httperf_rate(&httperf, target.addr, *rate));
+        offered.collect::<Result<Vec<_>>>().map(|all| all.into_iter().fold(0.0, f64::max))
+    };
+    interleave(rounds, "1/s", || Ok(attempts(target.addr)?.0), best)
+}
+
+/// Share of one processor that the generator used, so that a rate is known to be one processor's.
+pub(crate) fn share(rounds: usize) -> Result<Compared> {
+    let target = Overloaded::new()?;
+    let mut compared = Compared { unit: "cpus", ..Compared::default() };
+    for _ in 0..rounds {
+        compared.ours.push(attempts(target.addr)?.1);
+    }
+    Ok(compared)
+}
+
+/// Attempts a second, and processors used.
+fn attempts(addr: SocketAddr) -> Result<(f64, f64)> {
+    let url = format!("http://{addr}/");
+    let flags = ["load", &url, "--s-clients", DESCRIPTORS, "--connect-timeout", "50ms", "--source", SOURCES];
+    let args = [&flags[..], &["--at-rest", "0", "--warmup", "500ms", "--json", "--duration"]].concat();
+    let begun = std::time::Instant::now();
+    let (run, cpu_us) = cpu::of_children(|| json(&args, "3s"))?;
+    let rate = number(first_trial(&run)?, "sent_rate")?;
+    Ok((rate, cpu_us / begun.elapsed().as_secs_f64() / 1e6))
+}
+
+fn httperf_rate(httperf: &std::path::Path, addr: SocketAddr, rate: u32) -> Result<f64> {
+    let mut command = programs::pinned(CLIENT_CPU, httperf);
+    command.args(["--hog", "--server", &addr.ip().to_string(), "--port", &addr.port().to_string()]);
+    command.args(["--rate", &rate.to_string(), "--num-conns", &(rate * 2).to_string(), "--timeout", "0.05"]);
+    let text = programs::output(&mut command)?;
+    let line = text.lines().find(|l| l.starts_with("Total: connections")).context("httperf printed no total")?;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let number_after = |word: &str| {
+        let at = words.iter().position(|w| *w == word).context("httperf's line has another form")?;
+        words.get(at + 1).and_then(|w| w.parse::<f64>().ok()).context("httperf's line has another form")
+    };
+    Ok(number_after("connections")? / number_after("test-duration")?)
+}
+
+/// A listener with a full accept queue.
+struct Overloaded {
+    addr: SocketAddr,
+    _listener: TcpListener,
+    _waiting: Vec<std::net::TcpStream>,
+}
+
+impl Overloaded {
+    fn new() -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        // A second listen() sets the backlog that the standard library does not let us choose.
+        sys::socket::listen(&listener, 8)?;
+        let addr = listener.local_addr()?;
+        let waiting = (0..9).map(|_| std::net::TcpStream::connect(addr)).collect::<std::io::Result<Vec<_>>>()?;
+        Ok(Self { addr, _listener: listener, _waiting: waiting })
+    }
+}

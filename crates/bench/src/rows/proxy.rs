@@ -1,0 +1,36 @@
+//! The proxy against HAProxy: one thread, plain forwarding to the same nginx, the proxy's processor time a request.
+//! nginx and wrk share the other processor.
+
+use anyhow::Result;
+
+use super::generator::wrk;
+use super::server::cost;
+use crate::compare::{Compared, interleave};
+use crate::programs::{self, Server};
+
+/// Processor microseconds a request.
+pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
+    let upstream = programs::nginx_on(programs::CLIENT_CPU)?;
+    let to = upstream.addr.to_string();
+    let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
+    let haproxy = haproxy(&to)?;
+    // Both once before, so that a proxy that answers nothing is an error and not a fast proxy.
+    wrk(ours.addr, "/file")?;
+    wrk(haproxy.addr, "/file")?;
+    interleave(rounds, "us", || cost(ours.pid(), ours.addr), || cost(haproxy.pid(), haproxy.addr))
+}
+
+fn haproxy(upstream: &str) -> Result<Server> {
+    let (program, port, dir) = (programs::find("haproxy")?, programs::free_port()?, tempfile::TempDir::new()?);
+    let config = format!(
+        "global\n  nbthread 1\n  maxconn 8000\n\
+         defaults\n  mode http\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n  http-reuse always\n\
+         frontend in\n  bind 127.0.0.1:{port}\n  default_backend out\n\
+         backend out\n  server s {upstream} maxconn 4000\n"
+    );
+    let file = dir.path().join("haproxy.cfg");
+    std::fs::write(&file, config)?;
+    let mut command = programs::pinned(programs::SERVER_CPU, &program);
+    command.arg("-f").arg(&file).arg("-db").stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    programs::await_listening(command.spawn()?, ([127, 0, 0, 1], port).into(), Some(dir))
+}
