@@ -27,6 +27,6 @@ pub use plan::{
     Arrival, Intensity, Io, LoadPlan, Objective, ObservePlan, Plan, PlanError, Protocol, SearchPlan, Target, ThinkTime,
 };
 pub use recording::{Absence, Column, Recording};
-pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, load_run, schema};
+pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, load_run, parse_run, schema};
 pub use suggest::nearest;
 pub use trial::{ErrorKind, Errors, Measured, Rates, Side, Steady, Tally, Trial, TrialKind, Window};

@@ -171,7 +171,8 @@ pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     parse_run(&name, &text)
 }
 
-fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
+/// Reads a run from the text of its `run.json`; `name` is only for the message.
+pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
     let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
     let value: serde_json::Value = serde_json::from_str(text).map_err(parse)?;
     let found = value.get("format").and_then(|f| f.as_str()).unwrap_or("none").to_string();

@@ -1,0 +1,50 @@
+//! A short run of what `fuzz/fuzz_targets/run_json.rs` does for hours: mutated runs load or are refused, never a panic,
+//! and what loads can be written and loaded again.
+
+use loadline_run::{FORMAT, Hist, Run, Side, Trial, parse_run};
+
+fn seed() -> String {
+    let mut hist = Hist::new();
+    (1..100).for_each(|i| hist.record_ns(i * 1_000));
+    let mut trial = Trial { label: "8 connections".into(), server: Some(Side::default()), ..Trial::default() };
+    trial.histograms.insert("response".into(), hist);
+    let run = Run { format: FORMAT.into(), trials: vec![trial], ..Run::default() };
+    serde_json::to_string(&run).unwrap_or_default()
+}
+
+/// xorshift64*: the same texts in every run.
+fn next(state: &mut u64) -> usize {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize
+}
+
+#[test]
+fn mutated_runs_load_or_are_refused() {
+    let (seed, mut state, mut loaded) = (seed(), 7, 0);
+    const WORDS: [&str; 8] = ["null", "-1", "1e999", "\"\"", "[]", "{}", "18446744073709551616", "true"];
+    for _ in 0..3_000 {
+        let mut bytes = seed.clone().into_bytes();
+        for _ in 0..=next(&mut state) % 3 {
+            let at = next(&mut state) % bytes.len();
+            match next(&mut state) % 3 {
+                0 => bytes[at] = (next(&mut state) % 256) as u8,
+                1 => drop(bytes.splice(at..at, WORDS[next(&mut state) % WORDS.len()].bytes())),
+                _ => {
+                    // A number becomes another word: the shape stays JSON, the type does not.
+                    let digits = bytes[at..].iter().position(u8::is_ascii_digit).map_or(at, |d| at + d);
+                    if digits < bytes.len() {
+                        bytes.splice(digits..=digits, WORDS[next(&mut state) % WORDS.len()].bytes());
+                    }
+                }
+            }
+        }
+        if let Ok(run) = parse_run("mutated", &String::from_utf8_lossy(&bytes)) {
+            loaded += 1;
+            let again = serde_json::to_string(&run).expect("a run that was read can be written");
+            parse_run("again", &again).expect("a run that was written can be read");
+        }
+    }
+    assert!(loaded > 100, "some mutations must leave a run that loads, else this tests nothing: {loaded}");
+}
