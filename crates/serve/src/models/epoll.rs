@@ -1,0 +1,99 @@
+//! epoll(7): the kernel keeps the interest and a list of what is ready. Not in the source; the reference that the
+//! others are compared with. `epoll` is level-triggered with one listener for all threads (EPOLLEXCLUSIVE wakes one of
+//! them), `epoll-et` edge-triggered, `epoll-sharded` has a listener a thread.
+//!
+//! Cost of an event: a share of one epoll_wait, one recv, one send. epoll_ctl is only needed to begin, and to wait for
+//! room after a full send buffer.
+
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+
+use sys::epoll::{Epoll, Events, Interest};
+
+use super::Launch;
+use crate::ServeError;
+use crate::conn::Want;
+use crate::ready::{LISTENER, Readiness, Ready, Worker};
+
+/// Events taken by one wait.
+const BATCH: usize = 1024;
+
+pub(super) fn level(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
+    start::<false>(launch, false)
+}
+
+pub(super) fn edge(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
+    start::<true>(launch, false)
+}
+
+pub(super) fn sharded(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
+    start::<false>(launch, true)
+}
+
+fn start<const EDGE: bool>(launch: &Launch<'_>, own: bool) -> Result<SocketAddr, ServeError> {
+    let threads = launch.plan.threads.max(1);
+    let (listeners, addr) = launch.listen(threads, own)?;
+    for listener in listeners {
+        let shard = launch.shard(Some(listener))?;
+        launch.control.spawn("epoll", || {
+            let poller = Poller::<EDGE>::new().map_err(|e| ServeError::os("make an epoll instance", e))?;
+            Worker::new(shard, poller).run()
+        })?;
+    }
+    Ok(addr)
+}
+
+struct Poller<const EDGE: bool> {
+    epoll: Epoll,
+    events: Events,
+}
+
+impl<const EDGE: bool> Poller<EDGE> {
+    fn new() -> sys::Result<Self> {
+        Ok(Self { epoll: Epoll::new()?, events: Events::with_capacity(BATCH) })
+    }
+
+    fn interest(token: u32, want: Want) -> Interest {
+        if token == LISTENER {
+            // One listener may be in several instances; only one of them is to wake.
+            return Interest::IN | Interest::EXCLUSIVE;
+        }
+        if EDGE {
+            return Interest::IN | Interest::OUT | Interest::RDHUP | Interest::ET;
+        }
+        let mut interest = Interest::empty();
+        interest.set(Interest::IN, want.read);
+        interest.set(Interest::OUT, want.write);
+        interest
+    }
+}
+
+impl<const EDGE: bool> Readiness for Poller<EDGE> {
+    const EDGE: bool = EDGE;
+
+    fn add(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()> {
+        self.epoll.add(fd, u64::from(token), Self::interest(token, want))
+    }
+
+    fn change(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()> {
+        if EDGE { Ok(()) } else { self.epoll.modify(fd, u64::from(token), Self::interest(token, want)) }
+    }
+
+    /// Closing takes a connection out by itself; the listener stays open.
+    fn remove(&mut self, fd: BorrowedFd<'_>, token: u32) {
+        if token == LISTENER {
+            let _ = self.epoll.delete(fd);
+        }
+    }
+
+    fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()> {
+        self.epoll.wait(&mut self.events, timeout_ns)?;
+        const GONE: Interest = Interest::RDHUP.union(Interest::HUP).union(Interest::ERR);
+        ready.extend(self.events.iter().map(|e| Ready {
+            token: e.token as u32,
+            read: e.flags.contains(Interest::IN),
+            gone: e.flags.intersects(GONE),
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! The I/O models: one file each, one row in [`MODELS`]. Every model serves every service.
+
+mod epoll;
+mod workers;
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+use run::ServePlan;
+
+use crate::listener::Pace;
+use crate::ready::{Inbox, Shard};
+use crate::server::Control;
+use crate::strategies::Policy;
+use crate::{Options, ServeError, Server, Service, behaviours, listener};
+
+/// One row of [`MODELS`].
+#[derive(Clone, Copy)]
+pub struct ModelSpec {
+    /// Name, as in `--model NAME`.
+    pub name: &'static str,
+    /// What the source calls its relative; `not in the source` where it has none.
+    pub original: &'static str,
+    /// What an event costs, in words.
+    pub cost: &'static str,
+    /// Strategies it can honour.
+    pub strategies: &'static [&'static str],
+    /// Why it cannot honour the others.
+    pub cannot: &'static str,
+    start: fn(&Launch<'_>) -> Result<SocketAddr, ServeError>,
+}
+
+const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
+
+/// Every model.
+pub const MODELS: &[ModelSpec] = &[
+    ModelSpec {
+        name: "epoll",
+        original: "not in the source",
+        cost: "one epoll_wait for up to 1024 events, then a recv and a send each; level-triggered",
+        strategies: ALL,
+        cannot: "",
+        start: epoll::level,
+    },
+    ModelSpec {
+        name: "epoll-et",
+        original: "not in the source",
+        cost: "as epoll, edge-triggered: interest is declared once and never changed",
+        strategies: ALL,
+        cannot: "",
+        start: epoll::edge,
+    },
+    ModelSpec {
+        name: "epoll-sharded",
+        original: "not in the source",
+        cost: "as epoll, with a listening socket a thread (SO_REUSEPORT): threads share nothing",
+        strategies: ALL,
+        cannot: "",
+        start: epoll::sharded,
+    },
+    ModelSpec {
+        name: "workers",
+        original: "not in the source",
+        cost: "a wait, a recv, a send and a re-arm (epoll_ctl) for every event; a fixed number of threads",
+        strategies: &[],
+        cannot: "its threads take connections one event at a time and keep no list of them",
+        start: workers::start,
+    },
+];
+
+/// The model for a server that is to take the most load with the least processor.
+pub fn default_model() -> &'static str {
+    "epoll-sharded"
+}
+
+/// The model that a plan means, and what to say if it is not the one it names.
+pub(crate) fn choose<'a>(plan: &'a ServePlan, options: &Options<'_>) -> Result<(&'a str, Option<String>), ServeError> {
+    if options.get::<u32>("workers")?.is_some() && plan.model != "workers" {
+        if plan.model != ServePlan::default().model {
+            let why = format!("option workers needs model workers, not {}", plan.model);
+            return Err(ServeError::Combination(why));
+        }
+        return Ok(("workers", Some("option workers: model workers serves".into())));
+    }
+    Ok((&plan.model, None))
+}
+
+/// What a model is started with.
+pub(crate) struct Launch<'a> {
+    pub(crate) plan: &'a ServePlan,
+    pub(crate) options: &'a Options<'a>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) policy: Policy,
+}
+
+impl Launch<'_> {
+    /// Listening sockets for `shards` threads, one for all or one each.
+    pub(crate) fn listen(&self, shards: u32, own: bool) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
+        listener::open(&self.plan.listen, self.plan.backlog, shards, own, self.service.nagle())
+    }
+
+    /// What a thread of a readiness model needs.
+    pub(crate) fn shard(&self, listener: Option<Arc<OwnedFd>>) -> Result<Shard, ServeError> {
+        Ok(Shard {
+            control: self.control.clone(),
+            service: self.service.clone(),
+            policy: self.policy,
+            listener,
+            pace: Pace::from(self.options)?,
+            inbox: Arc::new(Inbox { waker: self.control.waker()?, fds: Mutex::default() }),
+            cell: self.control.cell(),
+            on_close: None,
+        })
+    }
+
+    /// An error for an option that only readiness models with a listener of their own can honour.
+    pub(crate) fn no_pace(&self, model: &str) -> Result<(), ServeError> {
+        match Pace::from(self.options)? {
+            Some(_) => Err(ServeError::Combination(format!(
+                "model {model} cannot accept on a timer: use accept_every_ms with a model that waits for readiness, such as epoll"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Starts a model.
+pub(crate) fn start(
+    plan: &ServePlan,
+    model: &'static ModelSpec,
+    service: Arc<dyn Service>,
+    policy: Policy,
+    options: &Options<'_>,
+) -> Result<Server, ServeError> {
+    // Descriptors are what a server of many connections runs out of first; the hard limit is the user's affair.
+    let _ = sys::limits::raise_descriptors();
+    let service = behaviours::wrap(service, options, plan.threads)?;
+    let control = Control::new(&plan.cpus);
+    let launch = Launch { plan, options, control: control.clone(), service, policy };
+    let started = (model.start)(&launch);
+    // From here on the server stops its threads whatever happened.
+    let any = SocketAddr::from(([0, 0, 0, 0], 0));
+    let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
+    started.map(|_| server)
+}

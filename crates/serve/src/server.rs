@@ -1,0 +1,221 @@
+//! A running server: its threads, how they are told to stop, and what they counted.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use sys::wake::Waker;
+
+use crate::ServeError;
+use crate::stats::{Cell, Stats};
+
+/// Most peers kept by name.
+const NAMED_PEERS: usize = 16;
+/// Stack of a serving thread: its buffers are on the heap.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// A server that runs in threads of this process. Dropping it stops it.
+pub struct Server {
+    local_addr: SocketAddr,
+    model: &'static str,
+    control: Arc<Control>,
+    notes: Vec<String>,
+}
+
+/// What the threads of a server share.
+#[derive(Default)]
+pub(crate) struct Control {
+    stop: AtomicBool,
+    wakers: Mutex<Vec<Arc<Waker>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    cells: Mutex<Vec<Arc<Cell>>>,
+    threads_now: AtomicU64,
+    threads_peak: AtomicU64,
+    closed_peers: Mutex<Vec<String>>,
+    failed: Mutex<Vec<String>>,
+    cpus: Vec<u32>,
+}
+
+/// Locks even after a panic elsewhere: every value behind these locks is valid at any moment.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Server {
+    /// Wraps running threads. Used by models and by services that are servers of their own.
+    pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
+        Self { local_addr, model, control, notes: Vec::new() }
+    }
+
+    /// Says something to the user.
+    pub(crate) fn note(&mut self, text: String) {
+        self.notes.push(text);
+    }
+
+    /// The address it listens on.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// The model that really serves, which may be another than the one asked for: see [`Server::notes`].
+    pub fn model(&self) -> &'static str {
+        self.model
+    }
+
+    /// What the user should know: a fallback, an option that has no effect.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Tells all threads to stop; they close their connections at once.
+    pub fn stop(&self) {
+        self.control.stop();
+    }
+
+    /// Waits until all threads have ended, and gives the last counts.
+    pub fn join(self) -> Stats {
+        self.control.join();
+        self.control.stats()
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> Stats {
+        self.control.stats()
+    }
+
+    /// What made a thread end before it was told to.
+    pub fn failures(&self) -> Vec<String> {
+        lock(&self.control.failed).clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.control.stop();
+        self.control.join();
+    }
+}
+
+impl Control {
+    /// `cpus`: processors that the threads may run on; empty for all.
+    pub(crate) fn new(cpus: &[u32]) -> Arc<Self> {
+        Arc::new(Self { cpus: cpus.to_vec(), ..Self::default() })
+    }
+
+    #[inline]
+    pub(crate) fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        for waker in lock(&self.wakers).iter() {
+            waker.wake();
+        }
+    }
+
+    fn join(&self) {
+        // A thread may start further ones until it ends, so the list is taken until it stays empty.
+        while let Some(thread) = { lock(&self.threads).pop() } {
+            if thread.join().is_err() {
+                self.fail("a serving thread panicked".into());
+            }
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = Stats {
+            threads: self.threads_now.load(Ordering::Relaxed),
+            threads_peak: self.threads_peak.load(Ordering::Relaxed),
+            closed_peers: lock(&self.closed_peers).clone(),
+            ..Stats::default()
+        };
+        lock(&self.cells).iter().for_each(|cell| cell.add_to(&mut stats));
+        stats
+    }
+
+    /// Counters for one more thread.
+    pub(crate) fn cell(&self) -> Arc<Cell> {
+        let cell = Arc::new(Cell::default());
+        lock(&self.cells).push(cell.clone());
+        cell
+    }
+
+    /// An eventfd that is signalled when the server is to stop, and by whoever else holds it.
+    pub(crate) fn waker(&self) -> Result<Arc<Waker>, ServeError> {
+        let waker = Arc::new(Waker::new().map_err(|e| ServeError::os("make an eventfd", e))?);
+        lock(&self.wakers).push(waker.clone());
+        if self.stopping() {
+            waker.wake();
+        }
+        Ok(waker)
+    }
+
+    /// Starts a serving thread. An error of `run` is kept for [`Server::failures`].
+    pub(crate) fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        run: impl FnOnce() -> Result<(), ServeError> + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let handle = self.spawn_detached(name, run)?;
+        lock(&self.threads).push(handle);
+        Ok(())
+    }
+
+    /// As [`Control::spawn`] for a thread that somebody else joins.
+    pub(crate) fn spawn_detached(
+        self: &Arc<Self>,
+        name: &str,
+        run: impl FnOnce() -> Result<(), ServeError> + Send + 'static,
+    ) -> Result<JoinHandle<()>, ServeError> {
+        let control = self.clone();
+        let body = move || {
+            let counted = Counted::new(&control);
+            let confined = if control.cpus.is_empty() {
+                Ok(())
+            } else {
+                sys::limits::confine_to_cpus(&control.cpus)
+                    .map_err(|e| ServeError::os("confine a thread to its processors", e))
+            };
+            if let Err(e) = confined.and_then(|()| run()) {
+                control.fail(e.to_string());
+            }
+            drop(counted);
+        };
+        let builder = std::thread::Builder::new().name(name.into()).stack_size(STACK_BYTES);
+        builder.spawn(body).map_err(|error| ServeError::Thread { error })
+    }
+
+    pub(crate) fn fail(&self, what: String) {
+        lock(&self.failed).push(what);
+    }
+
+    /// Names a peer that a limit closed.
+    pub(crate) fn name_peer(&self, peer: String) {
+        let mut peers = lock(&self.closed_peers);
+        if peers.len() == NAMED_PEERS {
+            peers.remove(0);
+        }
+        peers.push(peer);
+    }
+}
+
+/// Counts a thread for as long as it lives.
+struct Counted {
+    control: Arc<Control>,
+}
+
+impl Counted {
+    fn new(control: &Arc<Control>) -> Self {
+        let now = control.threads_now.fetch_add(1, Ordering::Relaxed) + 1;
+        control.threads_peak.fetch_max(now, Ordering::Relaxed);
+        Self { control: control.clone() }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.control.threads_now.fetch_sub(1, Ordering::Relaxed);
+    }
+}

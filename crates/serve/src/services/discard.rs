@@ -1,0 +1,21 @@
+//! Discard (RFC 863): what comes in is counted and dropped.
+
+use std::sync::Arc;
+
+use run::ServePlan;
+
+use super::Service;
+use crate::conn::BoxedSession;
+use crate::{Options, ServeError};
+
+struct Discard;
+
+impl Service for Discard {
+    fn session(&self) -> BoxedSession {
+        Box::new(proto::discard::ServerSession)
+    }
+}
+
+pub(super) fn open(_plan: &ServePlan, _options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
+    Ok(Arc::new(Discard))
+}

@@ -1,0 +1,133 @@
+//! Files under a directory, kept in memory. A file is looked at again (time and length) once a second while it is asked
+//! for, and read again when it changed. Nothing outside the directory is served, whatever links or dots say.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use proto::http1::{Page, content_type};
+
+use crate::ServeError;
+use crate::server::lock;
+
+/// Most bytes kept in memory; when they are exceeded, everything is forgotten and read again as it is asked for.
+const KEEP_BYTES: u64 = 1 << 30;
+
+pub(super) struct Files {
+    root: PathBuf,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    files: HashMap<String, File>,
+    bytes: u64,
+}
+
+struct File {
+    page: Arc<Page>,
+    changed: Option<SystemTime>,
+    bytes: u64,
+    looked_s: u64,
+}
+
+impl Files {
+    pub(super) fn new(root: &str) -> Result<Self, ServeError> {
+        let bad = |error| ServeError::Root { path: root.into(), error };
+        let path = std::fs::canonicalize(root).map_err(bad)?;
+        std::fs::read_dir(&path).map_err(bad)?;
+        Ok(Self { root: path, kept: Mutex::default() })
+    }
+
+    /// The file of a decoded path; a directory gives its index.html.
+    pub(super) fn find(&self, path: &str, status: u16, now_s: u64) -> Option<Arc<Page>> {
+        let mut kept = lock(&self.kept);
+        if let Some(file) = kept.files.get(path).filter(|f| f.looked_s == now_s) {
+            return Some(file.page.clone());
+        }
+        let Some((real, meta)) = self.locate(path) else {
+            kept.forget(path);
+            return None;
+        };
+        let changed = meta.modified().ok();
+        if let Some(file) = kept.files.get_mut(path)
+            && file.changed == changed
+            && file.bytes == meta.len()
+        {
+            file.looked_s = now_s;
+            return Some(file.page.clone());
+        }
+        let body = std::fs::read(&real).ok()?;
+        let bytes = body.len() as u64;
+        let page = Page::new(status, content_type(&real.to_string_lossy()), "", body);
+        kept.keep(path, File { page: page.clone(), changed, bytes, looked_s: now_s });
+        Some(page)
+    }
+
+    /// The real file behind a path, if it lies under the root.
+    fn locate(&self, path: &str) -> Option<(PathBuf, std::fs::Metadata)> {
+        let relative = path.trim_start_matches('/');
+        if Path::new(relative).components().any(|c| !matches!(c, std::path::Component::Normal(_)))
+            && !relative.is_empty()
+        {
+            return None;
+        }
+        let mut real = std::fs::canonicalize(self.root.join(relative)).ok()?;
+        if real.is_dir() {
+            real = std::fs::canonicalize(real.join("index.html")).ok()?;
+        }
+        let meta = std::fs::metadata(&real).ok()?;
+        (real.starts_with(&self.root) && meta.is_file()).then_some((real, meta))
+    }
+}
+
+impl Kept {
+    fn forget(&mut self, path: &str) {
+        if let Some(old) = self.files.remove(path) {
+            self.bytes -= old.bytes;
+        }
+    }
+
+    fn keep(&mut self, path: &str, file: File) {
+        self.forget(path);
+        if self.bytes + file.bytes > KEEP_BYTES {
+            *self = Self::default();
+        }
+        self.bytes += file.bytes;
+        self.files.insert(path.into(), file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serves_what_lies_under_the_root_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(root.join("index.html"), "<p>").unwrap();
+        std::fs::write(dir.path().join("secret"), "x").unwrap();
+        std::os::unix::fs::symlink("../secret", root.join("link")).unwrap();
+        let files = Files::new(root.to_str().unwrap()).unwrap();
+        assert_eq!(files.find("/", 200, 1).unwrap().body(), b"<p>");
+        assert_eq!(files.find("/index.html", 200, 1).unwrap().body(), b"<p>");
+        for path in ["/../secret", "/link", "//../secret", "/none", "/..", "/index.html/.."] {
+            assert!(files.find(path, 200, 1).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_changed_file_is_read_again_a_second_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, root) = (dir.path().join("a.txt"), dir.path().to_str().unwrap());
+        std::fs::write(&file, "one").unwrap();
+        let files = Files::new(root).unwrap();
+        assert_eq!(files.find("/a.txt", 200, 1).unwrap().body(), b"one");
+        std::fs::write(&file, "three").unwrap();
+        assert_eq!(files.find("/a.txt", 200, 1).unwrap().body(), b"one");
+        assert_eq!(files.find("/a.txt", 200, 2).unwrap().body(), b"three");
+    }
+}

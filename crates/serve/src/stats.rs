@@ -1,0 +1,126 @@
+//! What a server counts. Each thread writes its own cache lines; whoever asks adds them up.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counts of a server since it started; levels are of now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Stats {
+    /// Threads that serve now.
+    pub threads: u64,
+    /// Most threads at once.
+    pub threads_peak: u64,
+    /// Connections taken off the accept queue.
+    pub accepted: u64,
+    /// Connections open now.
+    pub connections: u64,
+    /// Most connections open at once, summed over threads (each thread's own peak).
+    pub connections_peak: u64,
+    /// Bytes read from sockets.
+    pub bytes_in: u64,
+    /// Bytes that sockets took.
+    pub bytes_out: u64,
+    /// Requests completed.
+    pub requests: u64,
+    /// Connections that ended by an error of the socket (a reset, mostly).
+    pub resets: u64,
+    /// Connections closed because the peer broke the protocol.
+    pub faults: u64,
+    /// Times that accepting was paused because no descriptor or memory was left.
+    pub accept_paused: u64,
+    /// Connections refused because the server was busy (high-throughput).
+    pub refused: u64,
+    /// Connections closed because the peer sent and did not read (limits).
+    pub closed_unread: u64,
+    /// Connections closed because the peer was silent (limits).
+    pub closed_silent: u64,
+    /// The last few peers that a limit closed, with the reason.
+    pub closed_peers: Vec<String>,
+}
+
+/// The counters of one thread. Only that thread writes.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Cell {
+    pub(crate) accepted: Counter,
+    pub(crate) connections: Counter,
+    pub(crate) connections_peak: Counter,
+    pub(crate) bytes_in: Counter,
+    pub(crate) bytes_out: Counter,
+    pub(crate) requests: Counter,
+    pub(crate) resets: Counter,
+    pub(crate) faults: Counter,
+    pub(crate) accept_paused: Counter,
+    pub(crate) refused: Counter,
+    pub(crate) closed_unread: Counter,
+    pub(crate) closed_silent: Counter,
+}
+
+/// A number with one writer: a plain load and store, no locked instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn add(&self, n: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    /// For counters that several threads write (models that share connections).
+    pub(crate) fn add_shared(&self, n: u64) {
+        self.0.fetch_add(n, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Cell {
+    /// One more connection is open.
+    pub(crate) fn opened(&self) {
+        self.accepted.add(1);
+        self.connections.add(1);
+        let now = self.connections.get();
+        if now > self.connections_peak.get() {
+            self.connections_peak.0.store(now, Relaxed);
+        }
+    }
+
+    /// One connection less.
+    pub(crate) fn closed(&self) {
+        self.connections.add(u64::MAX);
+    }
+
+    /// As [`Cell::opened`], from several threads.
+    pub(crate) fn opened_shared(&self) {
+        self.accepted.add_shared(1);
+        let now = self.connections.0.fetch_add(1, Relaxed) + 1;
+        self.connections_peak.0.fetch_max(now, Relaxed);
+    }
+
+    /// As [`Cell::closed`], from several threads.
+    pub(crate) fn closed_shared(&self) {
+        self.connections.0.fetch_sub(1, Relaxed);
+    }
+
+    /// Adds this thread's counts.
+    pub(crate) fn add_to(&self, stats: &mut Stats) {
+        for (sum, counter) in [
+            (&mut stats.accepted, &self.accepted),
+            (&mut stats.connections, &self.connections),
+            (&mut stats.connections_peak, &self.connections_peak),
+            (&mut stats.bytes_in, &self.bytes_in),
+            (&mut stats.bytes_out, &self.bytes_out),
+            (&mut stats.requests, &self.requests),
+            (&mut stats.resets, &self.resets),
+            (&mut stats.faults, &self.faults),
+            (&mut stats.accept_paused, &self.accept_paused),
+            (&mut stats.refused, &self.refused),
+            (&mut stats.closed_unread, &self.closed_unread),
+            (&mut stats.closed_silent, &self.closed_silent),
+        ] {
+            *sum += counter.get();
+        }
+    }
+}
