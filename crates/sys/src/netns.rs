@@ -1,0 +1,274 @@
+//! Network namespaces: making one for a child process, starting a child inside one, and opening descriptors there.
+//!
+//! Nothing here changes the calling process; only children enter namespaces, so threads of the caller are never
+//! mixed. Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7) (SCM_RIGHTS).
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::Arc;
+
+/// A network namespace, and the user namespace that it belongs to where that is another than ours.
+#[derive(Clone, Debug)]
+pub struct Netns {
+    user: Option<Arc<OwnedFd>>,
+    net: Arc<OwnedFd>,
+    id: (u64, u64),
+}
+
+/// What to open inside a namespace.
+#[derive(Clone, Debug)]
+pub enum Inside {
+    /// A file, for reading and writing, non-blocking.
+    File(CString),
+    /// A socket.
+    Socket {
+        /// `libc::AF_INET`, `libc::AF_NETLINK`, …
+        family: i32,
+        /// `libc::SOCK_DGRAM`, … (closed on exec in any case).
+        kind: i32,
+        /// `libc::NETLINK_ROUTE`, or 0.
+        protocol: i32,
+    },
+}
+
+impl Inside {
+    /// A socket for ioctls on interfaces.
+    pub const CONTROL: Self = Self::Socket { family: libc::AF_INET, kind: libc::SOCK_DGRAM, protocol: 0 };
+    /// A routing netlink socket.
+    pub const ROUTE: Self =
+        Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_ROUTE };
+
+    /// The device that makes TAP interfaces.
+    pub fn tun() -> Self {
+        Self::File(c"/dev/net/tun".into())
+    }
+}
+
+impl Netns {
+    /// The network namespace of a process. The user namespace is kept too where it differs from ours.
+    pub fn of_process(pid: u32) -> io::Result<Self> {
+        let open = |name: &str| File::open(format!("/proc/{pid}/ns/{name}"));
+        let (net, user) = (open("net")?, open("user")?);
+        let (theirs, ours) = (user.metadata()?, std::fs::metadata("/proc/self/ns/user")?);
+        let same_user = (theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino());
+        let id = net.metadata().map(|m| (m.dev(), m.ino()))?;
+        Ok(Self { user: (!same_user).then(|| Arc::new(user.into())), net: Arc::new(net.into()), id })
+    }
+
+    /// Device and inode number: equal for two handles of one namespace.
+    pub fn id(&self) -> (u64, u64) {
+        self.id
+    }
+
+    /// Whether a process is in this network namespace; false when that cannot be read.
+    pub fn holds(&self, pid: u32) -> bool {
+        std::fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|m| (m.dev(), m.ino()) == self.id)
+    }
+
+    /// Prepares a command so that its process starts inside this namespace.
+    pub fn enter(&self, command: &mut Command) {
+        let (user, net) = (self.user.clone(), Arc::clone(&self.net));
+        let step = move || enter_now(user.as_deref(), &net);
+        // SAFETY: between fork and exec the closure only calls setns(2) on descriptors that it owns, which is
+        // async-signal-safe; it allocates nothing and takes no lock.
+        unsafe { command.pre_exec(step) };
+    }
+
+    /// Opens descriptors inside this namespace by a short-lived child and brings them here, in the order asked for.
+    pub fn open(&self, wants: &[Inside]) -> io::Result<Vec<OwnedFd>> {
+        let (here, there) = io_pair()?;
+        let user = self.user.clone();
+        // SAFETY: the child calls only async-signal-safe functions (setns, open, socket, sendmsg, _exit) on memory
+        // that was prepared before, and never returns into Rust code of the parent.
+        let child = unsafe { libc::fork() };
+        match child {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                let failed = match enter_now(user.as_deref(), &self.net) {
+                    Ok(()) => wants.iter().find_map(|want| send_one(&there, want).err()),
+                    Err(e) => Some(e),
+                };
+                let code = failed.and_then(|e| e.raw_os_error()).unwrap_or(0);
+                // SAFETY: _exit(2) ends the child without running any destructor of the copied parent.
+                unsafe { libc::_exit(code & 0xff) }
+            }
+            child => {
+                drop(there);
+                let got = (0..wants.len()).map_while(|_| receive_one(&here)).collect::<Vec<_>>();
+                let code = exit_code(child)?;
+                match got.len() == wants.len() {
+                    true => Ok(got),
+                    false => Err(io::Error::from_raw_os_error(if code == 0 { libc::EIO } else { code })),
+                }
+            }
+        }
+    }
+}
+
+/// Prepares a command so that its process starts in a network namespace of its own; with `user`, in a user namespace
+/// of its own as well, in which the caller's user is root.
+pub fn unshare(command: &mut Command, user: bool) {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let (uid_map, gid_map) = (format!("0 {uid} 1"), format!("0 {gid} 1"));
+    let flags = if user { libc::CLONE_NEWUSER | libc::CLONE_NEWNET } else { libc::CLONE_NEWNET };
+    let step = move || {
+        // SAFETY: unshare(2) takes no pointer.
+        if unsafe { libc::unshare(flags) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if user {
+            write_file(c"/proc/self/setgroups", b"deny")?;
+            write_file(c"/proc/self/uid_map", uid_map.as_bytes())?;
+            write_file(c"/proc/self/gid_map", gid_map.as_bytes())?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure only calls unshare, open, write and close on memory made before.
+    unsafe { command.pre_exec(step) };
+}
+
+/// Prepares a command so that its process gets a session of its own: signals of the terminal do not reach it.
+pub fn own_session(command: &mut Command) {
+    // SAFETY: setsid(2) is async-signal-safe and takes no argument.
+    unsafe { command.pre_exec(|| if libc::setsid() == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }) };
+}
+
+fn enter_now(user: Option<&OwnedFd>, net: &OwnedFd) -> io::Result<()> {
+    let set = |fd: &OwnedFd, kind| {
+        // SAFETY: setns(2) takes a descriptor that is open for the length of the call.
+        if unsafe { libc::setns(fd.as_raw_fd(), kind) } != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    };
+    if let Some(user) = user {
+        set(user, libc::CLONE_NEWUSER)?;
+    }
+    set(net, libc::CLONE_NEWNET)
+}
+
+fn write_file(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
+    // SAFETY: the path ends in a zero byte; the descriptor is closed before return; the buffer lives over the write.
+    unsafe {
+        let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let wrote = libc::write(fd, text.as_ptr().cast(), text.len());
+        let error = io::Error::last_os_error();
+        libc::close(fd);
+        if wrote == text.len() as isize { Ok(()) } else { Err(error) }
+    }
+}
+
+fn io_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
+}
+
+/// Opens one descriptor and sends it; only async-signal-safe calls, since it runs in a forked child.
+fn send_one(to: &OwnedFd, want: &Inside) -> io::Result<()> {
+    // SAFETY: open and socket get valid arguments; the message and its control buffer live on this stack over the
+    // sendmsg call, and the control buffer is large enough for one descriptor.
+    unsafe {
+        let fd = match want {
+            Inside::File(path) => libc::open(path.as_ptr(), libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC),
+            Inside::Socket { family, kind, protocol } => libc::socket(*family, kind | libc::SOCK_CLOEXEC, *protocol),
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut byte = [0_u8; 1];
+        let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+        let mut control = [0_u64; 4];
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<i32>() as u32) as _;
+        let head = libc::CMSG_FIRSTHDR(&raw const message);
+        (*head).cmsg_level = libc::SOL_SOCKET;
+        (*head).cmsg_type = libc::SCM_RIGHTS;
+        (*head).cmsg_len = libc::CMSG_LEN(size_of::<i32>() as u32) as _;
+        libc::CMSG_DATA(head).cast::<i32>().write_unaligned(fd);
+        match libc::sendmsg(to.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) {
+            1 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+fn receive_one(from: &OwnedFd) -> Option<OwnedFd> {
+    // SAFETY: message, buffer and control buffer live on this stack over the recvmsg call; a descriptor in the control
+    // buffer is new and nobody else's, so it may be owned.
+    unsafe {
+        let mut byte = [0_u8; 1];
+        let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+        let mut control = [0_u64; 4];
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control) as _;
+        if libc::recvmsg(from.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) != 1 {
+            return None;
+        }
+        let head = libc::CMSG_FIRSTHDR(&raw const message);
+        if head.is_null() || (*head).cmsg_type != libc::SCM_RIGHTS || (*head).cmsg_level != libc::SOL_SOCKET {
+            return None;
+        }
+        Some(OwnedFd::from_raw_fd(libc::CMSG_DATA(head).cast::<i32>().read_unaligned()))
+    }
+}
+
+fn exit_code(child: i32) -> io::Result<i32> {
+    let mut status = 0;
+    loop {
+        // SAFETY: the pointer is valid for one status; `child` is a child of this process that was not waited for.
+        if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
+            return Ok(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { libc::EIO });
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+
+    /// A process in a namespace of its own that ends when its standard input does; `None` where that is forbidden.
+    fn holder(user: bool) -> Option<std::process::Child> {
+        let mut command = Command::new("cat");
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        unshare(&mut command, user);
+        command.spawn().ok()
+    }
+
+    #[test]
+    fn a_command_runs_inside_and_descriptors_come_out() {
+        for user in [false, true] {
+            let Some(mut child) = holder(user) else {
+                println!("SKIP a_command_runs_inside: no right to make namespaces (user: {user})");
+                continue;
+            };
+            let netns = Netns::of_process(child.id()).unwrap();
+            assert!(netns.holds(child.id()) && !netns.holds(std::process::id()));
+            let mut ls = Command::new("cat");
+            netns.enter(ls.arg("/proc/net/dev"));
+            let out = String::from_utf8(ls.output().unwrap().stdout).unwrap();
+            assert!(out.contains("lo:") && !out.contains("eth"), "{out}");
+            let fds = netns.open(&[Inside::CONTROL, Inside::ROUTE]).unwrap();
+            assert_eq!(fds.len(), 2);
+            let missing = netns.open(&[Inside::File(c"/no/such/file".into())]).unwrap_err();
+            assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
+            drop(child.stdin.take());
+            child.wait().unwrap();
+        }
+    }
+}
