@@ -460,6 +460,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("medium.busy", "Medium", Microseconds, Cumulative, "time that the wire was in use"),
     c("medium.deferrals", "Medium", Count, Cumulative, "frames that had to wait for the wire"),
     c("medium.drops", "Medium", Count, Cumulative, "frames dropped, queue full"),
+    c("medium.lost", "Medium", Count, Cumulative, "frames lost on purpose, as the medium was asked to"),
     c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
     c(
         "medium.rate",

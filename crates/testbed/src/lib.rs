@@ -1,1 +1,23 @@
-//! placeholder
+//! Test hosts and media: network namespaces joined by a shared wire, a switch or a long line, on one machine and
+//! without root. What it is not: a simulation; the hosts run real programs on the real network stack.
+//!
+//! ```no_run
+//! use loadline_testbed::{Spec, Testbed};
+//! let bed = Testbed::build(&Spec::server_and_clients(1, "ethernet10"))?;
+//! let mut server = bed.command("server", "nginx")?;
+//! println!("{} serves at {}", server.status()?, bed.address("server")?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arguments;
+mod error;
+mod forward;
+mod holder;
+mod media;
+mod net;
+mod testbed;
+mod tools;
+
+pub use error::{Result, TestbedError};
+pub use media::{MEDIA, Medium, MediumSpec};
+pub use testbed::{MediumGauge, Spec, Testbed};

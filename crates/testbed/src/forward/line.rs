@@ -1,0 +1,141 @@
+//! A long line between every pair of hosts: rate, delay, jitter, loss and overtaking, each direction on its own.
+//!
+//! What a frame meets, in this order: it may be lost; it waits for the line's rate; it travels `delay` and a jitter
+//! that is uniform in ± `jitter`. Frames keep their order, except the share `reorder` that overtakes: those travel
+//! without delay, as netem does it. The same seed and the same frames give the same decisions.
+
+use super::queue::Serialiser;
+use super::usage::wire_bytes;
+use super::{Counts, Relay};
+
+/// Parameters of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LinePlan {
+    /// One way, nanoseconds.
+    pub(crate) delay_ns: u64,
+    /// Greatest deviation from the delay, nanoseconds.
+    pub(crate) jitter_ns: u64,
+    /// Share of frames that are lost.
+    pub(crate) loss: f64,
+    /// Share of frames that overtake.
+    pub(crate) reorder: f64,
+    /// Bits per second of each host's line, each way; `None` is without bound.
+    pub(crate) bits_per_s: Option<u64>,
+    /// Bytes that may wait for the rate.
+    pub(crate) limit_bytes: u64,
+    /// Seed of every random choice.
+    pub(crate) seed: u64,
+}
+
+/// The lines of all hosts.
+#[derive(Debug)]
+pub(crate) struct Line {
+    plan: LinePlan,
+    /// The way out of each host.
+    ways: Vec<Way>,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Way {
+    rate: Option<Serialiser>,
+    random: fastrand::Rng,
+    last_ns: u64,
+}
+
+impl Line {
+    /// Lines for `hosts` hosts.
+    pub(crate) fn new(plan: LinePlan, hosts: usize) -> Self {
+        let way = |host: usize| Way {
+            rate: plan.bits_per_s.map(|rate| Serialiser::new(rate, plan.limit_bytes)),
+            random: fastrand::Rng::with_seed(plan.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(host as u64)),
+            last_ns: 0,
+        };
+        Self { plan, ways: (0..hosts).map(way).collect(), counts: Counts::default() }
+    }
+}
+
+impl Relay for Line {
+    fn offer(&mut self, now_ns: u64, from: usize, _to: usize, bytes: usize) -> Option<u64> {
+        let (plan, way) = (&self.plan, self.ways.get_mut(from)?);
+        let (lost, overtakes, swing) = (way.random.f64(), way.random.f64(), way.random.f64());
+        if lost < plan.loss {
+            self.counts.lost += 1;
+            return None;
+        }
+        let out_ns = match &mut way.rate {
+            Some(rate) => rate.push(now_ns, bytes, &mut self.counts)?,
+            None => {
+                self.counts.carry(wire_bytes(bytes));
+                now_ns
+            }
+        };
+        if overtakes < plan.reorder {
+            return Some(out_ns);
+        }
+        let early = plan.delay_ns.saturating_sub(plan.jitter_ns);
+        let spread = plan.delay_ns + plan.jitter_ns - early;
+        way.last_ns = way.last_ns.max(out_ns + early + (swing * spread as f64) as u64);
+        Some(way.last_ns)
+    }
+
+    fn counts(&mut self, now_ns: u64) -> Counts {
+        let mut counts = self.counts;
+        let rates = self.ways.iter_mut().filter_map(|way| way.rate.as_mut());
+        for rate in rates {
+            counts.queue_bytes += rate.queued(now_ns);
+            counts.busy_ns = Some(counts.busy_ns.unwrap_or(0) + rate.busy_ns(now_ns));
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: LinePlan = LinePlan {
+        delay_ns: 20_000_000,
+        jitter_ns: 0,
+        loss: 0.0,
+        reorder: 0.0,
+        bits_per_s: None,
+        limit_bytes: 1_000_000,
+        seed: 1,
+    };
+
+    #[test]
+    fn delay_is_exact_and_rate_comes_before_it() {
+        let mut line = Line::new(LinePlan { bits_per_s: Some(10_000_000), ..PLAN }, 2);
+        assert_eq!(line.offer(5, 0, 1, 1514), Some(5 + 1538 * 800 + 20_000_000));
+        assert_eq!(line.offer(5, 1, 0, 1514), Some(5 + 1538 * 800 + 20_000_000), "each direction has its own rate");
+        assert_eq!(line.offer(5, 0, 1, 1514), Some(5 + 2 * 1538 * 800 + 20_000_000));
+    }
+
+    #[test]
+    fn loss_and_overtaking_come_out_as_asked_and_repeat_with_the_seed() {
+        let plan = LinePlan { loss: 0.02, reorder: 0.05, jitter_ns: 4_000_000, ..PLAN };
+        let run = || {
+            let mut line = Line::new(plan, 2);
+            (0..200_000_u64).map(|i| line.offer(i * 1000, 0, 1, 100)).collect::<Vec<_>>()
+        };
+        let first = run();
+        assert_eq!(first, run());
+        let lost = first.iter().filter(|at| at.is_none()).count() as f64 / first.len() as f64;
+        assert!((lost - 0.02).abs() < 0.02 * 0.06, "{lost}");
+        let kept = first.iter().enumerate().filter_map(|(i, at)| at.map(|at| at - i as u64 * 1000));
+        let overtook = kept.clone().filter(|travel| *travel == 0).count() as f64 / kept.count() as f64;
+        assert!((overtook - 0.05).abs() < 0.05 * 0.05, "{overtook}");
+    }
+
+    #[test]
+    fn jitter_stays_in_its_range_with_the_delay_as_its_middle() {
+        let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
+        // Frames far apart, so that keeping the order never holds one back.
+        let travel: Vec<u64> =
+            (0..20_000_u64).map(|i| line.offer(i * 1_000_000_000, 0, 1, 100).unwrap() - i * 1_000_000_000).collect();
+        assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));
+        let mean = travel.iter().sum::<u64>() as f64 / travel.len() as f64;
+        assert!((mean / 20e6 - 1.0).abs() < 0.01, "{mean}");
+    }
+}

@@ -1,0 +1,93 @@
+//! One serialiser with a bounded queue: bytes go out one after the other at a fixed rate. Keeps no bytes, only times.
+
+use std::collections::VecDeque;
+
+use super::usage::{Counts, wire_bytes};
+
+/// The serialiser of a wire or of one direction of it.
+#[derive(Debug)]
+pub(crate) struct Serialiser {
+    bits_per_s: u64,
+    limit_bytes: u64,
+    free_ns: u64,
+    /// Frames that are not yet out: when each is out, and its bytes.
+    waiting: VecDeque<(u64, u32)>,
+    queued: u64,
+    busy_ns: u64,
+}
+
+impl Serialiser {
+    pub(crate) fn new(bits_per_s: u64, limit_bytes: u64) -> Self {
+        Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
+    }
+
+    /// Nanoseconds that bytes take.
+    pub(crate) fn time_ns(&self, bytes: usize) -> u64 {
+        (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
+    }
+
+    /// Puts a frame at the end; returns when its last bit is out, or `None` when the queue is full.
+    pub(crate) fn push(&mut self, now_ns: u64, frame: usize, counts: &mut Counts) -> Option<u64> {
+        self.forget(now_ns);
+        let bytes = wire_bytes(frame);
+        if self.queued + bytes as u64 > self.limit_bytes {
+            counts.drops += 1;
+            return None;
+        }
+        counts.deferrals += u64::from(self.free_ns > now_ns);
+        let time = self.time_ns(bytes);
+        self.free_ns = self.free_ns.max(now_ns) + time;
+        self.busy_ns += time;
+        self.waiting.push_back((self.free_ns, bytes as u32));
+        self.queued += bytes as u64;
+        counts.carry(bytes);
+        Some(self.free_ns)
+    }
+
+    /// Bytes that are not out at this moment.
+    pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
+        self.forget(now_ns);
+        self.queued
+    }
+
+    /// Nanoseconds of use up to this moment: what is still to be sent is not counted.
+    pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.busy_ns - self.free_ns.saturating_sub(now_ns)
+    }
+
+    fn forget(&mut self, now_ns: u64) {
+        while let Some(&(out_ns, bytes)) = self.waiting.front() {
+            if out_ns > now_ns {
+                break;
+            }
+            self.queued -= u64::from(bytes);
+            self.waiting.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_megabit_takes_800_ns_a_byte_with_framing_and_a_minimum() {
+        let (mut s, mut c) = (Serialiser::new(10_000_000, 192_000), Counts::default());
+        assert_eq!(s.push(0, 1514, &mut c), Some(1538 * 800));
+        assert_eq!(s.push(0, 42, &mut c), Some((1538 + 84) * 800));
+        assert_eq!((c.bytes, c.frames, c.deferrals), (1538 + 84, 2, 1));
+        assert_eq!(s.queued(0), 1622);
+        assert_eq!(s.queued(1538 * 800), 84);
+        assert_eq!(s.busy_ns(1000), 1000);
+        assert_eq!(s.busy_ns(10_000_000), 1622 * 800);
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_says_so() {
+        let (mut s, mut c) = (Serialiser::new(10_000_000, 2000), Counts::default());
+        assert!(s.push(0, 1514, &mut c).is_some());
+        assert_eq!(s.push(0, 1514, &mut c), None);
+        assert_eq!((c.drops, c.frames), (1, 1));
+        assert!(s.push(1538 * 800, 1514, &mut c).is_some());
+    }
+}

@@ -1,0 +1,63 @@
+//! A switch: full duplex, each port with its own rate each way. A bridge, and a `tbf` on both ends of each cable.
+
+use super::qdiscs::Qdiscs;
+use super::{Joined, MediumPlan, Wire, shared};
+use crate::arguments::{self, Arguments};
+use crate::error::Result;
+use crate::net::Net;
+use crate::tools;
+
+#[derive(Debug)]
+struct Switch {
+    bits_per_s: Option<u64>,
+}
+
+struct Running {
+    bits_per_s: Option<u64>,
+    hosts: Vec<(String, Qdiscs)>,
+    middle: Qdiscs,
+}
+
+pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
+    let plain = arguments.take_plain();
+    let bits_per_s = match plain {
+        None => arguments.take("rate", arguments::rate)?,
+        Some(text) => Some(arguments::rate(&text).ok_or_else(|| format!("{text:?} is no rate; give 100M or 1G"))?),
+    };
+    Ok(Box::new(Switch { bits_per_s }))
+}
+
+impl MediumPlan for Switch {
+    fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
+        shared::bridge(net)?;
+        if let Some(rate) = self.bits_per_s {
+            let tbf = shared::tbf(rate);
+            let script: String =
+                shared::ports(net).iter().map(|port| format!("qdisc add dev {port} root {tbf}\n")).collect();
+            tools::tc(&net.middle.netns, &script)?;
+            (0..net.hosts.len())
+                .try_for_each(|host| tools::tc(net.netns(host), &format!("qdisc add dev eth0 root {tbf}\n")))?;
+        }
+        let view = |(n, host): (usize, &crate::net::Host)| Ok((host.name.clone(), Qdiscs::of(net.netns(n))?));
+        let hosts = net.hosts.iter().enumerate().map(view).collect::<Result<_>>()?;
+        Ok(Box::new(Running { bits_per_s: self.bits_per_s, hosts, middle: Qdiscs::of(&net.middle.netns)? }))
+    }
+}
+
+impl Joined for Running {
+    fn wires(&self) -> Vec<Wire> {
+        let Some(rate) = self.bits_per_s else { return Vec::new() };
+        let wire = |name: String, counts| Wire { name, bits_per_s: Some(rate), counts };
+        let each = self.hosts.iter().enumerate().flat_map(|(n, (host, qdiscs))| {
+            [
+                wire(format!("switch from {host}"), qdiscs.tbf("eth0", rate)),
+                wire(format!("switch to {host}"), self.middle.tbf(&format!("port{}", n + 1), rate)),
+            ]
+        });
+        each.collect()
+    }
+
+    fn made_of(&self) -> String {
+        "kernel: a bridge with tbf on both ends of each port".into()
+    }
+}

@@ -1,0 +1,51 @@
+//! A long line between hosts, made by our own forwarder: netem is missing on many kernels.
+
+use super::{Joined, MediumPlan, Wire};
+use crate::arguments::{self, Arguments};
+use crate::error::{Result, setup};
+use crate::forward::{Engine, Line, LinePlan};
+use crate::net::Net;
+
+#[derive(Debug)]
+struct Wan(LinePlan);
+
+struct Running {
+    engine: Engine,
+    plan: LinePlan,
+}
+
+pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
+    let plan = LinePlan {
+        delay_ns: arguments.take("delay", arguments::time_ns)?.unwrap_or(0),
+        jitter_ns: arguments.take("jitter", arguments::time_ns)?.unwrap_or(0),
+        loss: arguments.take("loss", arguments::share)?.unwrap_or(0.0),
+        reorder: arguments.take("reorder", arguments::share)?.unwrap_or(0.0),
+        bits_per_s: arguments.take("rate", arguments::rate)?,
+        limit_bytes: arguments.take("queue", arguments::whole)?.unwrap_or(192_000),
+        seed: arguments.take("seed", arguments::whole)?.unwrap_or(1),
+    };
+    match plan.jitter_ns > plan.delay_ns {
+        true => Err("jitter is greater than delay: a frame cannot arrive before it left".into()),
+        false => Ok(Box::new(Wan(plan))),
+    }
+}
+
+impl MediumPlan for Wan {
+    fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
+        let ports = net.taps()?;
+        net.address_hosts()?;
+        let relay = Box::new(Line::new(self.0, ports.len()));
+        let engine = Engine::start(ports, relay).map_err(setup("start the forwarder", "raise the limit of threads"))?;
+        Ok(Box::new(Running { engine, plan: self.0 }))
+    }
+}
+
+impl Joined for Running {
+    fn wires(&self) -> Vec<Wire> {
+        vec![Wire { name: "wan".into(), bits_per_s: self.plan.bits_per_s, counts: Ok(self.engine.counts()) }]
+    }
+
+    fn made_of(&self) -> String {
+        "user space: a forwarder on TAP interfaces with a timer heap".into()
+    }
+}

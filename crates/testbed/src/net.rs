@@ -1,0 +1,127 @@
+//! The namespaces of one testbed before a medium joins them: one for the medium, one for each host.
+
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd as _;
+
+use sys::netns::{Inside, Netns};
+use sys::tap::{Tap, offloads_off};
+
+use crate::error::{Result, TestbedError, setup};
+use crate::forward::Port;
+use crate::holder::Holder;
+use crate::tools;
+
+/// Most hosts of one testbed.
+pub(crate) const MOST_HOSTS: usize = 64;
+
+/// One host.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) address: Ipv4Addr,
+    /// Its own namespace; `None` when all hosts live in the medium's.
+    holder: Option<Holder>,
+}
+
+/// Everything that keeps the testbed alive.
+#[derive(Debug)]
+pub(crate) struct Net {
+    pub(crate) hosts: Vec<Host>,
+    /// Keeps the medium's namespace. Declared after the hosts, so that they go first.
+    pub(crate) middle: Holder,
+}
+
+impl Net {
+    /// Makes the namespaces; `apart` gives each host its own.
+    pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
+        check_names(names)?;
+        let middle = Holder::first()?;
+        tools::ip(&middle.netns, "link set lo up\n")?;
+        let mut hosts = Vec::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            let holder = if apart { Some(middle.another()?) } else { None };
+            let last = index as u8 + 1;
+            let address = if apart { Ipv4Addr::new(10, 77, 0, last) } else { Ipv4Addr::new(127, 0, 77, last) };
+            hosts.push(Host { name: name.clone(), address, holder });
+        }
+        Ok(Self { hosts, middle })
+    }
+
+    /// The namespace of a host.
+    pub(crate) fn netns(&self, host: usize) -> &Netns {
+        self.holder(host).map_or(&self.middle.netns, |h| &h.netns)
+    }
+
+    /// The process that keeps the namespace of a host.
+    pub(crate) fn pid(&self, host: usize) -> u32 {
+        self.holder(host).map_or_else(|| self.middle.pid(), Holder::pid)
+    }
+
+    fn holder(&self, host: usize) -> Option<&Holder> {
+        self.hosts.get(host)?.holder.as_ref()
+    }
+
+    /// Gives every host's `eth0` its address, and every other host's hardware address, so that nothing but the load is
+    /// on the medium: no address resolution, no IPv6 chatter.
+    pub(crate) fn address_hosts(&self) -> Result<()> {
+        for (index, host) in self.hosts.iter().enumerate() {
+            let mut script = String::from("link set lo up\n");
+            script += &format!("link set eth0 address {} mtu 1500 addrgenmode none\n", mac_text(index));
+            script += &format!("address add {}/24 dev eth0\nlink set eth0 up\n", host.address);
+            for (other, peer) in self.hosts.iter().enumerate().filter(|(other, _)| *other != index) {
+                let mac = mac_text(other);
+                script += &format!("neighbour add {} lladdr {mac} nud permanent dev eth0\n", peer.address);
+            }
+            tools::ip(self.netns(index), &script)?;
+        }
+        Ok(())
+    }
+
+    /// Turns off what would make an interface's packets larger than those of the wire.
+    pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
+        let control = netns.open(&[Inside::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
+        let Some(control) = control.first() else { return Ok(()) };
+        for interface in interfaces {
+            offloads_off(control.as_fd(), interface)
+                .map_err(|e| setup(format!("turn offloads of {interface} off"), "the driver refuses")(e.into()))?;
+            tools::ip(netns, &format!("link set {interface} gso_max_segs 1\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Gives every host a TAP interface `eth0` and brings its other end here.
+    pub(crate) fn taps(&self) -> Result<Vec<Port>> {
+        const ADVICE: &str = "/dev/net/tun must exist and be readable: load the module tun";
+        let mut ports = Vec::with_capacity(self.hosts.len());
+        for (index, host) in self.hosts.iter().enumerate() {
+            let mut fds = self.netns(index).open(&[Inside::tun()]).map_err(setup("open /dev/net/tun", ADVICE))?;
+            let fd = fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))?;
+            let tap = Tap::attach(fd, "eth0")
+                .map_err(|e| setup(format!("make a TAP interface in {}", host.name), ADVICE)(e.into()))?;
+            ports.push(Port { tap, mac: mac(index) });
+        }
+        Ok(ports)
+    }
+}
+
+/// Hardware address of a host: locally administered.
+pub(crate) fn mac(host: usize) -> [u8; 6] {
+    [2, 0, 0, 0, 0x77, host as u8 + 1]
+}
+
+pub(crate) fn mac_text(host: usize) -> String {
+    mac(host).map(|byte| format!("{byte:02x}")).join(":")
+}
+
+fn check_names(names: &[String]) -> Result<()> {
+    if names.is_empty() || names.len() > MOST_HOSTS {
+        return Err(TestbedError::Spec(format!("{} hosts were asked for; give 1 to {MOST_HOSTS}", names.len())));
+    }
+    for (index, name) in names.iter().enumerate() {
+        let fits = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        if !fits || names[..index].contains(name) {
+            return Err(TestbedError::Spec(format!("host name {name:?} is empty, odd or taken; use a-z, 0-9, - and _")));
+        }
+    }
+    Ok(())
+}

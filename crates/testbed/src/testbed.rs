@@ -1,0 +1,185 @@
+//! A testbed in use: where its hosts are, how to start programs in them, and what the medium did.
+
+use std::net::IpAddr;
+use std::process::Command;
+use std::sync::{Arc, Weak};
+
+use run::{Column, CounterId, Recording};
+use sys::netns::Netns;
+
+use crate::error::{Result, TestbedError, setup};
+use crate::media::{Joined, Medium, Wire};
+use crate::net::Net;
+
+/// What to build.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Spec {
+    /// Names of the hosts, in order; each also gets an address of its own.
+    pub hosts: Vec<String>,
+    /// What joins them, as [`Medium::parse`] reads it.
+    pub medium: String,
+}
+
+impl Spec {
+    /// A server and `clients` clients (`client1`, `client2`, …) on a medium.
+    pub fn server_and_clients(clients: usize, medium: &str) -> Self {
+        let hosts = std::iter::once("server".to_string()).chain((1..=clients).map(|n| format!("client{n}")));
+        Self { hosts: hosts.collect(), medium: medium.into() }
+    }
+}
+
+/// Hosts (network namespaces) joined by a medium. All of it, and every program that was started in it, vanishes when
+/// the value goes or its process ends, however that happens.
+pub struct Testbed {
+    /// Goes first: a forwarder lets go of its interfaces.
+    medium: Arc<dyn Joined>,
+    medium_text: String,
+    net: Net,
+}
+
+impl std::fmt::Debug for Testbed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Testbed").field("medium", &self.medium_text).field("net", &self.net).finish_non_exhaustive()
+    }
+}
+
+impl Testbed {
+    /// Builds it: as root in plain namespaces, otherwise in a user namespace.
+    pub fn build(spec: &Spec) -> Result<Self> {
+        let medium = Medium::parse(&spec.medium)?;
+        let net = Net::new(&spec.hosts, medium.hosts_apart())?;
+        let joined = medium.join(&net)?;
+        Ok(Self { medium: Arc::from(joined), medium_text: spec.medium.clone(), net })
+    }
+
+    /// Names of the hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.net.hosts.iter().map(|host| host.name.as_str())
+    }
+
+    /// The address of a host on the medium.
+    pub fn address(&self, host: &str) -> Result<IpAddr> {
+        let at = self.index(host)?;
+        Ok(self.net.hosts[at].address.into())
+    }
+
+    /// A process that is in the host's namespace as long as the testbed lives: `/proc/PID/net` is its network.
+    pub fn netns_pid(&self, host: &str) -> Result<u32> {
+        Ok(self.net.pid(self.index(host)?))
+    }
+
+    /// The namespace of a host, to start programs in it.
+    pub fn netns(&self, host: &str) -> Result<Netns> {
+        Ok(self.net.netns(self.index(host)?).clone())
+    }
+
+    /// A command that will run in a host.
+    pub fn command(&self, host: &str, program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
+        let mut command = Command::new(program);
+        self.net.netns(self.index(host)?).enter(&mut command);
+        Ok(command)
+    }
+
+    /// Sets a network sysctl of a host: `sysctl("server", "net.ipv4.tcp_syncookies", "0")`.
+    pub fn sysctl(&self, host: &str, key: &str, value: &str) -> Result<()> {
+        let path = format!("/proc/sys/{}", key.replace('.', "/"));
+        let what = format!("set {key} to {value} in {host}");
+        let mut command = self.command(host, "/bin/sh")?;
+        command.args(["-c", r#"printf %s "$2" > "$1""#, "sh", &path, value]);
+        let advice = "the name may be wrong, or this setting is not one of a namespace";
+        let output = command.output().map_err(setup(what.clone(), advice))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => {
+                let message = String::from_utf8_lossy(&output.stderr).trim().to_string();
+                Err(TestbedError::Setup { what, message, advice })
+            }
+        }
+    }
+
+    /// What joins the hosts, as it was asked for.
+    pub fn medium(&self) -> &str {
+        &self.medium_text
+    }
+
+    /// What the medium is made of, in one sentence.
+    pub fn made_of(&self) -> String {
+        self.medium.made_of()
+    }
+
+    /// A handle that reads the medium's counters from any thread. It does not keep the testbed alive.
+    pub fn gauge(&self) -> MediumGauge {
+        MediumGauge(Arc::downgrade(&self.medium))
+    }
+
+    fn index(&self, host: &str) -> Result<usize> {
+        let known = || self.hosts().collect::<Vec<_>>().join(", ");
+        let at = self.net.hosts.iter().position(|h| h.name == host);
+        at.ok_or_else(|| TestbedError::Host { name: host.into(), known: known() })
+    }
+}
+
+/// Reads what a medium did.
+#[derive(Clone)]
+pub struct MediumGauge(Weak<dyn Joined>);
+
+impl std::fmt::Debug for MediumGauge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MediumGauge")
+    }
+}
+
+impl MediumGauge {
+    /// Adds one sample to a recording: counters `medium.*`, one instance a wire. A row without values follows once the
+    /// testbed is gone.
+    pub fn sample(&self, t_s: f64, recording: &mut Recording) {
+        let rows = recording.t_s.len();
+        recording.t_s.push(t_s);
+        for wire in self.0.upgrade().map(|medium| medium.wires()).unwrap_or_default() {
+            for (id, value) in readings(&wire, recording) {
+                put(recording, rows, id, &wire.name, value);
+            }
+        }
+        let full = rows + 1;
+        recording.columns.iter_mut().for_each(|column| column.values.resize(full, None));
+    }
+}
+
+fn readings(wire: &Wire, recording: &mut Recording) -> Vec<(&'static str, f64)> {
+    let counts = match &wire.counts {
+        Ok(counts) => counts,
+        Err(reason) => {
+            let absence = |id: &'static str| run::Absence {
+                counter: CounterId::new(id),
+                instance: wire.name.clone(),
+                reason: reason.clone(),
+            };
+            if recording.absent.iter().all(|a| a.instance != wire.name) {
+                recording.absent.extend(["medium.bytes", "medium.busy"].map(absence));
+            }
+            return Vec::new();
+        }
+    };
+    let mut list = vec![
+        ("medium.bytes", counts.bytes as f64),
+        ("medium.frames", counts.frames as f64),
+        ("medium.deferrals", counts.deferrals as f64),
+        ("medium.drops", counts.drops as f64),
+        ("medium.lost", counts.lost as f64),
+        ("medium.queue", counts.queue_bytes as f64),
+    ];
+    list.extend(counts.busy_ns.map(|ns| ("medium.busy", ns as f64 / 1e3)));
+    list.extend(wire.bits_per_s.map(|bits| ("medium.rate", bits as f64 / 8.0)));
+    list
+}
+
+fn put(recording: &mut Recording, row: usize, id: &'static str, instance: &str, value: f64) {
+    let found = recording.columns.iter().position(|c| c.counter.as_str() == id && c.instance == instance);
+    let at = found.unwrap_or_else(|| {
+        recording.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values: Vec::new() });
+        recording.columns.len() - 1
+    });
+    let values = &mut recording.columns[at].values;
+    values.resize(row, None);
+    values.push(Some(value));
+}

@@ -1,0 +1,65 @@
+//! `ip` and `tc` of iproute2, run inside a namespace with a list of commands on standard input.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use sys::netns::Netns;
+
+use crate::error::{Result, TestbedError};
+
+const ADVICE: &str = "the kernel may lack this piece (bridge, veth, ifb, tun, sch_tbf, act_mirred): load its module";
+
+/// Runs `ip` commands, one a line.
+pub(crate) fn ip(netns: &Netns, commands: &str) -> Result<()> {
+    batch("ip", netns, commands)
+}
+
+/// Runs `tc` commands, one a line.
+pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
+    batch("tc", netns, commands)
+}
+
+fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
+    let missing = |source| TestbedError::Program { program, package: "iproute2", source };
+    let mut command = tool(program);
+    command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    netns.enter(&mut command);
+    let mut child = command.spawn().map_err(missing)?;
+    if let Some(mut input) = child.stdin.take() {
+        // A tool that stopped reading has failed; its own words follow below.
+        let _ = input.write_all(commands.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(missing)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    Err(TestbedError::Setup { what: explain(program, commands, &words), message: words.trim().into(), advice: ADVICE })
+}
+
+/// Names the command that failed where the tool names its line.
+fn explain(program: &str, commands: &str, words: &str) -> String {
+    let line = words.split("-:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+    let failed = line.and_then(|n| commands.lines().nth(n.checked_sub(1)?)).unwrap_or("(unnamed line)");
+    format!("run `{program} {failed}`")
+}
+
+/// A command of a tool that lives in sbin on many systems, wherever PATH points.
+pub(crate) fn tool(program: &str) -> Command {
+    let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
+        .iter()
+        .map(|dir| format!("{dir}/{program}"))
+        .find(|path| std::path::Path::new(path).exists());
+    Command::new(found.unwrap_or_else(|| program.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_line_is_named() {
+        let words = "Cannot find device \"x\"\nCommand failed -:2\n";
+        assert_eq!(explain("ip", "link set lo up\nlink set x up\n", words), "run `ip link set x up`");
+    }
+}

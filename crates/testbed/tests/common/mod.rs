@@ -1,0 +1,99 @@
+//! What the live tests share: skipping with a reason, and iperf3.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+use std::io::BufRead as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use loadline_testbed::{Spec, Testbed};
+
+/// Says that a test cannot run here; under `LOADLINE_REQUIRE=all` that is a failure.
+pub fn skip(test: &str, reason: &str) {
+    assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{test}: {reason}");
+    println!("SKIP {test}: {reason}");
+}
+
+/// A testbed, or the reason why this machine has none.
+pub fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
+    Testbed::build(spec).map_err(|e| skip(test, &e.to_string())).ok()
+}
+
+/// Whether a program can be started.
+pub fn has(test: &str, program: &str) -> bool {
+    let there = std::process::Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    there.map_err(|_| skip(test, &format!("{program} is not installed"))).is_ok()
+}
+
+/// One iperf3 server that serves one client; reads along what it receives.
+pub fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
+    let mut command = bed.command(host, "iperf3").unwrap();
+    command.args(["-s", "-1", "-p", &port.to_string()]);
+    Meter::start(command)
+}
+
+/// One iperf3 client.
+pub fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, extra: &[&str]) -> Meter {
+    let address = bed.address(server).unwrap().to_string();
+    let mut command = bed.command(host, "iperf3").unwrap();
+    command.args(["-c", &address, "-p", &port.to_string()]).args(extra);
+    Meter::start(command)
+}
+
+/// An iperf3 process, and when its interval lines came: so that several can be added up over one stretch of time.
+pub struct Meter {
+    child: Child,
+    reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
+}
+
+impl Meter {
+    fn start(mut command: std::process::Command) -> Self {
+        command.args(["-i", "0.25", "--forceflush"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let reader = std::thread::spawn(move || {
+            lines.map_while(Result::ok).filter_map(|line| interval_bytes(&line).map(|b| (Instant::now(), b, line))).collect()
+        });
+        Self { child, reader }
+    }
+
+    /// Waits for the end and gives the bytes between two moments, of the interval lines that hold `tag`.
+    pub fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
+        self.child.wait().unwrap();
+        let lines = self.reader.join().unwrap();
+        let (mut sum, mut last) = (0.0, None);
+        for (at, bytes, _) in lines.iter().filter(|(_, _, line)| line.contains(tag)) {
+            if let Some(from) = last.replace(*at) {
+                let overlap = (*at).min(end).saturating_duration_since(begin.max(from)).as_secs_f64();
+                sum += bytes * overlap / (*at - from).as_secs_f64();
+            }
+        }
+        sum
+    }
+}
+
+/// The bytes of a line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`; sums at the end do not count.
+fn interval_bytes(line: &str) -> Option<f64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|w| *w == "sec")?;
+    let (begin, end) = words.get(at.checked_sub(1)?)?.split_once('-')?;
+    let factor = match *words.get(at + 2)? {
+        "Bytes" => 1.0,
+        "KBytes" => 1024.0,
+        "MBytes" => 1048576.0,
+        _ => return None,
+    };
+    let long = end.parse::<f64>().ok()? - begin.parse::<f64>().ok()? > 0.6;
+    if long { None } else { Some(words.get(at + 1)?.parse::<f64>().ok()? * factor) }
+}
+
+/// Waits for a listener in a host.
+pub fn await_listener(bed: &Testbed, host: &str, port: u16) {
+    let table = format!("/proc/{}/net/tcp6", bed.netns_pid(host).unwrap());
+    let needle = format!(":{port:04X} 00000000000000000000000000000000:0000 0A");
+    let end = Instant::now() + Duration::from_secs(5);
+    while !std::fs::read_to_string(&table).unwrap().contains(&needle) {
+        assert!(Instant::now() < end, "nothing listens on port {port} of {host}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
