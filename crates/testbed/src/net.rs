@@ -120,7 +120,9 @@ fn check_names(names: &[String]) -> Result<()> {
     for (index, name) in names.iter().enumerate() {
         let fits = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         if !fits || names[..index].contains(name) {
-            return Err(TestbedError::Spec(format!("host name {name:?} is empty, odd or taken; use a-z, 0-9, - and _")));
+            return Err(TestbedError::Spec(format!(
+                "host name {name:?} is empty, odd or taken; use a-z, 0-9, - and _"
+            )));
         }
     }
     Ok(())

@@ -6,8 +6,8 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{await_listener, bed, has, iperf_client, iperf_server};
-use run::{Recording, Window};
 use loadline_testbed::Spec;
+use run::{Recording, Window};
 
 /// Bulk TCP on a shared Ethernet: two segments of 1448 bytes (1538 on the wire) share it with one acknowledgement (90).
 const TCP_SHARE: f64 = 2.0 * 1448.0 / (2.0 * 1538.0 + 90.0);

@@ -116,7 +116,8 @@ pub(super) fn ports(net: &Net) -> Vec<String> {
 
 /// Joins all hosts with one bridge and gives them their addresses; all packets are as small as on a wire.
 pub(super) fn bridge(net: &Net) -> Result<()> {
-    let mut script = String::from("link add bridge0 type bridge mcast_snooping 0\nlink set bridge0 addrgenmode none up\n");
+    let mut script =
+        String::from("link add bridge0 type bridge mcast_snooping 0\nlink set bridge0 addrgenmode none up\n");
     for (host, port) in ports(net).iter().enumerate() {
         let _ = write!(
             script,

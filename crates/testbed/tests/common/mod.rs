@@ -20,7 +20,8 @@ pub fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
 
 /// Whether a program can be started.
 pub fn has(test: &str, program: &str) -> bool {
-    let there = std::process::Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let there =
+        std::process::Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     there.map_err(|_| skip(test, &format!("{program} is not installed"))).is_ok()
 }
 
@@ -51,7 +52,10 @@ impl Meter {
         let mut child = command.spawn().unwrap();
         let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
         let reader = std::thread::spawn(move || {
-            lines.map_while(Result::ok).filter_map(|line| interval_bytes(&line).map(|b| (Instant::now(), b, line))).collect()
+            lines
+                .map_while(Result::ok)
+                .filter_map(|line| interval_bytes(&line).map(|b| (Instant::now(), b, line)))
+                .collect()
         });
         Self { child, reader }
     }
@@ -96,4 +100,3 @@ pub fn await_listener(bed: &Testbed, host: &str, port: u16) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
-
