@@ -60,7 +60,7 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
         _ => (text, 1.0),
     };
     let bits = digits.parse::<f64>().ok()? * factor;
-    (bits >= 1000.0 && bits <= 1e12).then_some(bits as u64)
+    (1000.0..=1e12).contains(&bits).then_some(bits as u64)
 }
 
 /// Nanoseconds: `50ms`, `0.2s`, `10us`; a bare number is milliseconds.
