@@ -8,32 +8,32 @@ use std::time::{Duration, Instant};
 use loadline_testbed::{Spec, Testbed};
 
 /// Says that a test cannot run here; under `LOADLINE_REQUIRE=all` that is a failure.
-pub fn skip(test: &str, reason: &str) {
+pub(crate) fn skip(test: &str, reason: &str) {
     assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{test}: {reason}");
     println!("SKIP {test}: {reason}");
 }
 
 /// A testbed, or the reason why this machine has none.
-pub fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
+pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     Testbed::build(spec).map_err(|e| skip(test, &e.to_string())).ok()
 }
 
 /// Whether a program can be started.
-pub fn has(test: &str, program: &str) -> bool {
+pub(crate) fn has(test: &str, program: &str) -> bool {
     let there =
         std::process::Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     there.map_err(|_| skip(test, &format!("{program} is not installed"))).is_ok()
 }
 
 /// One iperf3 server that serves one client; reads along what it receives.
-pub fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
+pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);
     Meter::start(command)
 }
 
 /// One iperf3 client.
-pub fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, extra: &[&str]) -> Meter {
+pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, extra: &[&str]) -> Meter {
     let address = bed.address(server).unwrap().to_string();
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-c", &address, "-p", &port.to_string()]).args(extra);
@@ -41,7 +41,7 @@ pub fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, extra: &
 }
 
 /// An iperf3 process, and when its interval lines came: so that several can be added up over one stretch of time.
-pub struct Meter {
+pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
 }
@@ -61,7 +61,7 @@ impl Meter {
     }
 
     /// Waits for the end and gives the bytes between two moments, of the interval lines that hold `tag`.
-    pub fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
+    pub(crate) fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
         self.child.wait().unwrap();
         let lines = self.reader.join().unwrap();
         let (mut sum, mut last) = (0.0, None);
@@ -91,7 +91,7 @@ fn interval_bytes(line: &str) -> Option<f64> {
 }
 
 /// Waits for a listener in a host.
-pub fn await_listener(bed: &Testbed, host: &str, port: u16) {
+pub(crate) fn await_listener(bed: &Testbed, host: &str, port: u16) {
     let table = format!("/proc/{}/net/tcp6", bed.netns_pid(host).unwrap());
     let needle = format!(":{port:04X} 00000000000000000000000000000000:0000 0A");
     let end = Instant::now() + Duration::from_secs(5);
