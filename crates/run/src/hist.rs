@@ -116,7 +116,12 @@ impl Hist {
         self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
     }
 
-    /// The HdrHistogram V2 payload in base64, as HdrHistogram logs carry it.
+    /// The histogram as the library knows it, values in nanoseconds: for writers of other formats.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.inner
+    }
+
+    /// The HdrHistogram V2 payload in base64, uncompressed. (HdrHistogram logs carry it compressed: `report`'s hdr form.)
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         // Writing to memory cannot fail for a histogram of these bounds.

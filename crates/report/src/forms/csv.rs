@@ -1,0 +1,177 @@
+//! One row a trial. The columns and their order are stable: new ones are added at the end. Costs per request follow,
+//! one column a cost and side, for all that any trial of the run has. A figure that is not there is an empty field.
+
+use std::collections::BTreeSet;
+
+use run::{ErrorKind, Intensity, Run, Side, Summary, Trial, TrialKind};
+
+use crate::number::machine;
+use crate::{Doc, ReportError, Style};
+
+pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
+    let axes: BTreeSet<&str> = run.trials.iter().flat_map(|t| t.axes.keys().map(String::as_str)).collect();
+    let costs = costs(run);
+    let mut out = String::new();
+    let mut header: Vec<String> = COLUMNS.iter().map(|(name, _)| (*name).into()).collect();
+    header.extend(ErrorKind::ALL.iter().map(|k| format!("errors_{}", snake(&format!("{k:?}")))));
+    header.extend(SUMMARIES.iter().flat_map(|(name, _)| FIGURES.iter().map(move |(f, _)| format!("{name}_{f}_us"))));
+    header.extend(axes.iter().map(|a| format!("axis_{a}")));
+    header.extend(costs.iter().map(|(side, id, unit)| format!("{side}_{id}_{}_per_request", unit_name(unit))));
+    push(&mut out, header);
+    for (i, trial) in run.trials.iter().enumerate() {
+        let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
+        row.extend(ErrorKind::ALL.iter().map(|k| trial.tally.errors.0.get(k).copied().unwrap_or(0).to_string()));
+        row.extend(SUMMARIES.iter().flat_map(|(_, get)| figures(get(trial))));
+        row.extend(axes.iter().map(|a| trial.axes.get(*a).map_or_else(String::new, |v| machine(*v))));
+        row.extend(costs.iter().map(|(side, id, _)| cost(trial, side, id)));
+        push(&mut out, row);
+    }
+    Ok(out)
+}
+
+type Column = (&'static str, fn(usize, &Trial) -> String);
+
+/// The stable columns.
+const COLUMNS: &[Column] = &[
+    ("trial", |i, _| (i + 1).to_string()),
+    ("label", |_, t| t.label.clone()),
+    ("kind", |_, t| kind(t.kind).into()),
+    ("loop", |_, t| intensity(&t.intensity).0.into()),
+    ("connections", |_, t| intensity(&t.intensity).1),
+    ("begin_s", |_, t| machine(t.measured.window.begin_s)),
+    ("measured_s", |_, t| machine(t.measured.length_s)),
+    ("steady", |_, t| t.steady.steady.to_string()),
+    ("attempted", |_, t| t.tally.attempted.to_string()),
+    ("connected", |_, t| t.tally.connected.to_string()),
+    ("due", |_, t| t.tally.due.to_string()),
+    ("sent", |_, t| t.tally.sent.to_string()),
+    ("completed", |_, t| t.tally.completed.to_string()),
+    ("unexpected_status", |_, t| t.tally.unexpected_status.to_string()),
+    ("unanswered", |_, t| t.tally.unanswered.to_string()),
+    ("phantom", |_, t| t.tally.phantom.to_string()),
+    ("closed_by_server", |_, t| t.tally.closed_by_server.to_string()),
+    ("bytes_sent", |_, t| t.tally.bytes_sent.to_string()),
+    ("bytes_received", |_, t| t.tally.bytes_received.to_string()),
+    ("offered_rate_per_s", |_, t| machine(t.rates.offered_rate)),
+    ("sent_rate_per_s", |_, t| machine(t.rates.sent_rate)),
+    ("completed_rate_per_s", |_, t| machine(t.rates.completed_rate)),
+    ("goodput_per_s", |_, t| machine(t.rates.goodput)),
+    ("concurrency", |_, t| machine(t.rates.concurrency)),
+    ("errors", |_, t| t.tally.error_count().to_string()),
+];
+
+type Histogram = (&'static str, fn(&Trial) -> &Summary);
+
+const SUMMARIES: &[Histogram] = &[
+    ("response", |t| &t.latency_us),
+    ("service", |t| &t.service_us),
+    ("blocked", |t| &t.blocked_us),
+    ("start_error", |t| &t.start_error_us),
+    ("connect", |t| &t.connect_us),
+];
+
+type Figure = (&'static str, fn(&Summary) -> f64);
+
+const FIGURES: &[Figure] = &[
+    ("mean", |s| s.mean),
+    ("min", |s| s.min),
+    ("p50", |s| s.p50),
+    ("p90", |s| s.p90),
+    ("p99", |s| s.p99),
+    ("p99_9", |s| s.p99_9),
+    ("max", |s| s.max),
+];
+
+/// The figures of a summary; of none, when nothing was counted.
+fn figures(summary: &Summary) -> Vec<String> {
+    let counted = summary.count > 0;
+    FIGURES.iter().map(|(_, get)| if counted { machine(get(summary)) } else { String::new() }).collect()
+}
+
+/// Side, id and unit of every cost that any trial has.
+fn costs(run: &Run) -> BTreeSet<(&'static str, String, String)> {
+    let of = |name: &'static str, side: &Side| {
+        let named = side.costs.iter().map(move |(id, cost)| (name, id.clone(), cost.unit.clone()));
+        named.collect::<Vec<_>>()
+    };
+    let both = run.trials.iter().flat_map(|t| {
+        let server = t.server.as_ref().map(|s| of("server", s)).unwrap_or_default();
+        of("client", &t.client).into_iter().chain(server)
+    });
+    both.collect()
+}
+
+fn cost(trial: &Trial, side: &str, id: &str) -> String {
+    let side = if side == "client" { Some(&trial.client) } else { trial.server.as_ref() };
+    let value = side.and_then(|s| s.costs.get(id)).and_then(|c| c.per_request.value());
+    value.map_or_else(String::new, machine)
+}
+
+fn unit_name(unit: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = unit.replace("µs", "us").replace('/', " per ").split_whitespace().collect::<Vec<_>>().join("_");
+    if name.is_empty() { "count".into() } else { name.chars().map(plain).collect() }
+}
+
+pub(super) const fn kind(kind: TrialKind) -> &'static str {
+    match kind {
+        TrialKind::Fixed => "fixed",
+        TrialKind::Sweep => "sweep",
+        TrialKind::Search => "search",
+        TrialKind::Overload => "overload",
+        TrialKind::Experiment => "experiment",
+    }
+}
+
+fn intensity(intensity: &Intensity) -> (&'static str, String) {
+    match intensity {
+        Intensity::Closed { connections, .. } => ("closed", connections.to_string()),
+        Intensity::Open { max_connections, .. } => ("open", max_connections.to_string()),
+        Intensity::SClients { descriptors, .. } => ("s-clients", descriptors.to_string()),
+    }
+}
+
+/// `ConnectRefused` as `connect_refused`.
+pub(super) fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for (i, c) in name.chars().enumerate() {
+        if c.is_uppercase() && i > 0 {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}
+
+/// A record as RFC 4180 wants it, with line feeds alone. A text that a spreadsheet would take for a formula is quoted
+/// with a leading apostrophe.
+fn push(out: &mut String, fields: Vec<String>) {
+    let field = |f: String| {
+        let risky = f.starts_with(['=', '@', '\t']) || (f.starts_with(['+', '-']) && f.parse::<f64>().is_err());
+        let f = if risky { format!("'{f}") } else { f };
+        if f.contains([',', '"', '\n', '\r']) { format!("\"{}\"", f.replace('"', "\"\"")) } else { f }
+    };
+    let line: Vec<String> = fields.into_iter().map(field).collect();
+    out.push_str(&line.join(","));
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_survive_commas_quotes_and_formulas() {
+        let mut out = String::new();
+        push(&mut out, vec!["a,b".into(), "say \"x\"".into(), "=cmd()".into(), "-1.5".into()]);
+        assert_eq!(out, "\"a,b\",\"say \"\"x\"\"\",'=cmd(),-1.5\n");
+    }
+
+    #[test]
+    fn names_of_errors_are_those_of_run_json() {
+        for kind in ErrorKind::ALL {
+            let told = serde_json::to_value(kind).unwrap();
+            assert_eq!(told.as_str().unwrap(), snake(&format!("{kind:?}")));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The HTML form: one file with style and charts inside. No network and no script is needed; colours follow the
+//! reader's choice of light or dark; charts are laid out twice, for the page and for a phone.
+
+use askama::Template;
+use run::Run;
+
+use crate::plot::{Frame, bars_svg, plot_svg};
+use crate::{Bars, Block, Doc, Plot, ReportError, Section, Style, Table, Tone, Weight};
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'a> {
+    doc: &'a Doc,
+    version: &'a str,
+    style: &'static str,
+    sections: Vec<Shown<'a>>,
+}
+
+/// A section with its blocks already made.
+struct Shown<'a> {
+    section: &'a Section,
+    folded: bool,
+    body: String,
+}
+
+#[derive(Template)]
+#[template(path = "table.html")]
+struct TableHtml<'a> {
+    table: &'a Table,
+}
+
+impl TableHtml<'_> {
+    fn right(&self, column: &usize) -> bool {
+        self.table.columns.get(*column).is_some_and(|c| c.right)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "words.html")]
+struct Words<'a> {
+    block: &'a Block,
+}
+
+#[derive(Template)]
+#[template(path = "figure.html")]
+struct Figure<'a> {
+    title: &'a str,
+    caption: &'a str,
+    wide: bool,
+    /// The chart for the page and for a phone, or one for both.
+    charts: Vec<(&'static str, String)>,
+}
+
+pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
+    let mut sections = Vec::with_capacity(doc.sections.len());
+    for section in &doc.sections {
+        let folded = section.weight == Weight::Detail;
+        sections.push(Shown { section, folded, body: body(&section.blocks)? });
+    }
+    let style = include_str!("../../templates/style.css");
+    filled(&Page { doc, version: &run.version, style, sections })
+}
+
+fn filled(template: &impl Template) -> Result<String, ReportError> {
+    template.render().map_err(|e| ReportError::Broken { form: "html", message: e.to_string() })
+}
+
+/// The blocks of a section; charts that follow each other share a grid.
+fn body(blocks: &[Block]) -> Result<String, ReportError> {
+    let mut out = String::new();
+    let mut in_grid = false;
+    for block in blocks {
+        let chart = matches!(block, Block::Plot(_) | Block::Bars(_));
+        if chart != in_grid {
+            out.push_str(if chart { "<div class=\"charts\">" } else { "</div>" });
+            in_grid = chart;
+        }
+        out.push_str(&self::block(block)?);
+    }
+    if in_grid {
+        out.push_str("</div>");
+    }
+    Ok(out)
+}
+
+fn block(block: &Block) -> Result<String, ReportError> {
+    match block {
+        Block::Table(table) => filled(&TableHtml { table }),
+        Block::Plot(plot) => figure(plot),
+        Block::Bars(bars) => bar_figure(bars),
+        Block::Multiples(plots) => multiples(plots),
+        _ => filled(&Words { block }),
+    }
+}
+
+fn figure(plot: &Plot) -> Result<String, ReportError> {
+    let frame = if plot.wide { Frame::WIDE } else { Frame::HALF };
+    let charts = vec![("page", plot_svg(plot, frame)), ("phone", plot_svg(plot, Frame::NARROW))];
+    filled(&Figure { title: &plot.title, caption: &plot.caption, wide: plot.wide, charts })
+}
+
+fn bar_figure(bars: &Bars) -> Result<String, ReportError> {
+    let frame = if bars.wide { Frame::WIDE } else { Frame::HALF };
+    let charts = vec![("page", bars_svg(bars, frame)), ("phone", bars_svg(bars, Frame::NARROW))];
+    filled(&Figure { title: &bars.title, caption: &bars.caption, wide: bars.wide, charts })
+}
+
+fn multiples(plots: &[Plot]) -> Result<String, ReportError> {
+    let mut out = String::from("<div class=\"multiples\">");
+    for plot in plots {
+        let charts = vec![("both", plot_svg(plot, Frame::SMALL))];
+        out.push_str(&filled(&Figure { title: &plot.title, caption: &plot.caption, wide: false, charts })?);
+    }
+    out.push_str("</div>");
+    Ok(out)
+}
+
+/// The class of a tone.
+fn tone(tone: &Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Good => "good",
+        Tone::Warn => "warn",
+        Tone::Bad => "bad",
+        Tone::Quiet => "quiet",
+    }
+}
+
+/// Width of a bar of evidence in percent.
+fn percent(share: &f64) -> String {
+    format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
+}

@@ -1,0 +1,122 @@
+//! Markdown of the common kind (pipes for tables), for issues, wikis and the project's own generated pages.
+
+use run::Run;
+
+use super::wrap::clean;
+use crate::number::quantity;
+use crate::{Block, Doc, ReportError, Section, Style, Table, Tone};
+
+pub(super) fn make(doc: &Doc, _: &Run, _: &Style) -> Result<String, ReportError> {
+    let mut out = format!("# {}\n", escape(&doc.title));
+    if !doc.subtitle.is_empty() {
+        out.push_str(&format!("\n{}\n", escape(&doc.subtitle)));
+    }
+    doc.sections.iter().for_each(|s| section(s, &mut out));
+    Ok(out)
+}
+
+/// A table of words in Markdown: for pages that are generated from the program's own tables.
+pub fn markdown_table(columns: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut out = line(columns.iter().map(|c| escape(c)).collect());
+    out.push_str(&format!("|{}\n", "---|".repeat(columns.len())));
+    rows.iter().for_each(|row| out.push_str(&line(row.iter().map(|c| escape(c)).collect())));
+    out
+}
+
+fn section(section: &Section, out: &mut String) {
+    if !section.title.is_empty() {
+        out.push_str(&format!("\n## {}\n", escape(&section.title)));
+    }
+    for block in &section.blocks {
+        let text = self::block(block);
+        if !text.is_empty() {
+            out.push('\n');
+            out.push_str(&text);
+        }
+    }
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Paragraph(text) => escape(text) + "\n",
+        Block::Note(note) if note.tone == Tone::Good => format!("{}\n", escape(&note.text)),
+        Block::Note(note) => format!("> **Note:** {}\n", escape(&note.text)),
+        Block::KeyFigures(figures) => {
+            let line = |f: &crate::KeyFigure| {
+                let detail = if f.detail.is_empty() { String::new() } else { format!(" ({})", escape(&f.detail)) };
+                format!("- **{}:** {}{detail}\n", escape(&f.name), escape(&f.value))
+            };
+            figures.iter().map(line).collect()
+        }
+        Block::Evidence(lines) => {
+            let line = |l: &crate::EvidenceLine| {
+                let place = if l.place.is_empty() { String::new() } else { format!(" [{}]", escape(&l.place)) };
+                format!("- {}{place}\n", escape(&l.text))
+            };
+            format!("**Because**\n\n{}", lines.iter().map(line).collect::<String>())
+        }
+        Block::List(list) => {
+            let line = |i: &crate::Item| match i.term.as_str() {
+                "" => format!("- {}\n", escape(&i.text)),
+                term => format!("- {}: {}\n", escape(term), escape(&i.text)),
+            };
+            format!("**{}**\n\n{}", escape(&list.title), list.items.iter().map(line).collect::<String>())
+        }
+        Block::Table(table) => self::table(table),
+        Block::Bars(bars) => {
+            let row = |r: &crate::BarRow| vec![r.label.clone(), quantity(r.sum(), bars.unit)];
+            let rows: Vec<Vec<String>> = bars.rows.iter().map(row).collect();
+            format!("{}\n\n{}", escape(&bars.title), markdown_table(&["", "value"], &rows))
+        }
+        // Curves are in the HTML form; their points are in the tables.
+        Block::Plot(_) | Block::Multiples(_) => String::new(),
+    }
+}
+
+fn table(table: &Table) -> String {
+    let mut out = String::new();
+    if !table.caption.is_empty() {
+        out.push_str(&format!("{}\n\n", escape(&table.caption)));
+    }
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    out.push_str(&line(table.columns.iter().map(|c| escape(&c.name)).collect()));
+    let rule: Vec<&str> = table.columns.iter().map(|c| if c.right { "---:" } else { "---" }).collect();
+    out.push_str(&format!("| {} |\n", rule.join(" | ")));
+    for row in &table.rows {
+        out.push_str(&line(row.iter().map(|c| escape(&c.text)).collect()));
+    }
+    if !table.notes.is_empty() {
+        out.push('\n');
+        table.notes.iter().for_each(|n| out.push_str(&format!("{}\n", escape(n))));
+    }
+    out
+}
+
+/// Text that says the same in Markdown: no markup, no HTML, no cell or line ends of its own.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '\\' | '`' | '*' | '[' | ']' | '|' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_words() {
+        let text = markdown_table(&["id", "meaning"], &[vec!["a|b".into(), "<x>".into()]]);
+        assert_eq!(text, "| id | meaning |\n|---|---|\n| a\\|b | &lt;x> |\n");
+    }
+}

@@ -1,0 +1,63 @@
+//! The forms that a report can take, one file each.
+//!
+//! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>` and add a row.
+
+mod csv;
+mod hdr;
+mod html;
+mod json;
+mod markdown;
+mod openmetrics;
+mod text;
+mod text_table;
+mod wrap;
+
+use run::Run;
+
+use crate::{Doc, ReportError, Style};
+
+pub use markdown::markdown_table;
+
+/// One row of [`FORMS`].
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Name, as in `--form NAME`.
+    pub name: &'static str,
+    /// Extension of a file of this form.
+    pub extension: &'static str,
+    /// What it is for, in a sentence.
+    pub help: &'static str,
+    /// Makes it.
+    pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
+}
+
+/// The table.
+pub const FORMS: &[Form] = &[
+    Form { name: "text", extension: "txt", help: "for a terminal of any width: the verdict first", make: text::make },
+    Form {
+        name: "html",
+        extension: "html",
+        help: "one page with all figures, no network and no script needed, light and dark",
+        make: html::make,
+    },
+    Form {
+        name: "json",
+        extension: "json",
+        help: "run.json itself: every raw fact and every finding",
+        make: json::make,
+    },
+    Form { name: "csv", extension: "csv", help: "one row a trial, units in the names of the columns", make: csv::make },
+    Form { name: "markdown", extension: "md", help: "for an issue, a wiki or a README", make: markdown::make },
+    Form {
+        name: "openmetrics",
+        extension: "om",
+        help: "an OpenMetrics exposition for a metrics store",
+        make: openmetrics::make,
+    },
+    Form {
+        name: "hdr",
+        extension: "hlog",
+        help: "HdrHistogram V2 log: every histogram of every trial under its own tag",
+        make: hdr::make,
+    },
+];

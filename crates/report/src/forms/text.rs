@@ -1,0 +1,180 @@
+//! The terminal form: what a person reads when a command ends. The verdict stands in the first lines; tables give up
+//! columns before they break.
+
+use run::Run;
+
+use super::text_table::table;
+use super::wrap::{clean, cut, wrap};
+use crate::number::quantity;
+use crate::{Bars, Block, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight};
+
+/// Width of the names in front of figures and lists.
+const GUTTER: usize = 12;
+
+pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportError> {
+    let mut page = Page { style: Style { width: style.width.clamp(40, 400), ..*style }, lines: Vec::new() };
+    page.wrapped("", "", &doc.title, "1");
+    page.wrapped("", "", &doc.subtitle, "2");
+    for section in doc.sections.iter().filter(|s| s.weight == Weight::Main) {
+        page.section(section);
+    }
+    let mut text = page.lines.join("\n");
+    text.push('\n');
+    Ok(text)
+}
+
+struct Page {
+    style: Style,
+    lines: Vec<String>,
+}
+
+impl Page {
+    fn section(&mut self, section: &Section) {
+        self.lines.push(String::new());
+        if !section.title.is_empty() {
+            let title = self.paint(&clean(&section.title), "1");
+            self.lines.push(title);
+        }
+        section.blocks.iter().for_each(|b| self.block(b));
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Paragraph(text) => self.wrapped("", "", text, ""),
+            Block::Note(note) => {
+                let sign = if note.tone == Tone::Good { "+ " } else { "! " };
+                self.wrapped(sign, "  ", &note.text, code(note.tone));
+            }
+            Block::KeyFigures(figures) => figures.iter().for_each(|f| self.key_figure(f)),
+            Block::Evidence(lines) => self.evidence(lines),
+            Block::List(list) => self.list(list),
+            Block::Table(t) => {
+                let lines = table(t, &self.style);
+                self.lines.extend(lines);
+            }
+            Block::Bars(bars) => self.bars(bars),
+            // A curve needs a page: it is in the HTML form.
+            Block::Plot(_) | Block::Multiples(_) => {}
+        }
+    }
+
+    fn key_figure(&mut self, figure: &KeyFigure) {
+        let (name, value, detail) = (clean(&figure.name), clean(&figure.value), clean(&figure.detail));
+        let name = format!("{:<GUTTER$}", cut(&name, GUTTER - 1));
+        let room = self.style.width - GUTTER;
+        let value_width = value.chars().count();
+        let painted = self.paint(&cut(&value, room), if figure.tone == Tone::Plain { "1" } else { code(figure.tone) });
+        let mut line = format!("{}{painted}", self.paint(&name, "2"));
+        if value_width + 2 + detail.chars().count() <= room {
+            if !detail.is_empty() {
+                line.push_str(&format!("  {}", self.paint(&detail, "2")));
+            }
+            self.lines.push(line);
+        } else {
+            self.lines.push(line);
+            self.wrapped(&" ".repeat(GUTTER), &" ".repeat(GUTTER), &detail, "2");
+        }
+    }
+
+    fn evidence(&mut self, lines: &[EvidenceLine]) {
+        const BRIEF: usize = 4;
+        for (i, line) in lines.iter().take(BRIEF).enumerate() {
+            let place = if line.place.is_empty() || line.text.contains(&line.place) {
+                String::new()
+            } else {
+                format!(" [{}]", line.place)
+            };
+            self.wrapped(
+                &gutter(if i == 0 { "Because" } else { "" }),
+                &gutter(""),
+                &format!("{}{place}", line.text),
+                "",
+            );
+        }
+        self.rest(lines.len(), BRIEF, "line of evidence", "lines of evidence");
+    }
+
+    fn list(&mut self, list: &List) {
+        for (i, item) in list.items.iter().take(list.brief).enumerate() {
+            let text = if item.term.is_empty() { item.text.clone() } else { format!("{}: {}", item.term, item.text) };
+            let head = gutter(if i == 0 { &list.title } else { "" });
+            self.wrapped(&head, &gutter(""), &text, code(item.tone));
+        }
+        let rest: Vec<&str> =
+            list.items.iter().skip(list.brief).map(|i| i.term.as_str()).filter(|t| !t.is_empty()).collect();
+        if rest.is_empty() {
+            self.rest(list.items.len(), list.brief, "more", "more");
+        } else {
+            let lead = if list.brief == 0 { "" } else { "also " };
+            let head = gutter(if list.brief == 0 { &list.title } else { "" });
+            self.wrapped(&head, &gutter(""), &format!("{lead}{}", rest.join(", ")), "2");
+        }
+    }
+
+    /// Says how many were left out for brevity.
+    fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
+        if all > shown {
+            let left = all - shown;
+            let what = if left == 1 { one } else { many };
+            self.wrapped(&gutter(""), &gutter(""), &format!("and {left} {what} in the full report"), "2");
+        }
+    }
+
+    fn bars(&mut self, bars: &Bars) {
+        let width = self.style.width;
+        let names = bars.rows.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).min(width / 2);
+        let room = width.saturating_sub(names + 14).min(40);
+        let longest = bars.rows.iter().map(crate::BarRow::sum).fold(0.0, f64::max);
+        let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
+        for row in &bars.rows {
+            let share = if full > 0.0 { (row.sum() / full).clamp(0.0, 1.0) } else { 0.0 };
+            let bar = "▇".repeat((share * room as f64).round() as usize);
+            let name = format!("{:<names$}", cut(&row.label, names));
+            let bar = self.paint(&bar, if row.strong { "33" } else { "36" });
+            self.lines.push(format!("{name}  {bar} {}", quantity(row.sum(), bars.unit)));
+        }
+    }
+
+    fn wrapped(&mut self, first: &str, next: &str, text: &str, color: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let room = self.style.width.saturating_sub(next.chars().count());
+        for (i, line) in wrap(text, room).iter().enumerate() {
+            let lead = if i == 0 { first } else { next };
+            let lead = if color.is_empty() { self.paint(lead, "2") } else { self.paint(lead, color) };
+            let line = format!("{lead}{}", self.paint(line, color));
+            self.lines.push(line);
+        }
+    }
+
+    fn paint(&self, text: &str, code: &str) -> String {
+        paint(text, code, &self.style)
+    }
+}
+
+fn gutter(name: &str) -> String {
+    format!("{:<GUTTER$}", cut(name, GUTTER - 1))
+}
+
+fn code(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Good => "32",
+        Tone::Warn => "33",
+        Tone::Bad => "31",
+        Tone::Quiet => "2",
+    }
+}
+
+/// A text in a colour of the terminal, if it has any.
+pub(super) fn paint(text: &str, code: &str, style: &Style) -> String {
+    if !style.color || code.is_empty() || text.trim().is_empty() {
+        return text.into();
+    }
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+pub(super) fn tone_code(tone: Tone) -> &'static str {
+    code(tone)
+}

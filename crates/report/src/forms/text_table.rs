@@ -1,0 +1,86 @@
+//! Tables in a terminal: figures to the right, columns of the highest rank left out first when room is short, the
+//! first column of words cut last. Says which columns are missing.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
+
+use super::text::{paint, tone_code};
+use super::wrap::{cut, wrap};
+use crate::{Style, Table, Tone};
+
+/// Columns above this rank are never in the terminal.
+const TERMINAL_RANK: u8 = 4;
+/// The least room for a column of words.
+const LEAST: usize = 8;
+
+/// The lines of a table.
+pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !table.caption.is_empty() {
+        lines.extend(wrap(&table.caption, style.width).iter().map(|l| paint(l, "2", style)));
+    }
+    let (shown, dropped, word_room) = choose(table, style.width);
+    let mut grid = Grid::new();
+    grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    grid.set_header(shown.iter().map(|c| cut(&table.columns[*c].name, 40)));
+    for row in &table.rows {
+        grid.add_row(shown.iter().map(|c| {
+            let room = if table.columns[*c].right { 40 } else { word_room };
+            cut(row.get(*c).map_or("", |cell| cell.text.as_str()), room)
+        }));
+    }
+    for (i, column) in shown.iter().enumerate() {
+        if let Some(made) = grid.column_mut(i) {
+            let side = if table.columns[*column].right { CellAlignment::Right } else { CellAlignment::Left };
+            made.set_cell_alignment(side);
+            made.set_padding((0, 2));
+        }
+    }
+    let color = |i: usize| i.checked_sub(1).map_or("2", |row| tone_code(row_tone(table, row)));
+    let body: Vec<String> = grid.lines().map(|l| l.trim_end().to_string()).collect();
+    lines.extend(body.iter().enumerate().map(|(i, line)| paint(line, color(i), style)));
+    if !dropped.is_empty() {
+        let names = format!("left out for width: {}", dropped.join(", "));
+        lines.extend(wrap(&names, style.width).iter().map(|l| paint(l, "2", style)));
+    }
+    for note in &table.notes {
+        lines.extend(wrap(note, style.width).iter().map(|l| paint(l, "2", style)));
+    }
+    lines
+}
+
+/// The loudest tone of a row colours it.
+fn row_tone(table: &Table, row: usize) -> Tone {
+    let cells = table.rows.get(row).into_iter().flatten();
+    let loud = |t: &Tone| match t {
+        Tone::Bad => 3,
+        Tone::Warn => 2,
+        Tone::Good => 1,
+        Tone::Plain | Tone::Quiet => 0,
+    };
+    cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
+}
+
+/// Which columns fit, the names of those that were dropped for width, and the room for words.
+fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<String>, usize) {
+    let natural = |c: usize| {
+        let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
+        cells.chain([table.columns[c].name.chars().count()]).max().unwrap_or(0).min(40)
+    };
+    let mut shown: Vec<usize> = (0..table.columns.len()).filter(|c| table.columns[*c].rank <= TERMINAL_RANK).collect();
+    let mut dropped = Vec::new();
+    loop {
+        let words = shown.iter().filter(|c| !table.columns[**c].right).count();
+        let figures: usize = shown.iter().filter(|c| table.columns[**c].right).map(|c| natural(*c)).sum();
+        let gaps = 2 * shown.len().saturating_sub(1);
+        let room = width.saturating_sub(figures + gaps);
+        let wanted = shown.iter().filter(|c| !table.columns[**c].right).map(|c| natural(*c)).max().unwrap_or(0);
+        let each = room / words.max(1);
+        if each >= wanted || shown.iter().all(|c| table.columns[*c].rank == 0) {
+            return (shown, dropped, if words == 0 { 40 } else { each.clamp(LEAST, wanted.max(LEAST)) });
+        }
+        let highest = shown.iter().map(|c| table.columns[*c].rank).max().unwrap_or(0);
+        if let Some(place) = shown.iter().rposition(|c| table.columns[*c].rank == highest) {
+            dropped.push(table.columns[shown.remove(place)].name.clone());
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Text in lines of a width. Control characters never reach a terminal: names may come from a server.
+
+/// A text without control characters and line ends.
+pub(super) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Lines of at most `width` characters, broken at spaces; a word longer than a line is broken inside.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(8);
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in clean(text).split_whitespace() {
+        let chars: Vec<char> = word.chars().collect();
+        let space = usize::from(used > 0);
+        if used > 0 && used + space + chars.len() > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        for (i, part) in chars.chunks(width).enumerate() {
+            if i > 0 {
+                lines.push(String::new());
+                used = 0;
+            }
+            let Some(line) = lines.last_mut() else { break };
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.extend(part);
+            used += part.len();
+        }
+    }
+    lines
+}
+
+/// A text cut to a number of characters.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    let text = clean(text);
+    if text.chars().count() <= width {
+        return text;
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_fit_and_nothing_is_lost() {
+        let text = "one two three fourfivesixseveneightnineten eleven";
+        let lines = wrap(text, 12);
+        assert!(lines.iter().all(|l| l.chars().count() <= 12), "{lines:?}");
+        assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+    }
+
+    #[test]
+    fn escape_sequences_are_disarmed() {
+        assert_eq!(clean("a\u{1b}[31mb\n"), "a [31mb ");
+    }
+}

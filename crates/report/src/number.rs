@@ -1,0 +1,214 @@
+//! How every figure of every form is written: three significant digits, SI units, no measured figure with more
+//! precision than it has. Exact counts are the exception: [`count`] keeps every digit.
+//!
+//! Not a value is `n/a`, never 0; infinity is said as such.
+
+/// What a figure measures, and so how it is scaled and what is written behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    #[default]
+    Plain,
+    /// Events per second.
+    PerSecond,
+    /// A duration; the value is in microseconds.
+    Micros,
+    /// A duration; the value is in seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// A size that comes in powers of two: 512 B, 4 KiB.
+    Size,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// A share from 0 to 1, written in percent.
+    Share,
+    /// Processors.
+    Processors,
+}
+
+impl Unit {
+    /// The unit that a run names in text (`us`, `B/s`, `%`, …); `None` for a text that is only to be repeated.
+    pub fn of(symbol: &str) -> Option<Self> {
+        Some(match symbol {
+            "" => Self::Plain,
+            "1/s" | "/s" => Self::PerSecond,
+            "us" | "µs" | "microseconds" => Self::Micros,
+            "s" | "seconds" => Self::Seconds,
+            "B" | "bytes" => Self::Bytes,
+            "B/s" | "bytes/s" => Self::BytesPerSecond,
+            "share" => Self::Share,
+            "cpus" | "processors" => Self::Processors,
+            _ => return None,
+        })
+    }
+}
+
+/// A figure with its unit, in three significant digits: `48,300/s`, `1.23 ms`, `2.5 MB/s`, `97.1 %`.
+pub fn quantity(value: f64, unit: Unit) -> String {
+    if value.is_nan() {
+        return "n/a".into();
+    }
+    match unit {
+        Unit::Plain => number(value),
+        Unit::PerSecond => with_suffix(value, "/s"),
+        Unit::Micros => duration(value),
+        Unit::Seconds => duration(value * 1e6),
+        Unit::Bytes => prefixed(value, "B"),
+        Unit::Size => size(value),
+        Unit::BytesPerSecond => prefixed(value, "B/s"),
+        Unit::Share => format!("{} %", significant(value * 100.0)),
+        Unit::Processors => format!("{} cpu", significant(value)),
+    }
+}
+
+/// A figure whose unit is only known as text.
+pub fn quantity_in(value: f64, symbol: &str) -> String {
+    match Unit::of(symbol) {
+        Some(unit) => quantity(value, unit),
+        None if symbol == "requests/s" => format!("{} requests/s", number(value)),
+        None => format!("{} {symbol}", number(value)),
+    }
+}
+
+/// A plain number in three significant digits; from a million on with an SI prefix.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 1e6 && magnitude.is_finite() { prefixed(value, "").replace(' ', "") } else { significant(value) }
+}
+
+/// An exact count with separated thousands.
+pub fn count(value: u64) -> String {
+    separated(&value.to_string())
+}
+
+fn with_suffix(value: f64, suffix: &str) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 1e6 && magnitude.is_finite() {
+        prefixed(value, suffix)
+    } else {
+        format!("{}{suffix}", significant(value))
+    }
+}
+
+fn prefixed(value: f64, unit: &str) -> String {
+    const STEPS: [(f64, &str); 5] = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    if !value.is_finite() {
+        return format!("{} {unit}", significant(value)).trim_end().into();
+    }
+    // 999.6 kB is 1 MB when it is rounded, so the step is chosen with the rounded value.
+    let rounded = round_significant(value);
+    let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
+    let (size, prefix) = step.copied().unwrap_or((1.0, ""));
+    format!("{} {prefix}{unit}", significant(value / size)).trim_end().into()
+}
+
+fn size(bytes: f64) -> String {
+    const STEPS: [(f64, &str); 4] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    let step = STEPS.iter().find(|(size, _)| bytes.abs() >= *size);
+    let (size, unit) = step.copied().unwrap_or((1.0, "B"));
+    format!("{} {unit}", significant(bytes / size))
+}
+
+fn duration(us: f64) -> String {
+    const STEPS: [(f64, &str); 4] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")];
+    if us == 0.0 || !us.is_finite() {
+        return format!("{} s", significant(us));
+    }
+    let rounded = round_significant(us);
+    let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
+    let (size, unit) = step.copied().unwrap_or((1e-3, "ns"));
+    format!("{} {unit}", significant(us / size))
+}
+
+/// Three significant digits, thousands separated, no trailing zeros.
+pub fn significant(value: f64) -> String {
+    if value.is_nan() {
+        return "n/a".into();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "∞".into() } else { "−∞".into() };
+    }
+    let rounded = round_significant(value);
+    let magnitude = rounded.abs();
+    if rounded == 0.0 {
+        return "0".into();
+    }
+    if !(1e-4..1e15).contains(&magnitude) {
+        return format!("{rounded:.2e}");
+    }
+    let digits = (2 - magnitude.log10().floor() as i32).max(0) as usize;
+    let text = format!("{magnitude:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let (whole, fraction) = text.split_once('.').map_or((text, String::new()), |(w, f)| (w, format!(".{f}")));
+    let sign = if rounded < 0.0 { "−" } else { "" };
+    format!("{sign}{}{fraction}", separated(whole))
+}
+
+fn round_significant(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    // Through text, because dividing by powers of ten adds errors of its own.
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+fn separated(digits: &str) -> String {
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A value for machines: the shortest text that reads back as the same value; empty where there is none.
+pub(crate) fn machine(value: f64) -> String {
+    if value.is_finite() { format!("{value}") } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_significant_digits() {
+        let cases = [
+            (0.0, "0"),
+            (1.0, "1"),
+            (20.0, "20"),
+            (1.5, "1.5"),
+            (0.012345, "0.0123"),
+            (999.7, "1,000"),
+            (48_312.0, "48,300"),
+            (1_234_567.0, "1.23M"),
+            (-42.42, "−42.4"),
+            (1e-7, "1.00e-7"),
+            (f64::NAN, "n/a"),
+            (f64::INFINITY, "∞"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn units_choose_the_step_that_reads_best() {
+        assert_eq!(quantity(999.7, Unit::Micros), "1 ms");
+        assert_eq!(quantity(0.25, Unit::Micros), "250 ns");
+        assert_eq!(quantity(12_345_678.0, Unit::Micros), "12.3 s");
+        assert_eq!(quantity(999_960.0, Unit::BytesPerSecond), "1 MB/s");
+        assert_eq!(quantity(0.971, Unit::Share), "97.1 %");
+        assert_eq!(quantity(2_065.0, Unit::PerSecond), "2,070/s");
+        assert_eq!(quantity_in(3.0, "packets"), "3 packets");
+        assert_eq!(quantity(f64::NAN, Unit::Bytes), "n/a");
+    }
+
+    #[test]
+    fn counts_keep_every_digit() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(12), "12");
+    }
+}

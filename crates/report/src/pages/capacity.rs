@@ -1,0 +1,105 @@
+//! The open-loop search: response time and completed rate against offered rate, the objective, and what lies past it.
+
+use run::{Capacity, Run, Trial, TrialKind};
+
+use super::pick;
+use crate::number::quantity;
+use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot};
+use crate::{Block, Section, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let mut steps = pick::of(run, &[TrialKind::Search, TrialKind::Overload]);
+    steps.retain(|t| t.rates.offered_rate.is_finite() && t.rates.offered_rate > 0.0);
+    if steps.len() < 2 {
+        return Vec::new();
+    }
+    steps.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
+    let blocks = vec![Block::Plot(Box::new(latency(run, &steps))), Block::Plot(Box::new(completed(run, &steps)))];
+    vec![Section::new("capacity", "Open loop: more requests, whatever the server does", Weight::Full, blocks)]
+}
+
+fn latency(run: &Run, steps: &[&Trial]) -> Plot {
+    let time = |label: &str, hue, get: fn(&Trial) -> f64| {
+        let points = steps.iter().filter(|t| t.latency_us.count > 0).map(|t| (t.rates.offered_rate, get(t)));
+        Series::new(label, Look::LineDots, hue, points.collect())
+    };
+    let mut marks = marks(run);
+    if let Some(limit) = run.plan.objective.p99_us {
+        marks.push(Mark::new(Spot::Y(limit), format!("objective: p99 {}", quantity(limit, Unit::Micros)), Hue::Quiet));
+    }
+    let title = match &run.findings.capacity {
+        Some(c) if c.held => format!("The objective holds up to {}", quantity(c.rate, Unit::PerSecond)),
+        Some(_) => "The objective never holds".into(),
+        None => "Response time against offered rate".into(),
+    };
+    Plot {
+        title,
+        caption: "Response time from the intended start, against the offered rate.".into(),
+        x: offered_axis(),
+        y: Axis::new("response time", Unit::Micros, Scale::Log),
+        series: vec![time("p99", Hue::Second, |t| t.latency_us.p99), time("p50", Hue::Main, |t| t.latency_us.p50)],
+        marks,
+        bands: failed(run, steps),
+        ..Plot::default()
+    }
+}
+
+fn completed(run: &Run, steps: &[&Trial]) -> Plot {
+    let rate = |label: &str, hue, get: fn(&Trial) -> f64| {
+        Series::new(label, Look::LineDots, hue, steps.iter().map(|t| (t.rates.offered_rate, get(t))).collect())
+    };
+    let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max);
+    let mut series = vec![rate("completed", Hue::Main, |t| t.rates.completed_rate)];
+    if steps.iter().any(|t| differs(t.rates.goodput, t.rates.completed_rate)) {
+        series.push(rate("goodput", Hue::Third, |t| t.rates.goodput));
+    }
+    if steps.iter().any(|t| differs(t.rates.sent_rate, t.rates.offered_rate)) {
+        series.push(rate("sent", Hue::Fourth, |t| t.rates.sent_rate));
+    }
+    series.push(Series::new("all offered", Look::Dashed, Hue::Quiet, vec![(0.0, 0.0), (most, most)]));
+    Plot {
+        title: completed_title(steps),
+        caption:
+            "Completed requests per second against the offered rate; on the dashed line all offered requests complete."
+                .into(),
+        x: offered_axis(),
+        y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
+        series,
+        marks: marks(run),
+        bands: failed(run, steps),
+        ..Plot::default()
+    }
+}
+
+fn completed_title(steps: &[&Trial]) -> String {
+    let past = steps.iter().rev().find(|t| t.kind == TrialKind::Overload);
+    match past {
+        Some(t) => format!(
+            "Offered {}, it completes {}",
+            quantity(t.rates.offered_rate, Unit::PerSecond),
+            quantity(t.rates.completed_rate, Unit::PerSecond)
+        ),
+        None => "Completed against offered".into(),
+    }
+}
+
+fn differs(a: f64, b: f64) -> bool {
+    (a - b).abs() > 0.02 * b.abs()
+}
+
+fn offered_axis() -> Axis {
+    Axis::new("offered requests per second", Unit::Plain, Scale::Linear)
+}
+
+fn marks(run: &Run) -> Vec<Mark> {
+    let found = |c: &Capacity| {
+        Mark::new(Spot::X(c.rate), format!("capacity {}", quantity(c.rate, Unit::PerSecond)), Hue::Alarm)
+    };
+    run.findings.capacity.as_ref().filter(|c| c.held).map(found).into_iter().collect()
+}
+
+fn failed(run: &Run, steps: &[&Trial]) -> Vec<Band> {
+    let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max) * 2.0;
+    let from = run.findings.capacity.as_ref().and_then(|c| c.failed_at);
+    from.map(|from| Band { from, to: most, label: "objective broken".into() }).into_iter().collect()
+}

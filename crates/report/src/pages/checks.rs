@@ -1,0 +1,33 @@
+//! The claims of an experiment as the program computed them: one that failed stands out.
+
+use run::{Check, Run};
+
+use crate::number::number;
+use crate::{Block, Cell, Col, Note, Section, Table, Tone, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let checks = &run.findings.checks;
+    if checks.is_empty() {
+        return Vec::new();
+    }
+    let failed = checks.iter().filter(|c| !c.pass).count();
+    let note = match failed {
+        0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
+        n => Note::block(Tone::Bad, format!("{n} of {} checks failed.", checks.len())),
+    };
+    let columns =
+        vec![Col::words("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
+    let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
+    vec![Section::new("checks", "Checks", Weight::Main, vec![note, Block::Table(table)])]
+}
+
+fn row(check: &Check) -> Vec<Cell> {
+    let (word, tone) = if check.pass { ("yes", Tone::Good) } else { ("FAILED", Tone::Bad) };
+    let wanted = format!("{} {}", check.relation, number(check.limit));
+    vec![
+        Cell::new(word).toned(tone),
+        Cell::new(check.name.clone()),
+        Cell::new(number(check.value)),
+        Cell::new(wanted.trim().to_string()),
+    ]
+}

@@ -1,0 +1,186 @@
+//! Counters over time at saturation (averages hide what a series shows), and all of them over the window.
+
+use std::collections::BTreeSet;
+
+use run::{CounterId, Kind, Reading, Run, Side, Trial, counter};
+
+use super::pick;
+use crate::number::{quantity, quantity_in};
+use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
+use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(trial) = pick::saturated(run) else { return Vec::new() };
+    let mut sections = Vec::new();
+    let small: Vec<Plot> =
+        completed(trial).into_iter().chain(CHOSEN.iter().filter_map(|c| over_time(trial, c))).collect();
+    if !small.is_empty() {
+        let title = format!("Over time, at {}", pick::name(trial));
+        sections.push(Section::new("series", &title, Weight::Full, vec![Block::Multiples(small)]));
+    }
+    let table = table(trial);
+    if !table.rows.is_empty() {
+        sections.push(Section::new(
+            "counters",
+            "All counters of this window",
+            Weight::Detail,
+            vec![Block::Table(table)],
+        ));
+    }
+    sections
+}
+
+/// The counters that are worth a picture, where they move.
+const CHOSEN: &[&str] = &[
+    "cpu.user",
+    "cpu.system",
+    "cpu.softirq",
+    "process.cpu",
+    "process.run_delay",
+    "system.context_switches",
+    "system.interrupts",
+    "softirq.count",
+    "tcp.in_segs",
+    "tcp.out_segs",
+    "tcp.retrans_segs",
+    "tcp.delayed_acks",
+    "tcp.listen_overflows",
+    "listen.queue",
+    "process.rss",
+    "process.fds",
+    "medium.busy",
+    "medium.queue",
+    "disk.busy",
+    "pressure.cpu_some",
+];
+
+fn completed(trial: &Trial) -> Option<Plot> {
+    let rates = &trial.measured.series_completed;
+    let points: Vec<(f64, f64)> = rates.iter().enumerate().map(|(i, r)| ((i as f64 + 0.5) / 10.0, *r)).collect();
+    (points.len() > 2).then(|| Plot {
+        title: "completed requests".into(),
+        caption: "per second".into(),
+        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        y: Axis::new("completed", Unit::Plain, Scale::Linear),
+        series: vec![Series::new("completed", Look::Line, Hue::Main, points)],
+        ..Plot::default()
+    })
+}
+
+fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
+    let mut series = Vec::new();
+    if let Some(server) = &trial.server {
+        series.extend(line("server", Hue::Main, server, trial, id));
+    }
+    // Where both sides are one host, host counters are the same on both.
+    let shared = trial.client.shared && trial.server.is_some() && !id.starts_with("process.");
+    if !shared {
+        series.extend(line("client", Hue::Second, &trial.client, trial, id));
+    }
+    let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
+    let spec = counter(id)?;
+    let who = match (shared, series.as_slice()) {
+        (true, _) => "both sides".to_string(),
+        (_, both) => both.iter().map(|s| s.label.clone()).collect::<Vec<_>>().join(" and "),
+    };
+    moves.then(|| Plot {
+        title: id.into(),
+        caption: format!("{}; {who}", unit_words(spec.kind, spec.unit)),
+        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        y: Axis::new(id, axis_unit(spec.kind, spec.unit), Scale::Linear),
+        series,
+        ..Plot::default()
+    })
+}
+
+/// The sum over a side's instances: the growth per second of a cumulative counter, the level of a gauge.
+fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, id: &str) -> Option<Series> {
+    let rec = &side.recording;
+    let spec = counter(id)?;
+    let ours = |instance: &str| match spec.object {
+        "Processor" => instance == "total",
+        "Process" => side.processes.iter().any(|p| p == instance),
+        _ => true,
+    };
+    let columns: Vec<_> = rec.columns_of(id).filter(|c| ours(&c.instance)).collect();
+    if columns.is_empty() {
+        return None;
+    }
+    let level = |i: usize| columns.iter().filter_map(|c| c.values.get(i).copied().flatten()).reduce(|a, b| a + b);
+    let begin = trial.measured.window.begin_s;
+    let inside: Vec<usize> = (0..rec.t_s.len()).filter(|i| trial.measured.window.holds(rec.t_s[*i])).collect();
+    let at = |i: usize| rec.t_s[i] - begin;
+    let points: Vec<(f64, f64)> = match spec.kind {
+        Kind::Gauge => inside.iter().filter_map(|i| Some((at(*i), level(*i)?))).collect(),
+        Kind::Cumulative => {
+            inside.windows(2).filter_map(|w| growth(at(w[0]), at(w[1]), level(w[0])?, level(w[1])?)).collect()
+        }
+    };
+    let scale = if spec.unit == run::Unit::Microseconds { 1e-6 } else { 1.0 };
+    let points: Vec<(f64, f64)> = points.into_iter().map(|(t, v)| (t, v * scale)).collect();
+    (points.len() > 1).then(|| Series::new(label, Look::Line, hue, points))
+}
+
+fn growth(from_s: f64, to_s: f64, from: f64, to: f64) -> Option<(f64, f64)> {
+    let rate = (to - from) / (to_s - from_s);
+    (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
+}
+
+/// Microseconds per second are processors (or shares of a device).
+const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
+    match (kind, unit) {
+        (_, run::Unit::Bytes) => Unit::Bytes,
+        (_, run::Unit::BytesPerSecond) => Unit::BytesPerSecond,
+        (Kind::Gauge, run::Unit::Microseconds) => Unit::Seconds,
+        _ => Unit::Plain,
+    }
+}
+
+const fn unit_words(kind: Kind, unit: run::Unit) -> &'static str {
+    match (kind, unit) {
+        (Kind::Cumulative, run::Unit::Microseconds) => "seconds per second",
+        (Kind::Cumulative, run::Unit::Bytes) => "bytes per second",
+        (Kind::Cumulative, _) => "per second",
+        (Kind::Gauge, _) => "level",
+    }
+}
+
+fn table(trial: &Trial) -> Table {
+    let empty = std::collections::BTreeMap::new();
+    let server = trial.server.as_ref().map_or(&empty, |s| &s.counters);
+    let client = &trial.client.counters;
+    let ids: BTreeSet<&CounterId> = client.keys().chain(server.keys()).collect();
+    let columns = vec![
+        Col::words("counter", 0),
+        Col::figures("client", 0),
+        Col::figures("server", 0),
+        Col::words("what it is", 0),
+    ];
+    let rows = ids.into_iter().map(|id| {
+        let spec = counter(id.as_str());
+        let cell = |reading: Option<&Reading>| match reading {
+            Some(Reading::Value(v)) => Cell::new(value(*v, id.as_str())),
+            Some(Reading::Absent { absent }) => Cell::absent(absent.clone()),
+            None => Cell::absent("not recorded on this side"),
+        };
+        vec![
+            Cell::new(id.as_str()),
+            cell(client.get(id)),
+            cell(server.get(id)),
+            Cell::new(spec.map_or("", |s| s.help)).toned(crate::Tone::Quiet),
+        ]
+    });
+    let caption =
+        format!("Growth of cumulative counters and mean of gauges over the measured window of {}.", pick::name(trial));
+    Table { caption, columns, rows: rows.collect(), notes: Vec::new() }
+}
+
+fn value(v: f64, id: &str) -> String {
+    match counter(id).map(|s| s.unit) {
+        Some(run::Unit::Bytes) => quantity(v, Unit::Bytes),
+        Some(run::Unit::Microseconds) => quantity(v, Unit::Micros),
+        Some(run::Unit::BytesPerSecond) => quantity(v, Unit::BytesPerSecond),
+        Some(unit) => quantity_in(v, unit.symbol()),
+        None => quantity(v, Unit::Plain),
+    }
+}

@@ -1,0 +1,85 @@
+//! The percentile curve: whole distributions, not single figures; each nine of the axis is as wide as the one before.
+
+use run::{Hist, Run, Summary, Trial};
+
+use super::pick;
+use crate::number::{count, quantity};
+use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
+use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let shown = chosen(run);
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = Vec::new();
+    let plot = curves(&shown);
+    if !plot.series.is_empty() {
+        blocks.push(Block::Plot(Box::new(plot)));
+    }
+    blocks.push(Block::Table(figures(&shown)));
+    vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
+}
+
+/// The trials that tell the story, each once: unloaded, at the capacity (else saturated), past it.
+fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
+    let middle =
+        pick::at_capacity(run).map(|t| ("at capacity", t)).or_else(|| pick::saturated(run).map(|t| ("saturated", t)));
+    let all = [pick::unloaded(run).map(|t| ("unloaded", t)), middle, pick::overload(run).map(|t| ("overload", t))];
+    let mut chosen: Vec<(&'static str, &Trial)> = Vec::new();
+    for (name, trial) in all.into_iter().flatten() {
+        if trial.latency_us.count > 0 && !chosen.iter().any(|(_, t)| std::ptr::eq(*t, trial)) {
+            chosen.push((name, trial));
+        }
+    }
+    chosen
+}
+
+fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
+    let mut series = Vec::new();
+    for (i, (name, trial)) in shown.iter().enumerate() {
+        let Some(hist) = trial.histograms.get("response").filter(|h| !h.is_empty()) else { continue };
+        series.push(Series::new(*name, Look::Line, Hue::nth(i), curve(hist)));
+    }
+    let names: Vec<String> = shown.iter().map(|(name, t)| format!("{name} = {}", pick::name(t))).collect();
+    Plot {
+        title: "Response time at every percentile".into(),
+        caption: format!("Share of requests that took at most this long; {}.", names.join(", ")),
+        x: Axis::new("share of requests", Unit::Share, Scale::Nines),
+        y: Axis::new("response time", Unit::Micros, Scale::Log),
+        series,
+        wide: true,
+        ..Plot::default()
+    }
+}
+
+/// The curve up to the last request: with n requests, nothing can be said beyond a share of 1 - 1/n.
+fn curve(hist: &Hist) -> Vec<(f64, f64)> {
+    let most = 1.0 - 0.5 / hist.len().max(1) as f64;
+    hist.curve_us().into_iter().map(|(q, us)| (q.min(most), us)).collect()
+}
+
+fn figures(shown: &[(&'static str, &Trial)]) -> Table {
+    let heads = ["mean", "min", "p50", "p90", "p99", "p99.9", "max"];
+    let mut columns = vec![Col::words("load", 0), Col::words("time", 0), Col::figures("requests", 0)];
+    columns.extend(heads.iter().map(|h| Col::figures(h, 0)));
+    let rows = shown.iter().flat_map(|(name, t)| {
+        let load = format!("{name} ({})", pick::name(t));
+        let kinds = [
+            ("response", &t.latency_us),
+            ("service", &t.service_us),
+            ("blocked", &t.blocked_us),
+            ("connect", &t.connect_us),
+        ];
+        let kept = kinds.into_iter().filter(|(_, s)| s.count > 0).map(|(kind, s)| row(&load, kind, s));
+        kept.collect::<Vec<_>>()
+    });
+    Table { columns, rows: rows.collect(), ..Table::default() }
+}
+
+fn row(load: &str, kind: &str, s: &Summary) -> Vec<Cell> {
+    let mut cells = vec![Cell::new(load), Cell::new(kind), Cell::new(count(s.count))];
+    let times = [s.mean, s.min, s.p50, s.p90, s.p99, s.p99_9, s.max];
+    cells.extend(times.iter().map(|us| Cell::new(quantity(*us, Unit::Micros))));
+    cells
+}

@@ -1,0 +1,63 @@
+//! The result of `load`: one fixed intensity in its key figures.
+
+use run::{Intensity, Run, Trial, TrialKind};
+
+use super::pick;
+use crate::number::{count, number, quantity};
+use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let fixed = pick::of(run, &[TrialKind::Fixed]);
+    // More than one is a table's matter.
+    let [trial] = fixed.as_slice() else { return Vec::new() };
+    vec![Section::new("load", "", Weight::Main, vec![Block::KeyFigures(figures(trial))])]
+}
+
+fn figures(trial: &Trial) -> Vec<KeyFigure> {
+    let plain =
+        |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
+    let (rates, tally, response) = (&trial.rates, &trial.tally, &trial.latency_us);
+    let open = matches!(trial.intensity, Intensity::Open { .. } | Intensity::SClients { .. });
+    let offered = format!(
+        "offered {}, sent {}; {} in flight",
+        quantity(rates.offered_rate, Unit::PerSecond),
+        quantity(rates.sent_rate, Unit::PerSecond),
+        number(rates.concurrency)
+    );
+    let about = if open { "from the intended start" } else { "from the send" };
+    let tail = format!(
+        "p90 {}, p99 {}, p99.9 {}, max {}; {about}",
+        quantity(response.p90, Unit::Micros),
+        quantity(response.p99, Unit::Micros),
+        quantity(response.p99_9, Unit::Micros),
+        quantity(response.max, Unit::Micros)
+    );
+    let mut figures = vec![plain("Completed", format!("{} requests/s", number(rates.completed_rate)), offered)];
+    let median =
+        if response.count == 0 { "n/a".into() } else { format!("p50 {}", quantity(response.p50, Unit::Micros)) };
+    figures.push(plain("Response", median, if response.count == 0 { String::new() } else { tail }));
+    let counted = format!(
+        "{} sent, {} connections of {} tried",
+        count(tally.sent),
+        count(tally.connected),
+        count(tally.attempted)
+    );
+    figures.push(plain("Requests", count(tally.completed), counted));
+    figures.push(errors(trial));
+    figures
+}
+
+fn errors(trial: &Trial) -> KeyFigure {
+    let tally = &trial.tally;
+    let bad = tally.error_count() + tally.unexpected_status + tally.unanswered;
+    let mut kinds: Vec<String> =
+        tally.errors.0.iter().map(|(k, n)| format!("{} {}", count(*n), super::trials::words(*k))).collect();
+    let extra = [
+        (tally.unexpected_status, "of unexpected status"),
+        (tally.unanswered, "unanswered"),
+        (tally.phantom, "phantom connections"),
+    ];
+    kinds.extend(extra.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
+    let tone = if bad == 0 { Tone::Plain } else { Tone::Bad };
+    KeyFigure { name: "Errors".into(), value: count(bad), detail: kinds.join(", "), tone }
+}

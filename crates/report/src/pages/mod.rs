@@ -1,0 +1,117 @@
+//! The pages of a report, one file each: a page takes a run and gives sections, or none when the run has nothing for it.
+//!
+//! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row where it belongs in reading order.
+
+mod argument;
+mod capacity;
+mod checks;
+mod costs;
+mod counters;
+mod devices;
+mod latency;
+mod load;
+mod pick;
+mod plan;
+mod sweep;
+mod trials;
+mod trust;
+mod utilisation;
+mod verdict;
+
+use run::Run;
+
+use crate::number::{number, quantity};
+use crate::{Doc, Section, Unit};
+
+/// One row of [`PAGES`].
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// Name.
+    pub name: &'static str,
+    /// What it shows, in a sentence.
+    pub help: &'static str,
+    /// Its sections; none when the run has no such data.
+    pub sections: fn(&Run) -> Vec<Section>,
+}
+
+/// The table, in reading order.
+pub const PAGES: &[Page] = &[
+    Page { name: "verdict", help: "capacity, knee, what stops it, why, and what is next", sections: verdict::sections },
+    Page { name: "checks", help: "the claims of an experiment, each held or failed", sections: checks::sections },
+    Page { name: "load", help: "the result of one fixed intensity", sections: load::sections },
+    Page {
+        name: "sweep",
+        help: "throughput and response time against concurrency, with bounds and knee",
+        sections: sweep::sections,
+    },
+    Page {
+        name: "capacity",
+        help: "response time and completed rate against offered rate",
+        sections: capacity::sections,
+    },
+    Page { name: "trials", help: "every operating point in one row", sections: trials::sections },
+    Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },
+    Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
+    Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
+    Page { name: "argument", help: "the reasoning of the verdict, step by step", sections: argument::sections },
+    Page { name: "trust", help: "how far the figures can be relied on", sections: trust::sections },
+    Page {
+        name: "counters",
+        help: "counters over time, and all of them over the window",
+        sections: counters::sections,
+    },
+    Page { name: "plan", help: "what was asked for, and on which hosts", sections: plan::sections },
+];
+
+/// All pages that have something to say.
+pub(crate) fn document(run: &Run) -> Doc {
+    Doc {
+        title: title(run),
+        subtitle: subtitle(run),
+        sections: PAGES.iter().flat_map(|page| (page.sections)(run)).collect(),
+    }
+}
+
+/// The result in one line.
+fn title(run: &Run) -> String {
+    let found = &run.findings;
+    if run.trials.is_empty() {
+        return "Nothing was measured".into();
+    }
+    if let Some(capacity) = &found.capacity {
+        let rate = format!("{} requests/s", number(capacity.rate));
+        return match found.bottleneck.id.as_str() {
+            _ if !capacity.held => format!("The objective does not hold even at {rate}"),
+            "not-saturated" => format!("At least {rate}: nothing was at its limit"),
+            "unknown" | "" => format!("{rate}; what stops it is not known"),
+            id => format!("{rate}, then {id} stops it"),
+        };
+    }
+    if !found.checks.is_empty() {
+        let held = found.checks.iter().filter(|c| c.pass).count();
+        return format!("{}: {held} of {} checks held", command(run), found.checks.len());
+    }
+    match run.trials.as_slice() {
+        [one] => {
+            let p99 = quantity(one.latency_us.p99, Unit::Micros);
+            format!("{} requests/s completed, p99 {p99}", number(one.rates.completed_rate))
+        }
+        many => format!("{}: {} trials", command(run), many.len()),
+    }
+}
+
+fn subtitle(run: &Run) -> String {
+    let mut parts = vec![command(run)];
+    if !run.trials.is_empty() {
+        let trials = if run.trials.len() == 1 { "trial" } else { "trials" };
+        parts.push(format!("{} {trials} in {}", run.trials.len(), quantity(run.elapsed_s, Unit::Seconds)));
+    }
+    if !run.started.is_empty() {
+        parts.push(run.started.clone());
+    }
+    parts.join(" · ")
+}
+
+fn command(run: &Run) -> String {
+    if run.command.is_empty() { "loadline".into() } else { run.command.clone() }
+}

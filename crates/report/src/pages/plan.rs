@@ -1,0 +1,87 @@
+//! What was asked for, on which hosts, and what happened on the way.
+
+use run::{HostInfo, Run};
+use serde_json::Value;
+
+use crate::number::quantity;
+use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let notes: Vec<Block> = notes(run).into_iter().map(|n| Note::block(Tone::Plain, n)).collect();
+    if !notes.is_empty() {
+        sections.push(Section::new("notes", "Notes", Weight::Main, notes));
+    }
+    let mut blocks = vec![Block::Table(pairs("What was asked for.", plan(run)))];
+    blocks.extend(run.hosts.iter().map(|h| Block::Table(host(h))));
+    sections.push(Section::new("plan", "Plan and hosts", Weight::Detail, blocks));
+    sections
+}
+
+/// Notes of the run and of its trials, each once, with the trials it is of.
+fn notes(run: &Run) -> Vec<String> {
+    let mut told: Vec<(String, Vec<String>)> = run.notes.iter().map(|n| (n.text.clone(), Vec::new())).collect();
+    for trial in &run.trials {
+        for note in &trial.notes {
+            match told.iter_mut().find(|(text, _)| text == note) {
+                Some((_, trials)) => trials.push(super::pick::name(trial)),
+                None => told.push((note.clone(), vec![super::pick::name(trial)])),
+            }
+        }
+    }
+    told.into_iter().map(|(text, trials)| say(&text, &trials, run.trials.len())).collect()
+}
+
+fn say(text: &str, trials: &[String], all: usize) -> String {
+    match trials {
+        [] => text.into(),
+        _ if trials.len() >= all && all > 1 => format!("{text} (every trial)"),
+        [one] if all > 1 => format!("{text} ({one})"),
+        [first, rest @ ..] if all > 1 => format!("{text} ({first} and {} more trials)", rest.len()),
+        _ => text.into(),
+    }
+}
+
+/// The plan as dotted names and values, as a TOML file would set them.
+fn plan(run: &Run) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    if let Ok(value) = serde_json::to_value(&run.plan) {
+        flatten("", &value, &mut out);
+    }
+    out
+}
+
+fn flatten(path: &str, value: &Value, out: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, inner) in fields {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                flatten(&path, inner, out);
+            }
+        }
+        Value::Null => {}
+        Value::String(text) => out.push((path.into(), text.clone())),
+        other => out.push((path.into(), other.to_string())),
+    }
+}
+
+fn host(host: &HostInfo) -> Table {
+    let mut facts = vec![
+        ("role".to_string(), host.role.clone()),
+        ("kernel".into(), host.kernel.clone()),
+        ("processors".into(), format!("{} × {}", host.cpus, host.cpu_model)),
+        ("memory".into(), quantity(host.memory_bytes as f64, Unit::Size)),
+    ];
+    facts.extend(host.facts.iter().map(|(k, v)| (k.clone(), v.clone())));
+    pairs(&format!("Host {}", host.name), facts)
+}
+
+fn pairs(caption: &str, pairs: Vec<(String, String)>) -> Table {
+    let rows = pairs.into_iter().map(|(k, v)| vec![Cell::new(k), Cell::new(v)]).collect();
+    Table {
+        caption: caption.into(),
+        columns: vec![Col::words("what", 0), Col::words("value", 0)],
+        rows,
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,119 @@
+//! The closed-loop sweep: throughput and response time against concurrency, with the bounds of operational analysis
+//! (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N* and the fit of the Universal Scalability Law.
+
+use run::{Fit, Knee, Run, Trial, TrialKind};
+
+use super::pick;
+use crate::number::{number, quantity};
+use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
+use crate::{Block, Section, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let mut steps = pick::of(run, &[TrialKind::Sweep]);
+    if steps.len() < 2 {
+        return Vec::new();
+    }
+    steps.sort_by(|a, b| pick::concurrency(a).total_cmp(&pick::concurrency(b)));
+    let knee = run.findings.knee.as_ref();
+    let blocks =
+        vec![Block::Plot(Box::new(throughput(run, &steps, knee))), Block::Plot(Box::new(response(&steps, knee)))];
+    vec![Section::new("sweep", "Closed loop: more clients, one by one", Weight::Full, blocks)]
+}
+
+fn throughput(run: &Run, steps: &[&Trial], knee: Option<&Knee>) -> Plot {
+    let mut series = vec![measured("completed", Hue::Main, steps, |t| t.rates.completed_rate)];
+    let (low, high) = ends(steps);
+    let mut marks = Vec::new();
+    let mut caption = "Completed requests per second against requests in flight".to_string();
+    if let Some(k) = knee {
+        series.push(curve("N / R1", low, high, |n| n / k.r1_us * 1e6));
+        marks.push(Mark::new(Spot::Y(k.x_max), format!("Xmax {}", quantity(k.x_max, Unit::PerSecond)), Hue::Quiet));
+        marks.push(knee_mark(k));
+        caption.push_str("; bounds N/R1 and Xmax dashed");
+    }
+    if let Some(usl) = run.findings.fits.get("usl").filter(|f| f.points > 0) {
+        series.push(Series { hue: Hue::Third, ..curve("USL fit", low, high, |n| usl_rate(usl, n)) });
+        caption.push_str(&format!("; USL fit R² {}", number(usl.r2)));
+    }
+    Plot {
+        title: throughput_title(steps, knee),
+        caption: caption + ".",
+        x: concurrency_axis(steps),
+        y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
+        series,
+        marks,
+        ..Plot::default()
+    }
+}
+
+fn throughput_title(steps: &[&Trial], knee: Option<&Knee>) -> String {
+    let highest = steps.iter().map(|t| t.rates.completed_rate).filter(|r| r.is_finite()).fold(0.0, f64::max);
+    let Some(k) = knee else { return format!("Throughput reaches {}", quantity(highest, Unit::PerSecond)) };
+    match k.reached_at {
+        Some(n) => format!("{} clients bring 95 % of the highest throughput, more bring only waiting", number(n)),
+        None => format!("Throughput still grows at {} clients", number(ends(steps).1)),
+    }
+}
+
+fn response(steps: &[&Trial], knee: Option<&Knee>) -> Plot {
+    let mut series = vec![
+        measured("p99", Hue::Second, steps, |t| t.latency_us.p99),
+        measured("mean", Hue::Main, steps, |t| t.latency_us.mean),
+    ];
+    let (low, high) = ends(steps);
+    let mut marks = Vec::new();
+    if let Some(k) = knee {
+        series.push(curve("bound", low, high, |n| k.r1_us.max(n / k.x_max * 1e6)));
+        marks.push(knee_mark(k));
+    }
+    let (first, last) =
+        (steps.first().map_or(0.0, |t| t.latency_us.mean), steps.last().map_or(0.0, |t| t.latency_us.mean));
+    Plot {
+        title: format!("Response time goes from {} to {}", quantity(first, Unit::Micros), quantity(last, Unit::Micros)),
+        caption: "Response time against requests in flight; no measurement can lie under the bound max(R1, N/Xmax)."
+            .into(),
+        x: concurrency_axis(steps),
+        y: Axis::new("response time", Unit::Micros, Scale::Log),
+        series,
+        marks,
+        ..Plot::default()
+    }
+}
+
+fn concurrency_axis(steps: &[&Trial]) -> Axis {
+    let (low, high) = ends(steps);
+    let scale = if high / low >= 12.0 { Scale::Log2 } else { Scale::Linear };
+    Axis::new("requests in flight", Unit::Plain, scale)
+}
+
+fn knee_mark(knee: &Knee) -> Mark {
+    Mark::new(Spot::X(knee.concurrency), format!("knee N* = {}", number(knee.concurrency)), Hue::Alarm)
+}
+
+fn measured(label: &str, hue: Hue, steps: &[&Trial], value: impl Fn(&Trial) -> f64) -> Series {
+    let points = steps.iter().filter(|t| t.latency_us.count > 0 || t.rates.completed_rate > 0.0);
+    let points = points.map(|t| (pick::concurrency(t), value(t))).collect();
+    Series::new(label, Look::LineDots, hue, points)
+}
+
+/// A formula as a dashed line.
+fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Series {
+    const POINTS: i32 = 160;
+    let at = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(POINTS));
+    let points = (0..=POINTS).map(|i| (at(i), formula(at(i)))).collect();
+    Series::new(label, Look::Dashed, Hue::Quiet, points)
+}
+
+/// The lowest and highest concurrency that is above zero.
+fn ends(steps: &[&Trial]) -> (f64, f64) {
+    let values = || steps.iter().map(|t| pick::concurrency(t)).filter(|n| n.is_finite() && *n > 0.0);
+    (values().reduce(f64::min).unwrap_or(1.0), values().reduce(f64::max).unwrap_or(1.0))
+}
+
+/// X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
+fn usl_rate(fit: &Fit, n: f64) -> f64 {
+    let get = |names: [&str; 3]| names.iter().find_map(|name| fit.coefficients.get(*name)).copied().unwrap_or(0.0);
+    let (lambda, sigma, kappa) =
+        (get(["lambda", "gamma", "x1"]), get(["sigma", "alpha", "contention"]), get(["kappa", "beta", "coherency"]));
+    lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
+}

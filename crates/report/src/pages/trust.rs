@@ -1,0 +1,56 @@
+//! How far the figures can be relied on.
+
+use run::Run;
+
+use super::verdict::FIRST_WARNINGS;
+use crate::number::{number, quantity};
+use crate::{Block, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let trust = &run.findings.trust;
+    let mut blocks: Vec<Block> =
+        trust.warnings.iter().skip(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, w.clone())).collect();
+    let figures = figures(run);
+    if !figures.is_empty() {
+        blocks.push(Block::KeyFigures(figures));
+    }
+    if !trust.held.is_empty() {
+        let items = trust.held.iter().map(|h| Item::new("", h.clone())).collect();
+        blocks.push(Block::List(List { title: "Held".into(), items, brief: 0 }));
+    }
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    vec![Section::new("trust", "Trust", Weight::Main, blocks)]
+}
+
+fn figures(run: &Run) -> Vec<KeyFigure> {
+    let trust = &run.findings.trust;
+    let mut figures = Vec::new();
+    if let Some(ceiling) = trust.generator_ceiling {
+        let highest = run.trials.iter().map(|t| t.rates.completed_rate).filter(|r| r.is_finite()).fold(0.0, f64::max);
+        let used = quantity(highest / ceiling, Unit::Share);
+        let detail = if trust.generator_limited {
+            format!("it was at its limit ({used} of it used), so the server is not to blame")
+        } else {
+            format!("{used} of it used at most")
+        };
+        let tone = if trust.generator_limited { Tone::Bad } else { Tone::Plain };
+        figures.push(KeyFigure {
+            name: "Generator".into(),
+            value: format!("{} requests/s alone", number(ceiling)),
+            detail,
+            tone,
+        });
+    }
+    if let Some(share) = trust.probe_share {
+        let value = format!("{} of one processor", quantity(share, Unit::Share));
+        figures.push(KeyFigure {
+            name: "Probe".into(),
+            value,
+            detail: "what reading the counters cost".into(),
+            tone: Tone::Plain,
+        });
+    }
+    figures
+}

@@ -1,0 +1,31 @@
+//! How busy each device was at saturation, one bar a device.
+
+use run::Run;
+
+use super::{devices, pick};
+use crate::number::quantity;
+use crate::{BarRow, Bars, Block, Hue, Section, Segment, Unit, Weight};
+
+/// Devices below this share of use say nothing about a bottleneck.
+const SHOWN: usize = 14;
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(trial) = pick::saturated(run) else { return Vec::new() };
+    let devices = devices::of(trial);
+    let Some(first) = devices.first() else { return Vec::new() };
+    let title = format!("{} was the busiest, {} of its time", first.name, quantity(first.busy, Unit::Share));
+    let rows = devices.iter().take(SHOWN).map(|d| {
+        let hue = if d.side == "server" { Hue::Main } else { Hue::Second };
+        let segment = Segment { label: d.side.into(), value: d.busy, hue };
+        BarRow { label: d.name.clone(), segments: vec![segment], strong: d.busy > 0.9 }
+    });
+    let bars = Bars {
+        title,
+        caption: format!("Share of its time or of its limit that each device was in use, at {}.", pick::name(trial)),
+        unit: Unit::Share,
+        rows: rows.collect(),
+        full: Some(1.0),
+        wide: true,
+    };
+    vec![Section::new("utilisation", "Utilisation at saturation", Weight::Full, vec![Block::Bars(bars)])]
+}

@@ -1,0 +1,139 @@
+//! The verdict: what a person must know before anything else, warnings first.
+
+use run::{Bottleneck, Run};
+
+use crate::number::{number, quantity, quantity_in};
+use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
+
+/// Warnings beyond these are on the page about trust.
+pub(super) const FIRST_WARNINGS: usize = 3;
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let mut blocks = warnings(run);
+    let figures = figures(run);
+    let found = &run.findings.bottleneck;
+    if figures.is_empty() && blocks.is_empty() {
+        return Vec::new();
+    }
+    if !figures.is_empty() {
+        blocks.push(Block::KeyFigures(figures));
+        blocks.extend(reasons(found));
+    }
+    vec![Section::new("verdict", "", Weight::Main, blocks)]
+}
+
+fn warnings(run: &Run) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if run.trials.is_empty() {
+        let text = "No trial was finished, so there is nothing to judge.";
+        blocks.push(Note::block(Tone::Bad, text));
+    }
+    if run.interrupted {
+        blocks.push(Note::block(Tone::Warn, "The run was interrupted: this is what was measured until then."));
+    }
+    let warned = &run.findings.trust.warnings;
+    blocks.extend(warned.iter().take(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, w.clone())));
+    if let Some(more) = warned.len().checked_sub(FIRST_WARNINGS).filter(|n| *n > 0) {
+        let word = if more == 1 { "warning" } else { "warnings" };
+        blocks.push(Note::block(Tone::Warn, format!("{more} more {word} under Trust.")));
+    }
+    blocks
+}
+
+fn figures(run: &Run) -> Vec<KeyFigure> {
+    let found = &run.findings;
+    let mut figures = Vec::new();
+    if let Some(c) = &found.capacity {
+        let failed = c
+            .failed_at
+            .map_or_else(String::new, |rate| format!("; broken at {} offered", quantity(rate, Unit::PerSecond)));
+        figures.push(KeyFigure {
+            name: "Capacity".into(),
+            value: format!("{} requests/s", number(c.rate)),
+            detail: format!("{}{failed}", c.objective),
+            tone: if c.held { Tone::Plain } else { Tone::Bad },
+        });
+    }
+    if let Some(k) = &found.knee {
+        let reached = k.reached_at.map_or_else(String::new, |n| format!("; 95 % reached at {}", number(n)));
+        figures.push(KeyFigure {
+            name: "Knee".into(),
+            value: format!("{} in flight", number(k.concurrency)),
+            detail: format!(
+                "R1 {} × Xmax {}{reached}",
+                quantity(k.r1_us, Unit::Micros),
+                quantity(k.x_max, Unit::PerSecond)
+            ),
+            tone: Tone::Plain,
+        });
+    }
+    let judged = !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty() || !figures.is_empty();
+    if judged {
+        figures.push(bottleneck(&found.bottleneck));
+    }
+    if let Some(next) = found.bottleneck.next.as_ref().filter(|_| judged) {
+        let rate = next.rate.map_or_else(String::new, |r| format!(" at {}", quantity(r, Unit::PerSecond)));
+        figures.push(KeyFigure {
+            name: "Next".into(),
+            value: format!("{}{rate}", next.id),
+            detail: next.why.clone(),
+            tone: Tone::Plain,
+        });
+    }
+    figures
+}
+
+fn bottleneck(found: &Bottleneck) -> KeyFigure {
+    let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);
+    let sentence = if found.sentence.is_empty() { meaning } else { &found.sentence };
+    let id = if found.id.is_empty() { "unknown" } else { &found.id };
+    let tone = if matches!(id, "unknown" | "not-saturated") { Tone::Plain } else { Tone::Warn };
+    KeyFigure {
+        name: "Bottleneck".into(),
+        value: id.into(),
+        detail: format!("{sentence} ({})", confidence(found.confidence)),
+        tone,
+    }
+}
+
+/// A confidence in words, with the figure.
+fn confidence(value: f64) -> String {
+    let word = match value {
+        v if v >= 0.9 => "sure",
+        v if v >= 0.7 => "likely",
+        v if v >= 0.4 => "possible",
+        _ => "a guess",
+    };
+    format!("{word}, confidence {}", quantity(value, Unit::Share))
+}
+
+fn reasons(found: &Bottleneck) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if !found.evidence.is_empty() {
+        blocks.push(Block::Evidence(found.evidence.iter().map(evidence).collect()));
+    }
+    let sentences = |texts: &[String]| texts.iter().map(|t| Item::new("", t.clone())).collect::<Vec<_>>();
+    let ruled_out: Vec<Item> = found.ruled_out.iter().map(|r| Item::new(r.id.clone(), r.why.clone())).collect();
+    let lists = [
+        ("What to do", sentences(&found.advice), 2),
+        ("Ruled out", ruled_out, 2),
+        ("Not known", sentences(&found.missing), 2),
+    ];
+    for (title, items, brief) in lists.into_iter().filter(|(_, items, _)| !items.is_empty()) {
+        blocks.push(Block::List(List { title: title.into(), items, brief }));
+    }
+    blocks
+}
+
+fn evidence(found: &run::Evidence) -> EvidenceLine {
+    let text = |value: Option<f64>| value.map_or_else(String::new, |v| quantity_in(v, &found.unit));
+    let share = found.value.zip(found.limit).map(|(v, l)| v / l).filter(|s| s.is_finite() && (0.0..=1.5).contains(s));
+    EvidenceLine {
+        text: found.text.clone(),
+        counter: found.counter.clone(),
+        place: found.place.clone(),
+        value: text(found.value),
+        limit: text(found.limit),
+        share,
+    }
+}

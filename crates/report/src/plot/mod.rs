@@ -1,0 +1,14 @@
+//! Charts: what is to be shown ([`Plot`], [`Bars`]), and how it becomes SVG.
+//!
+//! The renderer is our own because a chart must follow the page: colours from CSS (light and dark), text in the page's
+//! font, a layout of its own at phone width, a title and a description for screen readers.
+
+mod bars;
+mod labels;
+mod lines;
+mod model;
+mod scale;
+mod svg;
+
+pub use model::{Axis, Band, BarRow, Bars, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot};
+pub use svg::{Frame, bars_svg, plot_svg};

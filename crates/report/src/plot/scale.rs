@@ -1,0 +1,203 @@
+//! From values to distances, and which values get a tick: 1-2-5 steps, decades, powers of two, nines.
+
+use super::{Axis, Scale};
+use crate::number::{quantity, significant};
+
+/// An axis with its range and its place on the page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    scale: Scale,
+    /// Ends of the range, already transformed.
+    low: f64,
+    high: f64,
+    /// Where these ends are, in pixels.
+    begin: f64,
+    end: f64,
+}
+
+/// A tick: where it is and what is written at it.
+#[derive(Clone, Debug)]
+pub(super) struct Tick {
+    pub(super) value: f64,
+    pub(super) label: String,
+}
+
+impl Scale {
+    fn forward(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Log | Self::Log2 => value.ln(),
+            Self::Nines => -(1.0 - value).log10(),
+        }
+    }
+
+    fn can_show(self, value: f64) -> bool {
+        value.is_finite()
+            && match self {
+                Self::Linear => value.abs() < 1e200,
+                Self::Log | Self::Log2 => value > 0.0,
+                Self::Nines => (0.0..1.0).contains(&value),
+            }
+    }
+}
+
+impl View {
+    /// The view of an axis over data; `ticks` is how many fit.
+    pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, pixels: (f64, f64), ticks: usize) -> Self {
+        let scale = axis.scale;
+        let mut range = None;
+        for v in values.chain(axis.from).chain(axis.to).filter(|v| scale.can_show(*v)) {
+            let (low, high) = range.unwrap_or((v, v));
+            range = Some((v.min(low), v.max(high)));
+        }
+        let (low, high) = range.unwrap_or(match scale {
+            Scale::Nines => (0.0, 0.99),
+            Scale::Linear => (0.0, 1.0),
+            Scale::Log | Scale::Log2 => (1.0, 10.0),
+        });
+        let (low, high) = widen(axis, low, high, ticks);
+        Self { scale, low: scale.forward(low), high: scale.forward(high), begin: pixels.0, end: pixels.1 }
+    }
+
+    /// Where a value is, in pixels; `None` when the scale has no place for it.
+    pub(super) fn at(&self, value: f64) -> Option<f64> {
+        if !self.scale.can_show(value) {
+            return None;
+        }
+        let span = self.high - self.low;
+        let share = if span > 0.0 { (self.scale.forward(value) - self.low) / span } else { 0.5 };
+        let place = self.begin + share * (self.end - self.begin);
+        // SVG readers keep coordinates in single precision.
+        place.is_finite().then(|| place.clamp(-1e5, 1e5))
+    }
+
+    /// Where a value is, if it lies inside the range.
+    pub(super) fn inside(&self, value: f64) -> Option<f64> {
+        let (from, to) = (self.begin.min(self.end), self.begin.max(self.end));
+        self.at(value).filter(|p| (from - 0.5..=to + 0.5).contains(p))
+    }
+
+    /// The ticks of this view.
+    pub(super) fn ticks(&self, axis: &Axis, most: usize) -> Vec<Tick> {
+        let values = match self.scale {
+            Scale::Linear => linear(self.low, self.high, most),
+            Scale::Log => decades(self.low.exp(), self.high.exp(), most),
+            Scale::Log2 => powers_of_two(self.low.exp(), self.high.exp(), most),
+            Scale::Nines => nines(self.high),
+        };
+        let label = |v: f64| match self.scale {
+            Scale::Nines => format!("{}%", nines_label(v)),
+            _ => quantity(v, axis.unit),
+        };
+        let inside = values.into_iter().filter(|v| self.inside(*v).is_some());
+        inside.map(|value| Tick { value, label: label(value) }).collect()
+    }
+}
+
+/// Rounds a range outwards, so that data ends inside the frame.
+fn widen(axis: &Axis, low: f64, high: f64, ticks: usize) -> (f64, f64) {
+    let (low, high) = match axis.scale {
+        Scale::Linear => {
+            let low = if axis.from.is_none() { low.min(0.0) } else { low };
+            let span = if high > low { high - low } else { high.abs().max(1.0) };
+            let step = step_125(span / ticks.max(1) as f64);
+            let up = |v: f64| (v / step - 1e-9).ceil() * step;
+            ((low / step + 1e-9).floor() * step, up(low.max(high)).max(low + step))
+        }
+        Scale::Log | Scale::Log2 if high <= low => (low / 2.0, high * 2.0),
+        Scale::Log => (low / 1.15, high * 1.15),
+        Scale::Log2 => (low / 1.08, high * 1.08),
+        Scale::Nines => (0.0, high.max(0.9)),
+    };
+    (axis.from.filter(|v| axis.scale.can_show(*v)).unwrap_or(low), axis.to.filter(|v| *v > low).unwrap_or(high))
+}
+
+/// The 1-2-5 step at or above a length.
+fn step_125(length: f64) -> f64 {
+    if !(length.is_finite() && length > 0.0) {
+        return 1.0;
+    }
+    let decade = 10f64.powf(length.log10().floor());
+    let ratio = length / decade;
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| ratio <= f * 1.000_001).unwrap_or(10.0);
+    factor * decade
+}
+
+fn linear(low: f64, high: f64, most: usize) -> Vec<f64> {
+    let step = step_125((high - low) / most.max(1) as f64);
+    let first = (low / step - 1e-9).ceil();
+    (0..=most + 2).map(|i| (first + i as f64) * step).take_while(|v| *v <= high + step * 1e-6).collect()
+}
+
+fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
+    let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
+    let count = (high / low).log10();
+    let factors: &[f64] = if count * 3.0 <= most as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);
+    (from..=to).step_by(skip).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e))).collect()
+}
+
+fn powers_of_two(low: f64, high: f64, most: usize) -> Vec<f64> {
+    let (from, to) = (low.log2().ceil().max(-1000.0) as i32, high.log2().floor().min(1000.0) as i32);
+    let skip = ((f64::from(to - from + 1) / most.max(1) as f64).ceil() as usize).max(1);
+    (from..=to).step_by(skip).map(|e| 2f64.powi(e)).collect()
+}
+
+fn nines(high: f64) -> Vec<f64> {
+    let mut values = vec![0.0, 0.5];
+    values.extend((1..=high.clamp(1.0, 9.0) as i32).map(|n| 1.0 - 10f64.powi(-n)));
+    values
+}
+
+fn nines_label(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent <= 99.5 { significant(percent) } else { format!("{percent:.7}").trim_end_matches('0').into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Unit;
+
+    fn labels(axis: &Axis, values: &[f64], most: usize) -> Vec<String> {
+        let view = View::new(axis, values.iter().copied(), (0.0, 100.0), most);
+        view.ticks(axis, most).into_iter().map(|t| t.label).collect()
+    }
+
+    #[test]
+    fn linear_axes_start_at_zero_and_step_1_2_5() {
+        let axis = Axis::new("rate", Unit::PerSecond, Scale::Linear);
+        assert_eq!(
+            labels(&axis, &[7.0, 48_300.0], 5),
+            ["0/s", "10,000/s", "20,000/s", "30,000/s", "40,000/s", "50,000/s"]
+        );
+    }
+
+    #[test]
+    fn logarithmic_axes_tick_at_decades_or_1_2_5() {
+        let axis = Axis::new("p99", Unit::Micros, Scale::Log);
+        assert_eq!(labels(&axis, &[90.0, 950.0], 6), ["100 µs", "200 µs", "500 µs", "1 ms"]);
+        assert_eq!(labels(&axis, &[9.0, 1e6], 6), ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s"]);
+        let axis = Axis::new("clients", Unit::Plain, Scale::Log2);
+        assert_eq!(labels(&axis, &[1.0, 64.0], 8), ["1", "2", "4", "8", "16", "32", "64"]);
+    }
+
+    #[test]
+    fn nines_are_equally_far_apart() {
+        let axis = Axis::new("share", Unit::Share, Scale::Nines);
+        assert_eq!(labels(&axis, &[0.0, 0.9999], 6), ["0%", "50%", "90%", "99%", "99.9%", "99.99%"]);
+    }
+
+    #[test]
+    fn values_without_a_place_and_huge_ones_are_left_out() {
+        let axis = Axis::new("x", Unit::Plain, Scale::Log);
+        let view = View::new(&axis, [f64::NAN, -1.0, 0.0, f64::INFINITY, 3.0].into_iter(), (0.0, 100.0), 5);
+        assert!(view.at(0.0).is_none() && view.at(f64::NAN).is_none() && view.at(3.0).is_some());
+        for scale in [Scale::Linear, Scale::Log, Scale::Log2, Scale::Nines] {
+            let axis = Axis::new("x", Unit::Plain, scale);
+            for pair in [[1e-300, 1e300], [f64::MIN, f64::MAX], [0.0, 0.0], [-5.0, -5.0]] {
+                assert!(labels(&axis, &pair, 6).len() < 40);
+            }
+        }
+    }
+}

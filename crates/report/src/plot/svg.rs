@@ -1,0 +1,75 @@
+//! The size of a chart on the page, and the SVG element around it.
+
+use std::fmt::Write as _;
+
+use super::labels::escape;
+use super::{Bars, Plot, bars, lines};
+
+/// How much room a chart has. Each chart is laid out anew for each room, so that text keeps its size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Width in CSS pixels.
+    pub width: f64,
+    /// Height in CSS pixels; bars take what they need.
+    pub height: f64,
+    /// Names and axis labels are left out: the caption says them.
+    pub small: bool,
+}
+
+impl Frame {
+    /// The whole page.
+    pub const WIDE: Self = Self { width: 1040.0, height: 400.0, small: false };
+    /// Half the page.
+    pub const HALF: Self = Self { width: 504.0, height: 320.0, small: false };
+    /// A phone.
+    pub const NARROW: Self = Self { width: 350.0, height: 290.0, small: false };
+    /// One of many.
+    pub const SMALL: Self = Self { width: 244.0, height: 110.0, small: true };
+
+    /// Whether labels at the ends of lines would take too much of the width.
+    pub(super) fn narrow(self) -> bool {
+        self.width < 400.0
+    }
+}
+
+/// A chart as one SVG element. It has no colours and fonts of its own: the style sheet has.
+pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
+    let body = lines::body(plot, frame);
+    wrap(frame.width, frame.height, &plot.title, &describe(plot), &body)
+}
+
+/// Bars as one SVG element.
+pub fn bars_svg(bars: &Bars, frame: Frame) -> String {
+    let (height, body) = bars::body(bars, frame);
+    let told: Vec<String> = bars
+        .rows
+        .iter()
+        .map(|row| format!("{} {}", row.label, crate::number::quantity(row.sum(), bars.unit)))
+        .collect();
+    wrap(frame.width, height, &bars.title, &told.join("; "), &body)
+}
+
+fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String {
+    format!(
+        "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{t}\">\
+         <title>{t}</title><desc>{}</desc>{body}</svg>",
+        escape(told),
+        t = escape(title),
+    )
+}
+
+/// What a person who cannot see the chart is told: each series from its first to its last and highest point.
+fn describe(plot: &Plot) -> String {
+    let mut out = format!("{} against {}.", plot.y.label, plot.x.label);
+    for series in plot.series.iter().filter(|s| !s.label.is_empty()) {
+        let finite = || series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+        let (Some(first), Some(last)) = (finite().next(), finite().next_back()) else { continue };
+        let at = |p: &(f64, f64)| {
+            let (y, x) = (crate::number::quantity(p.1, plot.y.unit), crate::number::quantity(p.0, plot.x.unit));
+            format!("{y} at {x}")
+        };
+        let highest = finite().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(last);
+        let _ = write!(out, " {}: {} to {}, highest {}.", series.label, at(first), at(last), at(highest));
+    }
+    out
+}
