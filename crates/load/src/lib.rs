@@ -1,1 +1,23 @@
-//! placeholder
+//! Load generators: when requests start ([`arrivals`]), how bytes move ([`drivers`]), and what came back.
+//!
+//! [`run`] carries out a [`run::LoadPlan`] with one shard a thread; shards share nothing while load is on and their parts
+//! are merged at the end. Nothing here decides how much load is right or what the outcome means.
+
+pub mod arrivals;
+mod ceiling;
+mod core;
+mod counts;
+pub mod driver;
+pub mod drivers;
+mod error;
+mod launch;
+mod record;
+mod shard;
+mod share;
+mod simulate;
+mod timers;
+
+pub use ceiling::{Ceiling, ceiling};
+pub use error::LoadError;
+pub use launch::run;
+pub use simulate::{Seen, Service, SimServer, simulate};

@@ -53,6 +53,13 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
+/// Takes a socket back to the state before connect(): what was bound on purpose stays bound (connect(2), AF_UNSPEC). In
+/// SYN_SENT this sends nothing, as close() would.
+#[inline]
+pub fn disconnect(fd: impl AsFd) -> Result<()> {
+    net::connect_unspec(fd)
+}
+
 /// Listens; the kernel cuts the backlog to net.core.somaxconn.
 pub fn listen(fd: impl AsFd, backlog: u32) -> Result<()> {
     net::listen(fd, i32::try_from(backlog).unwrap_or(i32::MAX))
@@ -191,6 +198,26 @@ mod tests {
             }
         }
         assert_eq!(all, b"pong!");
+    }
+
+    #[test]
+    fn a_socket_can_give_up_a_connect_and_try_again_from_the_same_source() {
+        let full = tcp("127.0.0.1:0".parse().unwrap()).unwrap();
+        bind(&full, "127.0.0.1:0".parse().unwrap()).unwrap();
+        listen(&full, 0).unwrap();
+        let addr = local_addr(&full).unwrap();
+        let _fill: Vec<_> = (0..2).map(|_| tcp(addr).inspect(|c| { let _ = connect(c, addr); }).unwrap()).collect();
+        let client = tcp(addr).unwrap();
+        bind_address_no_port(&client).unwrap();
+        bind(&client, "127.0.0.78:0".parse().unwrap()).unwrap();
+        connect(&client, addr).unwrap();
+        assert!(peer_addr(&client).is_err(), "the accept queue is full, so this one waits");
+        disconnect(&client).unwrap();
+        let (_server, open) = listener();
+        connect(&client, open).unwrap();
+        assert_eq!(local_addr(&client).unwrap().ip().to_string(), "127.0.0.78");
+        assert_eq!(take_error(&client), Ok(()));
+        assert_eq!(peer_addr(&client).unwrap(), open);
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! The generator's own ceiling: the same worker and protocol over the null driver, so everything but the network.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use proto::{Client, Session as _};
+use run::{AgentCommand, Intensity, Io, LoadPlan, Phase, Protocol};
+
+use crate::LoadError;
+
+/// What the generator can do at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ceiling {
+    /// Requests per second over all threads.
+    pub rate: f64,
+    /// Processor microseconds that the generator itself needs for one request, without the kernel's network.
+    pub cpu_us_per_request: f64,
+}
+
+/// How long the ceiling is measured.
+const MEASURE: Duration = Duration::from_millis(200);
+const WARM_UP: Duration = Duration::from_millis(50);
+
+/// Measures the ceiling for the protocol and threads of a plan; takes a quarter of a second.
+pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
+    let mut plan = LoadPlan { io: Io::Null, drain_s: 0.0, sources: Vec::new(), ..plan.clone() };
+    plan.new_connections = false;
+    plan.intensity =
+        Intensity::Closed { connections: plan.threads.max(1) * 64, pipeline: 1, think: run::ThinkTime::default() };
+    let (control, commands) = channel();
+    let conductor = std::thread::spawn(move || {
+        for (phase, length) in [(Phase::WarmUp, WARM_UP), (Phase::Measure, MEASURE), (Phase::Drain, Duration::ZERO)] {
+            if control.send(AgentCommand::Enter { phase }).is_err() {
+                return;
+            }
+            std::thread::sleep(length);
+        }
+        // Kept open until the drain is over, since closing it means stop.
+        std::thread::sleep(MEASURE);
+    });
+    let nowhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
+    let part = crate::run(&plan, nowhere, 0, commands, &mut |_| {})?;
+    drop(conductor);
+    let completed = part.measured.completed.max(1) as f64;
+    Ok(Ceiling {
+        rate: completed / part.measured_s.max(1e-9),
+        cpu_us_per_request: (part.cpu_us.0 + part.cpu_us.1) / completed,
+    })
+}
+
+/// One exchange for the null driver: bytes of one request, and an answer that the session accepts.
+pub(crate) fn exchange<C: Client>(plan: &LoadPlan, client: &C) -> (usize, Vec<u8>) {
+    let mut session = client.session();
+    session.begin();
+    let (mut request, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
+    while session.wants_transmit() && request.len() < 16 << 20 {
+        let n = session.transmit(&mut piece);
+        request.extend_from_slice(&piece[..n]);
+    }
+    let answer = match &plan.protocol {
+        Protocol::Http1 { method, .. } if method == "HEAD" => b"HTTP/1.1 200 OK\r\nContent-Length: 1294\r\n\r\n".to_vec(),
+        Protocol::Http1 { .. } => {
+            let mut page = b"HTTP/1.1 200 OK\r\nServer: null\r\nContent-Type: text/html\r\nContent-Length: 1294\r\n\r\n".to_vec();
+            page.resize(page.len() + 1294, b'x');
+            page
+        }
+        Protocol::Echo { .. } => request.clone(),
+        Protocol::Raw { expect_bytes, .. } => vec![b'x'; expect_bytes.unwrap_or(1).min(16 << 20) as usize],
+        Protocol::Record { record_bytes } => vec![b'x'; (record_bytes + 60).min(16 << 20) as usize],
+        Protocol::Discard { .. } => Vec::new(),
+        Protocol::Source { message_bytes } => vec![b'x'; (*message_bytes).min(16 << 20) as usize],
+    };
+    (request.len(), answer)
+}

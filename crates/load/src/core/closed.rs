@@ -1,0 +1,83 @@
+//! The closed loop: a fixed number of clients; each waits for its answer before it asks again. With `new_connections`
+//! they are the simple clients of source 1: connect, one request, answer, close, again.
+//!
+//! Who closes: where the server announced it (HTTP `Connection: close`, which simple clients ask for), its FIN is awaited
+//! for up to 100 ms, so TIME_WAIT stays at the server. Otherwise the client closes first with a normal FIN and keeps
+//! TIME_WAIT; when its ports run out, that is counted as `client_ports`.
+
+use proto::Client;
+
+use super::{Core, Mode, State};
+use crate::driver::Ops;
+
+impl<C: Client> Core<C> {
+    /// All clients connect at once.
+    pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
+        for conn in 0..self.conns.len() as u32 {
+            self.connect(ops, conn);
+        }
+        self.free.clear();
+    }
+
+    /// A connection is up: fill its pipeline.
+    pub(super) fn closed_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if !self.draining {
+            self.ask(ops, conn, self.depth as u32);
+        }
+    }
+
+    /// Answers came: as many further requests, after a pause if there is one.
+    #[inline]
+    pub(super) fn closed_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32) {
+        if self.task.new_connections {
+            return self.ended(ops, conn);
+        }
+        if self.draining {
+            return;
+        }
+        match self.pause() {
+            0 => self.ask(ops, conn, answers.min(self.depth as u32)),
+            pause if self.conns[conn as usize].in_flight == 0 => {
+                self.conns[conn as usize].state = State::Thinking;
+                self.arm(conn, ops.now().saturating_add(pause));
+            }
+            // With a pipeline the pause comes when it has run empty.
+            _ => {}
+        }
+    }
+
+    /// A connection ended: the next one, after a pause if there is one.
+    pub(super) fn closed_again<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        match self.pause() {
+            0 => self.connect(ops, conn),
+            pause => self.wait(ops, conn, pause),
+        }
+    }
+
+    /// A pause is over.
+    pub(super) fn think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.conns[conn as usize].state = State::Idle;
+        match &self.mode {
+            Mode::Open(_) => self.open_think_over(ops, conn),
+            _ => self.closed_ready(ops, conn),
+        }
+    }
+
+    #[inline]
+    fn ask<O: Ops>(&mut self, ops: &mut O, conn: u32, requests: u32) {
+        let now = ops.now();
+        self.record.counts.due += u64::from(requests);
+        for _ in 0..requests {
+            self.begin(now, conn, now);
+        }
+        self.flush(ops, conn);
+    }
+
+    #[inline]
+    fn pause(&mut self) -> u64 {
+        match &self.mode {
+            Mode::Closed { think } => think.draw(&mut self.rng),
+            _ => 0,
+        }
+    }
+}

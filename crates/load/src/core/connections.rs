@@ -1,0 +1,232 @@
+//! The life of a connection: connect, established, failed, closed, and its timer.
+
+use proto::{Client, Session as _};
+use run::ErrorKind;
+use sys::Errno;
+
+use super::{Core, Mode, State};
+use crate::driver::{Op, Ops};
+
+/// After a failure the same connection waits this long, doubled with every further failure in a row.
+const BACKOFF_NS: u64 = 1_000_000;
+/// The longest such wait is this many doublings: about one second.
+const BACKOFF_DOUBLINGS: u8 = 10;
+/// How long the FIN of a server that announced it is awaited before we close first.
+const CLOSING_NS: u64 = 100_000_000;
+
+impl<C: Client> Core<C> {
+    /// Starts a connect on a number that is free or waiting.
+    pub(super) fn connect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.record.counts.attempted += 1;
+        match ops.connect(conn) {
+            Ok(()) => self.connecting(ops.now(), conn),
+            Err(errno) => self.connect_failed(ops, conn, errno),
+        }
+    }
+
+    /// Gives up a connect and starts the next in its place at once.
+    pub(super) fn reconnect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.record.counts.attempted += 1;
+        match ops.reconnect(conn) {
+            Ok(()) => self.connecting(ops.now(), conn),
+            Err(errno) => self.connect_failed(ops, conn, errno),
+        }
+    }
+
+    fn connecting(&mut self, now: u64, conn: u32) {
+        let timeout = match &self.mode {
+            Mode::SClients(d) => d.timeout_ns(),
+            _ => self.task.connect_timeout_ns,
+        };
+        let c = &mut self.conns[conn as usize];
+        (c.state, c.began_ns) = (State::Connecting, now);
+        (c.in_flight, c.unsent, c.oldest) = (0, 0, 0);
+        (c.pending, c.heard) = (false, false);
+        self.sessions[conn as usize].reset();
+        self.arm(conn, now.saturating_add(timeout));
+    }
+
+    /// The timer of a connection acts at `at_ns`. An earlier entry in the heap stays and is looked at again when it comes up.
+    #[inline]
+    pub(super) fn arm(&mut self, conn: u32, at_ns: u64) {
+        self.conns[conn as usize].deadline_ns = at_ns;
+        if self.timers.at(conn).is_none_or(|set| set > at_ns) {
+            self.timers.set(conn, at_ns);
+        }
+    }
+
+    /// A timer came up.
+    pub(super) fn fire<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let c = self.conns[conn as usize];
+        if c.deadline_ns > ops.now() {
+            if c.deadline_ns != u64::MAX {
+                self.timers.set(conn, c.deadline_ns);
+            }
+            return;
+        }
+        match c.state {
+            State::Connecting => self.connect_timed_out(ops, conn),
+            State::Busy => self.lost(ops, conn, ErrorKind::ResponseTimeout),
+            State::Thinking => self.think_over(ops, conn),
+            State::Waiting => self.connect(ops, conn),
+            State::Closing => self.ended(ops, conn),
+            State::Free | State::Idle => {}
+        }
+    }
+
+    fn connect_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.record.counts.fail(ErrorKind::ConnectTimeout, 1);
+        if matches!(self.mode, Mode::SClients(_)) {
+            return self.sclients_timed_out(ops, conn);
+        }
+        ops.close(conn);
+        self.retry_later(ops, conn, false);
+    }
+
+    /// The connect is up.
+    pub(super) fn connected<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let now = ops.now();
+        self.record.counts.connected += 1;
+        self.open += 1;
+        let c = &mut self.conns[conn as usize];
+        (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
+        if self.record.measuring {
+            self.record.connect.record_ns(now.saturating_sub(c.began_ns));
+        }
+        match &self.mode {
+            Mode::Closed { .. } => self.closed_ready(ops, conn),
+            Mode::Open(_) => self.open_ready(ops, conn),
+            Mode::SClients(_) => self.sclients_ready(ops, conn),
+        }
+    }
+
+    /// An operation failed.
+    pub(super) fn failed<O: Ops>(&mut self, ops: &mut O, conn: u32, op: Op, errno: Errno) {
+        if op == Op::Connect {
+            ops.close(conn);
+            return self.connect_failed(ops, conn, errno);
+        }
+        match self.conns[conn as usize].state {
+            State::Closing => self.ended(ops, conn),
+            State::Idle | State::Thinking => self.closed_while_idle(ops, conn),
+            _ => self.lost(ops, conn, kind_of(errno)),
+        }
+    }
+
+    fn connect_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
+        let kind = match errno {
+            Errno::CONNREFUSED => ErrorKind::ConnectRefused,
+            Errno::TIMEDOUT => ErrorKind::ConnectTimeout,
+            Errno::ADDRNOTAVAIL => ErrorKind::ClientPorts,
+            Errno::MFILE | Errno::NFILE => ErrorKind::ClientFds,
+            Errno::CONNRESET => ErrorKind::Reset,
+            _ => ErrorKind::ConnectFailed,
+        };
+        self.ports_ran_out |= kind == ErrorKind::ClientPorts;
+        self.fds_ran_out |= kind == ErrorKind::ClientFds;
+        self.record.counts.fail(kind, 1);
+        if matches!(self.mode, Mode::SClients(_)) {
+            return self.sclients_failed(ops, conn);
+        }
+        self.retry_later(ops, conn, false);
+    }
+
+    /// The server closed without being asked for anything.
+    pub(super) fn closed_while_idle<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.record.counts.closed_by_server += 1;
+        self.open_forget_idle(conn);
+        self.close(ops, conn);
+        self.conns[conn as usize].failures = 0;
+        self.next_connection(ops, conn);
+    }
+
+    /// An established connection broke: what was in flight on it failed.
+    pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
+        let c = self.conns[conn as usize];
+        let counts = &mut self.record.counts;
+        counts.fail(kind, u64::from(c.in_flight.max(1)));
+        counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
+        self.forget_requests(ops.now(), conn);
+        self.close(ops, conn);
+        self.retry_later(ops, conn, true);
+    }
+
+    /// All is done on a connection; the server announced its end: wait for it, so that TIME_WAIT stays at its side.
+    pub(super) fn close_after_peer<O: Ops>(&mut self, ops: &O, conn: u32) {
+        self.conns[conn as usize].state = State::Closing;
+        self.arm(conn, ops.now().saturating_add(CLOSING_NS));
+    }
+
+    /// A connection came to its proper end.
+    pub(super) fn ended<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.close(ops, conn);
+        self.conns[conn as usize].failures = 0;
+        self.next_connection(ops, conn);
+    }
+
+    /// Closes an established connection.
+    fn close<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        ops.close(conn);
+        self.open -= 1;
+        let c = &mut self.conns[conn as usize];
+        (c.state, c.deadline_ns) = (State::Free, u64::MAX);
+    }
+
+    /// What follows a connection that ended without a failure.
+    fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        match &self.mode {
+            _ if self.draining => {}
+            Mode::Closed { .. } => self.closed_again(ops, conn),
+            Mode::Open(_) => self.open_freed(ops, conn),
+            Mode::SClients(_) => self.sclients_freed(ops, conn),
+        }
+    }
+
+    /// What follows a failure: another try, but never so fast that a permanent error becomes a storm.
+    fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool) {
+        let c = &mut self.conns[conn as usize];
+        (c.state, c.deadline_ns) = (State::Free, u64::MAX);
+        c.failures = c.failures.saturating_add(1);
+        let wait = BACKOFF_NS << (c.failures - 1).min(BACKOFF_DOUBLINGS);
+        if self.draining {
+            return;
+        }
+        match &self.mode {
+            Mode::Closed { .. } => self.wait(ops, conn, wait),
+            Mode::Open(_) => self.open_lost(ops, conn, established, wait),
+            Mode::SClients(_) => self.sclients_freed(ops, conn),
+        }
+    }
+
+    /// Waits, then connects.
+    pub(super) fn wait<O: Ops>(&mut self, ops: &O, conn: u32, ns: u64) {
+        self.conns[conn as usize].state = State::Waiting;
+        self.arm(conn, ops.now().saturating_add(ns));
+    }
+
+    /// Ends all connects that are not up, and all waiting for one.
+    pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
+        for conn in 0..self.conns.len() as u32 {
+            let c = &mut self.conns[conn as usize];
+            match c.state {
+                State::Connecting => ops.close(conn),
+                State::Waiting => {}
+                State::Thinking => {
+                    c.deadline_ns = u64::MAX;
+                    continue;
+                }
+                _ => continue,
+            }
+            (c.state, c.deadline_ns) = (State::Free, u64::MAX);
+        }
+    }
+}
+
+/// The kind of a failure on an established connection.
+fn kind_of(errno: Errno) -> ErrorKind {
+    match errno {
+        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => ErrorKind::Reset,
+        Errno::TIMEDOUT => ErrorKind::ResponseTimeout,
+        _ => ErrorKind::Other,
+    }
+}

@@ -1,0 +1,298 @@
+//! The worker's heart: connections, requests and their times. Generic over the protocol; the driver's operations are
+//! passed into every call, so one heart beats under every driver and the simulator.
+//!
+//! Three intensities share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts; what
+//! happens to it afterwards is the same for all and lives in [`requests`] and [`connections`].
+
+mod closed;
+mod connections;
+mod open;
+mod requests;
+mod sclients;
+
+use fastrand::Rng;
+use proto::Client;
+use run::{Phase, ThinkTime};
+
+use crate::arrivals::{Arrivals, exponential};
+use crate::driver::{Completion, Ops};
+use crate::record::Record;
+use crate::timers::Timers;
+
+/// What a shard is to do; its share of the plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) intensity: Shape,
+    /// One connection a request.
+    pub(crate) new_connections: bool,
+    pub(crate) timeout_ns: u64,
+    pub(crate) connect_timeout_ns: u64,
+    pub(crate) drain_ns: u64,
+    pub(crate) seed: u64,
+    /// Start of the load on the driver's clock.
+    pub(crate) origin_ns: u64,
+}
+
+/// The share of the intensity.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    /// Clients in a closed loop.
+    Closed { connections: u32, pipeline: u32, think: Think },
+    /// Due times, and the most connections.
+    Open { arrivals: Arrivals, rate: f64, max_connections: u32 },
+    /// D, T, and the most connections that may be established besides.
+    SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, shard: u32, shards: u32 },
+}
+
+/// A pause.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Think {
+    mean_ns: f64,
+    exponential: bool,
+}
+
+impl From<&ThinkTime> for Think {
+    fn from(t: &ThinkTime) -> Self {
+        Self { mean_ns: t.mean_ms.max(0.0) * 1e6, exponential: t.exponential }
+    }
+}
+
+impl Think {
+    /// One pause; 0 for none.
+    pub(crate) fn draw(self, rng: &mut Rng) -> u64 {
+        let mean = self.mean_ns;
+        if self.exponential { (exponential(rng) * mean) as u64 } else { mean as u64 }
+    }
+}
+
+impl Task {
+    /// How many connection numbers are needed.
+    pub(crate) fn capacity(&self) -> u32 {
+        match &self.intensity {
+            Shape::Closed { connections, .. } => *connections,
+            Shape::Open { max_connections, .. } => *max_connections,
+            Shape::SClients { descriptors, established, .. } => descriptors + established,
+        }
+    }
+
+    /// Requests in flight on one connection.
+    pub(crate) fn depth(&self) -> usize {
+        match &self.intensity {
+            Shape::Closed { pipeline, .. } if !self.new_connections => (*pipeline).max(1) as usize,
+            _ => 1,
+        }
+    }
+}
+
+/// Where a connection is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing.
+    #[default]
+    Free,
+    /// Closed, and waits for its timer to connect.
+    Waiting,
+    /// The SYN is out.
+    Connecting,
+    /// Established, no request in flight.
+    Idle,
+    /// Established, waits for its timer to send.
+    Thinking,
+    /// At least one request in flight.
+    Busy,
+    /// All is done, the server said that it closes: its FIN is awaited.
+    Closing,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Conn {
+    /// The timer acts only when this is reached; the heap may hold an earlier time.
+    deadline_ns: u64,
+    began_ns: u64,
+    in_flight: u32,
+    /// Requests begun and not yet handed over completely.
+    unsent: u32,
+    /// Place of the oldest request in flight in the ring of start times.
+    oldest: u32,
+    failures: u8,
+    state: State,
+    /// A send waits in the driver.
+    pending: bool,
+    /// Something was received on this connection.
+    heard: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Start {
+    intended_ns: u64,
+    sent_ns: u64,
+}
+
+/// The heart of one shard.
+pub(crate) struct Core<C: Client> {
+    task: Task,
+    conns: Vec<Conn>,
+    sessions: Vec<C::Session>,
+    starts: Vec<Start>,
+    depth: usize,
+    free: Vec<u32>,
+    timers: Timers,
+    rng: Rng,
+    pub(crate) record: Record,
+    /// Requests in flight on all connections.
+    pub(crate) in_flight: u64,
+    /// Established connections.
+    pub(crate) open: u64,
+    draining: bool,
+    drain_end_ns: u64,
+    ports_ran_out: bool,
+    fds_ran_out: bool,
+    mode: Mode,
+}
+
+enum Mode {
+    Closed { think: Think },
+    Open(open::Pool),
+    SClients(sclients::Descriptors),
+}
+
+impl<C: Client> Core<C> {
+    /// All memory that the loop needs is taken here.
+    pub(crate) fn new(task: Task, client: &C) -> Self {
+        let (capacity, depth) = (task.capacity() as usize, task.depth());
+        let mode = match &task.intensity {
+            Shape::Closed { think, .. } => Mode::Closed { think: *think },
+            Shape::Open { arrivals, rate, .. } => Mode::Open(open::Pool::new(arrivals, *rate, task.origin_ns, capacity)),
+            Shape::SClients { descriptors, timeout_ns, think, shard, shards, .. } => {
+                let spread = sclients::Spread { timeout_ns: *timeout_ns, shard: *shard, shards: *shards };
+                Mode::SClients(sclients::Descriptors::new(*descriptors, spread, *think))
+            }
+        };
+        let open_loop = matches!(mode, Mode::Open(_));
+        Self {
+            conns: vec![Conn::default(); capacity],
+            sessions: std::iter::repeat_with(|| client.session()).take(capacity).collect(),
+            starts: vec![Start::default(); capacity * depth],
+            depth,
+            free: (0..capacity as u32).rev().collect(),
+            timers: Timers::new(capacity),
+            rng: Rng::with_seed(task.seed),
+            record: Record::new(task.origin_ns, open_loop),
+            in_flight: 0,
+            open: 0,
+            draining: false,
+            drain_end_ns: u64::MAX,
+            ports_ran_out: false,
+            fds_ran_out: false,
+            mode,
+            task,
+        }
+    }
+
+    /// Starts the load; the clock must have reached the task's origin.
+    pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
+        match &self.mode {
+            Mode::Closed { .. } => self.closed_start(ops),
+            Mode::Open(_) => {}
+            Mode::SClients(_) => self.sclients_start(),
+        }
+    }
+
+    /// When [`Core::advance`] has something to do at the latest.
+    pub(crate) fn next_ns(&self) -> u64 {
+        let due = match &self.mode {
+            Mode::Open(pool) if !self.draining => pool.next_due_ns(),
+            _ => u64::MAX,
+        };
+        self.timers.next().min(due)
+    }
+
+    /// How many completions are worth a short wait: a part of what is in flight, where nothing is due by the clock.
+    pub(crate) fn batch(&self) -> u32 {
+        match &self.mode {
+            Mode::Closed { .. } if self.in_flight >= 8 => (self.in_flight / 4).min(32) as u32,
+            _ => 1,
+        }
+    }
+
+    /// What time brings: timers and due requests.
+    pub(crate) fn advance<O: Ops>(&mut self, ops: &mut O) {
+        let now = ops.now();
+        self.record.advance(now, self.in_flight);
+        while let Some(conn) = self.timers.pop_due(now) {
+            self.fire(ops, conn);
+        }
+        if matches!(self.mode, Mode::Open(_)) && !self.draining {
+            self.open_due(ops);
+        }
+    }
+
+    /// What the driver tells.
+    #[inline]
+    pub(crate) fn on<O: Ops>(&mut self, ops: &mut O, completion: Completion<'_>) {
+        match completion {
+            Completion::Received { conn, bytes } => self.received(ops, conn, bytes),
+            Completion::Connected { conn } => self.connected(ops, conn),
+            Completion::Writable { conn } => self.writable(ops, conn),
+            Completion::PeerClosed { conn } => self.peer_closed(ops, conn),
+            Completion::Failed { conn, op, errno } => self.failed(ops, conn, op, errno),
+        }
+    }
+
+    /// A phase begins.
+    pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase) {
+        let now = ops.now();
+        self.record.advance(now, self.in_flight);
+        self.record.enter(phase, now);
+        if phase == Phase::Drain && !self.draining {
+            self.draining = true;
+            self.drain_end_ns = now.saturating_add(self.task.drain_ns);
+            self.stop_connecting(ops);
+        }
+    }
+
+    /// Whether the drain is over: everything answered, or waited long enough.
+    pub(crate) fn drained(&self, now_ns: u64) -> bool {
+        self.draining && (self.in_flight == 0 || now_ns >= self.drain_end_ns)
+    }
+
+    /// The end of the drain as far as it is known.
+    pub(crate) fn drain_end_ns(&self) -> u64 {
+        self.drain_end_ns
+    }
+
+    /// Closes everything, counts what is still unanswered, and gives the part of the trial that was found here.
+    pub(crate) fn finish<O: Ops>(mut self, ops: &mut O) -> run::LoadPart {
+        let now = ops.refresh();
+        self.record.advance(now, self.in_flight);
+        for conn in 0..self.conns.len() as u32 {
+            let c = self.conns[conn as usize];
+            self.record.counts.unanswered += u64::from(c.in_flight);
+            self.record.counts.phantom += u64::from(c.in_flight > 0 && !c.heard);
+            if !matches!(c.state, State::Free | State::Waiting) {
+                ops.close(conn);
+            }
+        }
+        let rate = match &self.mode {
+            Mode::Open(pool) => Some(pool.rate()),
+            _ => None,
+        };
+        let mut part = self.record.part(now, rate, matches!(self.mode, Mode::SClients(_)));
+        if self.ports_ran_out {
+            part.notes.push(PORTS.to_owned());
+        }
+        if self.fds_ran_out {
+            part.notes.push(FDS.to_owned());
+        }
+        part
+    }
+}
+
+/// What to do when local ports run out.
+const PORTS: &str = "local ports ran out (EADDRNOTAVAIL): give more source addresses (--source 127.0.0.2-127.0.0.9), widen \
+                     net.ipv4.ip_local_port_range, or let the server close first so that TIME_WAIT stays there";
+/// What to do when descriptors run out.
+const FDS: &str = "descriptors ran out: raise the hard limit (ulimit -Hn, LimitNOFILE=) or spread the load over more agents";
+
+#[cfg(test)]
+mod tests;

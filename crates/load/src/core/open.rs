@@ -1,0 +1,164 @@
+//! The open loop: requests start when they are due, whatever the server does. A due request takes an idle connection, or
+//! waits for one while the pool grows up to its limit. None is skipped: a request that never found a connection stays
+//! counted as due and not sent.
+//!
+//! Waiting requests are not stored. A second copy of the arrival process runs behind the first and says what the next one
+//! was due for, so a server that stands still for minutes costs no memory.
+
+use proto::Client;
+
+use super::{Core, Mode, State};
+use crate::arrivals::Arrivals;
+use crate::driver::Ops;
+
+/// Requests looked at in one go, so that a generator that fell far behind still reads its answers.
+const AT_ONCE: u32 = 256;
+
+/// The pool of an open loop.
+pub(super) struct Pool {
+    due: Arrivals,
+    next_due_ns: u64,
+    behind: Arrivals,
+    origin_ns: u64,
+    waiting: u64,
+    idle: Vec<u32>,
+    opening: u64,
+    rate: f64,
+}
+
+impl Pool {
+    pub(super) fn new(arrivals: &Arrivals, rate: f64, origin_ns: u64, capacity: usize) -> Self {
+        let (mut due, behind) = (arrivals.clone(), arrivals.clone());
+        let next_due_ns = origin_ns + due.next_ns();
+        Self { due, next_due_ns, behind, origin_ns, waiting: 0, idle: Vec::with_capacity(capacity), opening: 0, rate }
+    }
+
+    pub(super) fn next_due_ns(&self) -> u64 {
+        self.next_due_ns
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Takes the next request that is due by `now`, and says when it was due.
+    fn take_due(&mut self, now: u64) -> Option<u64> {
+        if self.next_due_ns > now {
+            return None;
+        }
+        let due = std::mem::replace(&mut self.next_due_ns, self.origin_ns + self.due.next_ns());
+        self.waiting += 1;
+        Some(due)
+    }
+
+    /// Takes the oldest waiting request, and says when it was due.
+    fn take_waiting(&mut self) -> Option<u64> {
+        self.waiting = self.waiting.checked_sub(1)?;
+        Some(self.origin_ns + self.behind.next_ns())
+    }
+}
+
+impl<C: Client> Core<C> {
+    fn pool(&mut self) -> Option<&mut Pool> {
+        match &mut self.mode {
+            Mode::Open(pool) => Some(pool),
+            _ => None,
+        }
+    }
+
+    /// Starts what is due.
+    pub(super) fn open_due<O: Ops>(&mut self, ops: &mut O) {
+        let now = ops.now();
+        for _ in 0..AT_ONCE {
+            let Some(pool) = self.pool() else { return };
+            let Some(due) = pool.take_due(now) else { return };
+            let first = pool.waiting == 1;
+            let idle = if first { pool.idle.pop() } else { None };
+            self.record.counts.due += 1;
+            if self.record.measuring {
+                self.record.start_error.record_ns(now.saturating_sub(due));
+            }
+            match idle {
+                Some(conn) => self.serve_waiting(ops, conn, false),
+                None => self.grow(ops),
+            }
+        }
+    }
+
+    /// One more connection when fewer are on their way than requests wait.
+    fn grow<O: Ops>(&mut self, ops: &mut O) {
+        let Some(pool) = self.pool() else { return };
+        if pool.waiting <= pool.opening {
+            return;
+        }
+        let Some(conn) = self.free.pop() else { return };
+        if let Some(pool) = self.pool() {
+            pool.opening += 1;
+        }
+        self.connect(ops, conn);
+    }
+
+    /// Sends the oldest waiting request on a free connection, or keeps the connection.
+    fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
+        let now = ops.now();
+        let waiting = if self.draining { None } else { self.pool().and_then(Pool::take_waiting) };
+        let Some(intended) = waiting else {
+            if let Some(pool) = self.pool() {
+                pool.idle.push(conn);
+            }
+            return;
+        };
+        if self.record.measuring {
+            self.record.blocked.record_ns(if blocked { now.saturating_sub(intended) } else { 0 });
+        }
+        self.begin(now, conn, intended);
+        self.flush(ops, conn);
+    }
+
+    /// A connection is up.
+    pub(super) fn open_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if let Some(pool) = self.pool() {
+            pool.opening -= 1;
+        }
+        self.serve_waiting(ops, conn, true);
+    }
+
+    /// An answer came.
+    pub(super) fn open_answered<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if self.task.new_connections {
+            return self.ended(ops, conn);
+        }
+        self.serve_waiting(ops, conn, true);
+    }
+
+    /// A connection ended: its number is free, and what waits may want one.
+    pub(super) fn open_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.free.push(conn);
+        self.grow(ops);
+    }
+
+    /// The server closed an idle connection: it is not to be used any more.
+    pub(super) fn open_forget_idle(&mut self, conn: u32) {
+        if let Some(pool) = self.pool() {
+            pool.idle.retain(|&idle| idle != conn);
+        }
+    }
+
+    /// A connect (`established` false) or a connection failed: it tries again after a pause if something waits.
+    pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
+        let Some(pool) = self.pool() else { return };
+        pool.opening -= u64::from(!established);
+        if pool.waiting > pool.opening {
+            pool.opening += 1;
+            self.wait(ops, conn, pause_ns);
+        } else {
+            self.free.push(conn);
+        }
+    }
+
+    /// What was put off until this pass: the connection is free for a request.
+    pub(super) fn open_think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.conns[conn as usize].state = State::Idle;
+        self.serve_waiting(ops, conn, true);
+    }
+}

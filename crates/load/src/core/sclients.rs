@@ -1,0 +1,135 @@
+//! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997): D descriptors are always
+//! connecting, each for at most T. A connect that is up leaves the D descriptors, sends its request and is replaced at
+//! once; one that is not up after T is closed and replaced at once. So the offered rate is at least D/T whatever the
+//! server does, and linear in D.
+//!
+//! A connect that is refused keeps its descriptor until its T is over: the rate stays D/T and a dead server draws no storm.
+
+use proto::Client;
+use run::ErrorKind;
+
+use super::{Core, Mode, State, Think};
+use crate::driver::Ops;
+
+/// How the first connects are spread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spread {
+    pub(super) timeout_ns: u64,
+    pub(super) shard: u32,
+    pub(super) shards: u32,
+}
+
+/// The D descriptors of one shard.
+pub(super) struct Descriptors {
+    wanted: u32,
+    spread: Spread,
+    think: Think,
+    /// Descriptors that ought to connect but have no number because established connections hold all.
+    missing: u32,
+}
+
+impl Descriptors {
+    pub(super) fn new(wanted: u32, spread: Spread, think: Think) -> Self {
+        Self { wanted, spread, think, missing: 0 }
+    }
+
+    pub(super) fn timeout_ns(&self) -> u64 {
+        self.spread.timeout_ns
+    }
+
+    /// When descriptor `i` connects for the first time: all of all shards evenly over T.
+    fn first_ns(&self, i: u32) -> u64 {
+        let s = &self.spread;
+        let place = (u128::from(i) * u128::from(s.shards) + u128::from(s.shard)) * u128::from(s.timeout_ns);
+        (place / (u128::from(self.wanted) * u128::from(s.shards)).max(1)) as u64
+    }
+}
+
+impl<C: Client> Core<C> {
+    fn descriptors(&mut self) -> Option<&mut Descriptors> {
+        match &mut self.mode {
+            Mode::SClients(d) => Some(d),
+            _ => None,
+        }
+    }
+
+    /// The first connects, spread over T.
+    pub(super) fn sclients_start(&mut self) {
+        let origin = self.task.origin_ns;
+        let Some(wanted) = self.descriptors().map(|d| d.wanted) else { return };
+        for i in 0..wanted {
+            let (Some(conn), Some(first)) = (self.free.pop(), self.descriptors().map(|d| d.first_ns(i))) else { return };
+            self.conns[conn as usize].state = State::Waiting;
+            self.arm(conn, origin + first);
+        }
+    }
+
+    /// A connect was not up after T: closed and replaced.
+    pub(super) fn sclients_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        match self.sclients_pause() {
+            0 => self.reconnect(ops, conn),
+            pause => {
+                ops.close(conn);
+                self.wait(ops, conn, pause);
+            }
+        }
+    }
+
+    /// A connect failed before T: its descriptor stays taken until T is over.
+    pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
+        self.conns[conn as usize].state = State::Free;
+        let Some(timeout) = self.descriptors().map(|d| d.timeout_ns()) else { return };
+        if self.draining {
+            return;
+        }
+        // A connect that never left (no port, no descriptor) counts its T from now.
+        let c = &self.conns[conn as usize];
+        let began = if ops.now() < c.began_ns.saturating_add(timeout) { c.began_ns } else { ops.now() };
+        self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
+    }
+
+    /// A connect is up: it leaves the D descriptors, another takes its place, and it sends its request.
+    pub(super) fn sclients_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if self.draining {
+            return;
+        }
+        self.sclients_replace(ops);
+        let now = ops.now();
+        self.record.counts.due += 1;
+        self.begin(now, conn, now);
+        self.flush(ops, conn);
+    }
+
+    fn sclients_replace<O: Ops>(&mut self, ops: &mut O) {
+        let pause = self.sclients_pause();
+        match self.free.pop() {
+            Some(next) if pause == 0 => self.connect(ops, next),
+            Some(next) => self.wait(ops, next, pause),
+            None => {
+                self.fds_ran_out = true;
+                self.record.counts.fail(ErrorKind::ClientFds, 1);
+                if let Some(d) = self.descriptors() {
+                    d.missing += 1;
+                }
+            }
+        }
+    }
+
+    /// An established connection ended: its number is free.
+    pub(super) fn sclients_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        match self.descriptors() {
+            Some(d) if d.missing > 0 => {
+                d.missing -= 1;
+                self.connect(ops, conn);
+            }
+            _ => self.free.push(conn),
+        }
+    }
+
+    fn sclients_pause(&mut self) -> u64 {
+        match &self.mode {
+            Mode::SClients(d) => d.think.draw(&mut self.rng),
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The three intensities against closed forms and by hand, on the virtual clock.
+
+use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, Protocol, ThinkTime};
+
+use crate::{Seen, Service, SimServer, simulate};
+
+fn plan(intensity: Intensity, duration_s: f64) -> LoadPlan {
+    LoadPlan {
+        protocol: Protocol::Echo { message_bytes: 1 },
+        intensity,
+        duration_s,
+        warmup_s: 0.0,
+        drain_s: 60.0,
+        timeout_s: 1e6,
+        ..LoadPlan::default()
+    }
+}
+
+fn open(rate: f64, arrival: Arrival) -> Intensity {
+    Intensity::Open { rate, arrival, max_connections: 10_000 }
+}
+
+fn mean_us(part: &LoadPart, name: &str) -> f64 {
+    part.histograms[name].mean_us()
+}
+
+#[test]
+fn m_m_1_has_its_response_time() {
+    // Utilisation 0.7, service 1 ms: R = S / (1 - rho) = 3.333 ms.
+    let (part, _) = simulate(&plan(open(700.0, Arrival::Poisson), 2000.0), &SimServer::default()).unwrap();
+    let r = mean_us(&part, "response");
+    assert!((r / 3333.3 - 1.0).abs() < 0.03, "{r}");
+    // Little's law: the integral of requests in flight is rate times response time.
+    let n = part.in_flight_s / part.measured_s;
+    assert!((n / (0.7 * r / 1e3) - 1.0).abs() < 0.01, "{n}");
+}
+
+#[test]
+fn m_d_1_waits_half_as_long() {
+    // R = S + rho S / (2 (1 - rho)) = 2.1667 ms at 0.7.
+    let server = SimServer { service: Service::Constant, ..SimServer::default() };
+    let (part, _) = simulate(&plan(open(700.0, Arrival::Poisson), 1000.0), &server).unwrap();
+    let r = mean_us(&part, "response");
+    assert!((r / 2166.7 - 1.0).abs() < 0.03, "{r}");
+}
+
+#[test]
+fn a_closed_loop_obeys_its_bounds() {
+    // Constant service of 1 ms, 4 clients with a pause of 9 ms: X = N / (R + Z) with R = 1 ms, no queueing once settled.
+    let server = SimServer { service: Service::Constant, ..SimServer::default() };
+    let think = ThinkTime { mean_ms: 9.0, exponential: false };
+    let closed = Intensity::Closed { connections: 4, pipeline: 1, think };
+    let (part, _) = simulate(&plan(closed, 10.0), &server).unwrap();
+    assert!((part.measured.completed as f64 - 4000.0).abs() <= 8.0, "{}", part.measured.completed);
+    // Without a pause the server is always busy: 1000/s, and R = N S.
+    let closed = Intensity::Closed { connections: 8, pipeline: 1, think: ThinkTime::default() };
+    let (part, _) = simulate(&plan(closed, 10.0), &server).unwrap();
+    assert!((part.measured.completed as f64 - 10_000.0).abs() <= 8.0, "{}", part.measured.completed);
+    assert!((mean_us(&part, "response") - 8000.0).abs() < 20.0);
+}
+
+#[test]
+fn a_pipeline_keeps_its_depth_in_flight() {
+    let server = SimServer { service: Service::Constant, ..SimServer::default() };
+    let closed = Intensity::Closed { connections: 2, pipeline: 5, think: ThinkTime::default() };
+    let (part, _) = simulate(&plan(closed, 2.0), &server).unwrap();
+    assert!((part.in_flight_s / part.measured_s - 10.0).abs() < 0.1, "{}", part.in_flight_s);
+    assert_eq!(part.total.sent, part.total.completed);
+}
+
+#[test]
+fn a_stall_shows_in_the_open_loop_at_its_full_length() {
+    // 100/s, service 1 ms, 2 s of standstill in 10 s: a fifth of all requests waits 1 s on average. A generator that
+    // measured from the send would see one slow request (coordinated omission).
+    let server = SimServer {
+        service: Service::Constant,
+        stall_ns: Some((4_000_000_000, 6_000_000_000)),
+        ..SimServer::default()
+    };
+    let (part, _) = simulate(&plan(open(100.0, Arrival::Constant), 10.0), &server).unwrap();
+    let response = &part.histograms["response"];
+    assert_eq!(part.total.due, 1000);
+    assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
+    assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
+    // The same server behind one connection: the answers are as late, most of it blocked before the send.
+    let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1 };
+    let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
+    assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
+    assert!(part.histograms["service"].quantile_us(0.90) < 2_000.0);
+    assert!((part.histograms["blocked"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
+}
+
+#[test]
+fn due_requests_that_never_left_are_counted() {
+    // One connection, 1 ms of service: 1000/s is possible, 2000/s is asked for.
+    let one = Intensity::Open { rate: 2000.0, arrival: Arrival::Constant, max_connections: 1 };
+    let server = SimServer { service: Service::Constant, ..SimServer::default() };
+    let (part, _) = simulate(&plan(one, 2.0), &server).unwrap();
+    assert_eq!(part.total.due, 4000);
+    assert!((part.total.sent as i64 - 2000).abs() <= 2, "{}", part.total.sent);
+    assert_eq!(part.total.completed, part.total.sent);
+    assert_eq!(part.offered, 4000.0);
+}
+
+fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
+    Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default() }
+}
+
+/// Nobody is ever accepted, so only T moves the descriptors.
+fn full_listener() -> SimServer {
+    SimServer { accept_at_once: false, backlog: 0, service_ns: u64::MAX / 4, service: Service::Constant, ..SimServer::default() }
+}
+
+fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Seen) {
+    let mut plan = plan(sclients(descriptors, timeout_ms), seconds);
+    plan.drain_s = 0.0;
+    simulate(&plan, &full_listener()).unwrap()
+}
+
+#[test]
+fn s_clients_offer_d_over_t_to_the_arrival() {
+    // 50 descriptors, T = 500 ms. The first two connects are accepted (one by the worker, one by the queue) and replaced at
+    // once by one more each; all others come every 10 ms, evenly, to the nanosecond.
+    let (part, seen) = overloaded(50, 500.0, 10.0);
+    assert_eq!(part.total.connected, 2);
+    assert_eq!(part.total.attempted, 1000 + 2);
+    assert_eq!(seen.syns_ns.len(), 1002);
+    assert_eq!(seen.dropped, 1000);
+    assert!(seen.syns_ns.iter().all(|at| at % 10_000_000 == 0));
+    assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 950);
+}
+
+#[test]
+fn the_offered_rate_is_linear_in_descriptors() {
+    let counts: Vec<u64> = [100, 200, 400, 800].iter().map(|&d| overloaded(d, 250.0, 4.0).0.total.attempted).collect();
+    assert_eq!(counts, [1602, 3202, 6402, 12_802]);
+}
+
+#[test]
+fn an_established_connection_leaves_the_descriptors_at_once() {
+    // A server that answers everything in 1 ms: every descriptor is busy connecting for one round trip of 2 ms.
+    let server = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 2_000_000, ..SimServer::default() };
+    let (part, _) = simulate(&plan(sclients(10, 500.0), 1.0), &server).unwrap();
+    // Spread over 500 ms first, then 10 connects every 2 ms: 10 x (1000 - mean start 225) / 2.
+    let expected = 10.0 * (1000.0 - 225.0) / 2.0;
+    assert!((part.total.attempted as f64 / expected - 1.0).abs() < 0.01, "{}", part.total.attempted);
+    assert_eq!(part.total.completed, part.total.sent);
+    assert!(part.total.errors.0.is_empty());
+}
+
+#[test]
+fn a_connection_that_is_never_answered_is_a_phantom() {
+    let mut plan = plan(sclients(4, 100.0), 5.0);
+    (plan.timeout_s, plan.drain_s) = (1.0, 0.1);
+    let (part, _) = simulate(&plan, &full_listener()).unwrap();
+    assert_eq!(part.total.connected, part.total.sent);
+    assert_eq!(part.total.errors.0[&ErrorKind::ResponseTimeout] + part.total.unanswered, part.total.sent);
+    assert_eq!(part.total.phantom, part.total.sent);
+}
+
+#[test]
+fn simple_clients_stay_at_the_servers_rate_where_s_clients_do_not() {
+    let server =
+        SimServer { accept_at_once: false, service: Service::Constant, service_ns: 7_692_308, backlog: 8, ..SimServer::default() };
+    let mut simple = plan(Intensity::Closed { connections: 40, pipeline: 1, think: ThinkTime::default() }, 20.0);
+    (simple.new_connections, simple.drain_s) = (true, 0.0);
+    let (part, seen) = simulate(&simple, &server).unwrap();
+    let capacity = 130.0 * 20.0;
+    assert!((part.measured.completed as f64 / capacity - 1.0).abs() < 0.02, "{}", part.measured.completed);
+    assert!((seen.syns_ns.len() as f64) < 1.35 * capacity, "{}", seen.syns_ns.len());
+    let mut pushing = plan(sclients(1032, 500.0), 20.0);
+    pushing.drain_s = 0.0;
+    let (part, seen) = simulate(&pushing, &server).unwrap();
+    assert!((part.measured.completed as f64 / capacity - 1.0).abs() < 0.02, "{}", part.measured.completed);
+    assert!(seen.syns_ns.len() as f64 >= 2064.0 * 20.0, "{}", seen.syns_ns.len());
+}

@@ -1,0 +1,104 @@
+//! Counts of a shard as plain numbers; they become a [`run::Tally`] once, at the end.
+
+use run::{ErrorKind, Tally};
+
+/// What a shard counts. One copy grows; the measured window is the difference of two copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) attempted: u64,
+    pub(crate) connected: u64,
+    pub(crate) sent: u64,
+    pub(crate) completed: u64,
+    pub(crate) unexpected: u64,
+    pub(crate) status: [u64; 5],
+    pub(crate) errors: [u64; ErrorKind::ALL.len()],
+    pub(crate) due: u64,
+    pub(crate) unanswered: u64,
+    pub(crate) phantom: u64,
+    pub(crate) closed_by_server: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+}
+
+impl Counts {
+    /// Counts `n` failures of a kind.
+    pub(crate) fn fail(&mut self, kind: ErrorKind, n: u64) {
+        self.errors[kind as usize] += n;
+    }
+
+    /// All failures together.
+    pub(crate) fn error_count(&self) -> u64 {
+        self.errors.iter().sum()
+    }
+
+    /// What was counted since an earlier copy.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            attempted: self.attempted - earlier.attempted,
+            connected: self.connected - earlier.connected,
+            sent: self.sent.saturating_sub(earlier.sent),
+            completed: self.completed - earlier.completed,
+            unexpected: self.unexpected - earlier.unexpected,
+            status: std::array::from_fn(|i| self.status[i] - earlier.status[i]),
+            errors: std::array::from_fn(|i| self.errors[i] - earlier.errors[i]),
+            due: self.due - earlier.due,
+            unanswered: self.unanswered - earlier.unanswered,
+            phantom: self.phantom - earlier.phantom,
+            closed_by_server: self.closed_by_server - earlier.closed_by_server,
+            bytes_sent: self.bytes_sent - earlier.bytes_sent,
+            bytes_received: self.bytes_received - earlier.bytes_received,
+        }
+    }
+
+    /// The form that a run keeps.
+    pub(crate) fn tally(&self) -> Tally {
+        let mut tally = Tally {
+            attempted: self.attempted,
+            connected: self.connected,
+            sent: self.sent,
+            completed: self.completed,
+            unexpected_status: self.unexpected,
+            due: self.due,
+            unanswered: self.unanswered,
+            phantom: self.phantom,
+            closed_by_server: self.closed_by_server,
+            bytes_sent: self.bytes_sent,
+            bytes_received: self.bytes_received,
+            ..Tally::default()
+        };
+        for (class, &n) in (1..).zip(&self.status) {
+            if n > 0 {
+                tally.status.insert(format!("{class}xx"), n);
+            }
+        }
+        for kind in ErrorKind::ALL {
+            let n = self.errors[kind as usize];
+            if n > 0 {
+                tally.errors.0.insert(kind, n);
+            }
+        }
+        tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_happened_is_listed() {
+        let mut counts = Counts { status: [0, 3, 0, 1, 0], sent: 5, ..Counts::default() };
+        counts.fail(ErrorKind::Reset, 2);
+        let tally = counts.tally();
+        assert_eq!(tally.status.keys().collect::<Vec<_>>(), ["2xx", "4xx"]);
+        assert_eq!(tally.errors.0.get(&ErrorKind::Reset), Some(&2));
+        assert_eq!((tally.errors.0.len(), tally.error_count(), tally.sent), (1, 2, 5));
+    }
+
+    #[test]
+    fn every_kind_has_its_own_place() {
+        let places: std::collections::BTreeSet<_> = ErrorKind::ALL.iter().map(|&k| k as usize).collect();
+        assert_eq!(places.len(), ErrorKind::ALL.len());
+        assert_eq!(places.last(), Some(&(ErrorKind::ALL.len() - 1)));
+    }
+}

@@ -1,0 +1,106 @@
+//! What a driver must do: submit operations, wait for completions until a deadline. The worker is generic over it and
+//! compiled once for each, so there is no dynamic call in the loop.
+//!
+//! A driver owns descriptors, buffers and generations; it knows nothing of requests, protocols or rates. A completion
+//! of a connection that was closed meanwhile never leaves the driver.
+
+use sys::Errno;
+
+/// What happened on a connection. `conn` is the number that the worker chose.
+#[derive(Debug)]
+pub enum Completion<'a> {
+    /// The connect was successful.
+    Connected {
+        /// Connection.
+        conn: u32,
+    },
+    /// Bytes came, in place in the driver's buffer.
+    Received {
+        /// Connection.
+        conn: u32,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+    /// After [`Sent::Pending`]: everything has left, more can be sent.
+    Writable {
+        /// Connection.
+        conn: u32,
+    },
+    /// The peer will send nothing more.
+    PeerClosed {
+        /// Connection.
+        conn: u32,
+    },
+    /// An operation failed; the connection is of no use any more and is to be closed.
+    Failed {
+        /// Connection.
+        conn: u32,
+        /// Which operation.
+        op: Op,
+        /// Why.
+        errno: Errno,
+    },
+}
+
+/// Which operation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Opening or connecting.
+    Connect,
+    /// Sending.
+    Send,
+    /// Receiving.
+    Receive,
+}
+
+/// What became of a send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// Taken by the system; more may be sent at once.
+    All,
+    /// A part waits in the driver; [`Completion::Writable`] comes when it has left, until then nothing may be sent.
+    Pending,
+}
+
+/// The submitting half: what the worker may do while it looks at a completion.
+pub trait Ops {
+    /// The time of this pass, nanoseconds of the driver's clock; read once for several completions.
+    fn now(&self) -> u64;
+
+    /// Reads the clock again.
+    fn refresh(&mut self) -> u64;
+
+    /// Opens a socket for connection `conn` (a free number below the driver's capacity) and starts the connect.
+    /// An error at once means that nothing was started.
+    fn connect(&mut self, conn: u32) -> Result<(), Errno>;
+
+    /// Gives up a connect that is not up yet and starts a new one in its place.
+    fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
+        self.close(conn);
+        self.connect(conn)
+    }
+
+    /// Sends what `fill` writes: it is called once with a buffer and says how many bytes it used.
+    fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno>;
+
+    /// Closes; nothing more is heard of this connection.
+    fn close(&mut self, conn: u32);
+}
+
+/// A way to move bytes.
+pub trait Driver {
+    /// The submitting half.
+    type Ops: Ops;
+
+    /// The submitting half, between two waits.
+    fn ops(&mut self) -> &mut Self::Ops;
+
+    /// Waits until there is something or `until_ns` is reached, and hands every completion to `f`. `batch` says how many
+    /// completions are worth a bounded extra wait (1: none); a driver that cannot do that returns with the first.
+    fn wait(
+        &mut self,
+        until_ns: u64,
+        batch: u32,
+        f: impl FnMut(&mut Self::Ops, Completion<'_>),
+    ) -> Result<(), Errno>;
+}

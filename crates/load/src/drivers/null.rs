@@ -1,0 +1,116 @@
+//! The null driver: no network. Every connect succeeds and every send is answered with the same bytes in the next pass, so
+//! what is left is the generator's own work. The clock is the real one.
+
+use std::collections::VecDeque;
+
+use sys::{Errno, clock};
+
+use crate::driver::{Completion, Driver, Ops, Sent};
+
+/// Answers taken in one pass.
+const PASS: usize = 256;
+
+/// The null driver.
+#[derive(Debug)]
+pub(crate) struct NullDriver {
+    ops: NullOps,
+    answer: Box<[u8]>,
+}
+
+/// Its submitting half.
+#[derive(Debug)]
+pub(crate) struct NullOps {
+    now_ns: u64,
+    generations: Vec<u32>,
+    connected: VecDeque<(u32, u32)>,
+    answered: VecDeque<(u32, u32)>,
+    scratch: Box<[u8]>,
+    request_bytes: usize,
+    part: Vec<usize>,
+}
+
+impl NullDriver {
+    /// A driver whose server answers every `request_bytes` bytes with `answer`.
+    pub(crate) fn new(capacity: u32, request_bytes: usize, answer: &[u8]) -> Self {
+        let capacity = capacity as usize;
+        let ops = NullOps {
+            now_ns: clock::monotonic_ns(),
+            generations: vec![0; capacity],
+            connected: VecDeque::with_capacity(capacity),
+            answered: VecDeque::with_capacity(capacity * 16),
+            scratch: vec![0; 64 * 1024].into_boxed_slice(),
+            request_bytes: request_bytes.max(1),
+            part: vec![0; capacity],
+        };
+        Self { ops, answer: answer.into() }
+    }
+}
+
+impl Driver for NullDriver {
+    type Ops = NullOps;
+
+    fn ops(&mut self) -> &mut NullOps {
+        &mut self.ops
+    }
+
+    fn wait(
+        &mut self,
+        until_ns: u64,
+        _batch: u32,
+        mut f: impl FnMut(&mut NullOps, Completion<'_>),
+    ) -> Result<(), Errno> {
+        let Self { ops, answer } = self;
+        if ops.connected.is_empty() && ops.answered.is_empty() {
+            clock::sleep_until_ns(until_ns);
+        }
+        ops.refresh();
+        for _ in 0..ops.connected.len().min(PASS) {
+            let Some((conn, generation)) = ops.connected.pop_front() else { break };
+            if ops.generations[conn as usize] == generation {
+                f(ops, Completion::Connected { conn });
+            }
+        }
+        for _ in 0..ops.answered.len().min(PASS) {
+            let Some((conn, generation)) = ops.answered.pop_front() else { break };
+            if ops.generations[conn as usize] == generation {
+                f(ops, Completion::Received { conn, bytes: answer });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Ops for NullOps {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn refresh(&mut self) -> u64 {
+        self.now_ns = clock::monotonic_ns();
+        self.now_ns
+    }
+
+    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
+        self.connected.push_back((conn, self.generations[conn as usize]));
+        Ok(())
+    }
+
+    #[inline]
+    fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
+        let part = &mut self.part[conn as usize];
+        *part += fill(&mut self.scratch);
+        while *part >= self.request_bytes {
+            *part -= self.request_bytes;
+            self.answered.push_back((conn, self.generations[conn as usize]));
+        }
+        Ok(Sent::All)
+    }
+
+    fn close(&mut self, conn: u32) {
+        let generation = &mut self.generations[conn as usize];
+        *generation = generation.wrapping_add(1);
+        self.part[conn as usize] = 0;
+    }
+}

@@ -1,0 +1,286 @@
+//! The io_uring driver: sockets live in the table of registered files, a connect is one linked chain, every connection has
+//! one multishot receive into a shared buffer ring, sends of small requests are not acknowledged, and everything of a pass
+//! goes to the kernel in one call that also waits. Under load it waits for a small batch with a bound on what that adds.
+//! Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
+
+use sys::uring::{Buffers, Config, Cqe, File, How, Ring};
+use sys::{Errno, clock};
+
+use super::Setup;
+use crate::driver::{Completion, Driver, Op, Ops, Sent};
+
+/// Longest extra wait for a batch, microseconds: what it adds to a response time at most.
+const BATCH_US: u32 = 100;
+/// Completions taken from the ring at once.
+const REAP: usize = 256;
+/// The clock is read again after so many completions of a pass.
+const CLOCK_EVERY: usize = 8;
+/// Bytes of one receive buffer.
+const BUFFER: u32 = 16 * 1024;
+/// A request sent in several writes goes out in pieces of this size, each acknowledged before the next.
+const PIECE: usize = 16 * 1024;
+/// Unacknowledged sends need a socket buffer that takes them at once whatever the peer does. The smallest that the kernel
+/// gives an established connection is 87 kB; a small segment is accounted with up to 2304 bytes.
+const UNACKED: usize = 64 * 1024;
+const SEGMENT: usize = 2304;
+
+// Kinds of operations, in the top byte of a completion's number.
+const OPEN: u64 = 1;
+const CONNECT: u64 = 2;
+const RECEIVE: u64 = 3;
+const SEND: u64 = 4;
+const NOTHING: u64 = 5;
+
+/// The io_uring driver.
+#[derive(Debug)]
+pub(crate) struct UringDriver {
+    ops: UringOps,
+    buffers: Buffers,
+    done: Vec<Cqe>,
+}
+
+/// Its submitting half.
+#[derive(Debug)]
+pub(crate) struct UringOps {
+    ring: Ring,
+    slots: Vec<Slot>,
+    slot_bytes: usize,
+    acked: bool,
+    nodelay: bool,
+    sources: u32,
+    next_source: u32,
+    now_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    generation: u32,
+    state: State,
+    receiving: bool,
+    sending: bool,
+    // Where in the send slot the next request goes, so that one pass never overwrites what it queued.
+    at: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Closed,
+    Connecting,
+    Open,
+}
+
+fn user(kind: u64, conn: u32, generation: u32) -> u64 {
+    kind << 56 | u64::from(generation & 0xff_ffff) << 32 | u64::from(conn)
+}
+
+impl UringDriver {
+    /// A driver for the connections of one shard; ENOSYS, EPERM or EINVAL where io_uring cannot be had.
+    pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
+        let acked = setup.burst.is_none_or(|(writes, bytes)| writes * SEGMENT + bytes > UNACKED);
+        let slot_bytes = match setup.burst {
+            Some((_, bytes)) if !acked => (2 * bytes).next_power_of_two().max(256),
+            _ => PIECE,
+        };
+        let mut addresses = vec![setup.target];
+        addresses.extend(setup.source_addrs());
+        let config = Config {
+            entries: 1024,
+            completions: (setup.capacity * 2).clamp(4096, 65_536),
+            files: setup.capacity,
+            slots: setup.capacity,
+            slot_bytes: slot_bytes as u32,
+            buffers: setup.capacity.next_power_of_two().clamp(16, 256) as u16,
+            buffer_bytes: BUFFER,
+            addresses,
+        };
+        let (ring, buffers) = Ring::new(&config)?;
+        let ops = UringOps {
+            ring,
+            slots: vec![Slot::default(); setup.capacity as usize],
+            slot_bytes,
+            acked,
+            nodelay: setup.nodelay,
+            sources: setup.sources.len() as u32,
+            next_source: 0,
+            now_ns: clock::monotonic_ns(),
+        };
+        Ok(Self { ops, buffers: buffers.ok_or(Errno::NOMEM)?, done: Vec::with_capacity(REAP) })
+    }
+}
+
+impl Driver for UringDriver {
+    type Ops = UringOps;
+
+    fn ops(&mut self) -> &mut UringOps {
+        &mut self.ops
+    }
+
+    fn wait(
+        &mut self,
+        until_ns: u64,
+        batch: u32,
+        mut f: impl FnMut(&mut UringOps, Completion<'_>),
+    ) -> Result<(), Errno> {
+        let Self { ops, buffers, done } = self;
+        let timeout = until_ns.saturating_sub(ops.now_ns);
+        let batch_us = if batch > 1 { BATCH_US } else { 0 };
+        let want = if ops.ring.has_min_wait() { batch.max(1) } else { 1 };
+        ops.ring.submit_and_wait(want, Some(timeout), batch_us)?;
+        loop {
+            ops.ring.reap(done);
+            let (taken, more) = (done.len(), done.len() == done.capacity());
+            for (at, cqe) in done.drain(..).enumerate() {
+                if at % CLOCK_EVERY == 0 {
+                    ops.refresh();
+                }
+                on_completion(ops, buffers, cqe, &mut f);
+            }
+            buffers.publish();
+            if !more || taken == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[inline]
+fn on_completion(
+    ops: &mut UringOps,
+    buffers: &mut Buffers,
+    cqe: Cqe,
+    f: &mut impl FnMut(&mut UringOps, Completion<'_>),
+) {
+    let (kind, conn, generation) = (cqe.user >> 56, cqe.user as u32, (cqe.user >> 32) as u32 & 0xff_ffff);
+    let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
+    if kind == RECEIVE {
+        if current {
+            received(ops, buffers, conn, &cqe, f);
+        }
+        if let Some(id) = cqe.buffer {
+            buffers.recycle(id);
+        }
+        return;
+    }
+    if !current {
+        return;
+    }
+    match (kind, cqe.outcome()) {
+        (CONNECT, Ok(_)) => {
+            ops.slots[conn as usize].state = State::Open;
+            if let Err(errno) = ops.receive(conn) {
+                return f(ops, Completion::Failed { conn, op: Op::Connect, errno });
+            }
+            f(ops, Completion::Connected { conn });
+        }
+        (OPEN | CONNECT, Err(errno)) if errno != Errno::CANCELED => {
+            f(ops, Completion::Failed { conn, op: Op::Connect, errno });
+        }
+        (SEND, Ok(_)) => {
+            ops.slots[conn as usize].sending = false;
+            f(ops, Completion::Writable { conn });
+        }
+        (SEND, Err(errno)) => f(ops, Completion::Failed { conn, op: Op::Send, errno }),
+        _ => {}
+    }
+}
+
+#[inline]
+fn received(
+    ops: &mut UringOps,
+    buffers: &mut Buffers,
+    conn: u32,
+    cqe: &Cqe,
+    f: &mut impl FnMut(&mut UringOps, Completion<'_>),
+) {
+    ops.slots[conn as usize].receiving = cqe.more;
+    let generation = ops.slots[conn as usize].generation;
+    match (cqe.outcome(), &cqe.buffer) {
+        (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
+        (Ok(n), Some(id)) => f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) }),
+        (Ok(_), None) => {}
+        // Out of buffers: those of this pass come back before the next wait, so starting again is enough.
+        (Err(Errno::NOBUFS), _) => {}
+        (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
+    }
+    let slot = ops.slots[conn as usize];
+    if !cqe.more && slot.generation == generation && slot.state == State::Open && !slot.receiving
+        && let Err(errno) = ops.receive(conn) {
+            f(ops, Completion::Failed { conn, op: Op::Receive, errno });
+        }
+}
+
+impl UringOps {
+    fn receive(&mut self, conn: u32) -> Result<(), Errno> {
+        let slot = &mut self.slots[conn as usize];
+        slot.receiving = true;
+        self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
+    }
+
+    /// Socket, options, bind and connect as one chain: only the connect, or whatever fails, is heard of.
+    fn chain(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
+        let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
+        let quiet = How::SKIP_SUCCESS | How::IO_LINK;
+        self.ring.reserve(5)?;
+        self.ring.socket(conn, 0, quiet, open)?;
+        if self.nodelay {
+            self.ring.nodelay(file, quiet, open)?;
+        }
+        if self.sources > 0 {
+            self.ring.bind_address_no_port(file, quiet, open)?;
+            self.ring.bind(file, 1 + self.next_source, quiet, open)?;
+            self.next_source = (self.next_source + 1) % self.sources;
+        }
+        self.ring.connect(file, 0, How::empty(), user(CONNECT, conn, generation))
+    }
+}
+
+impl Ops for UringOps {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn refresh(&mut self) -> u64 {
+        self.now_ns = clock::monotonic_ns();
+        self.now_ns
+    }
+
+    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
+        let slot = &mut self.slots[conn as usize];
+        let generation = slot.generation.wrapping_add(1);
+        *slot = Slot { generation, state: State::Connecting, ..Slot::default() };
+        self.chain(conn, generation)
+    }
+
+    #[inline]
+    fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
+        let slot = &mut self.slots[conn as usize];
+        let at = if self.acked || slot.at as usize > self.slot_bytes / 2 { 0 } else { slot.at as usize };
+        let bytes = &mut self.ring.slot(conn)[at..];
+        let n = fill(bytes).min(self.slot_bytes - at);
+        slot.at = (at + n) as u32;
+        let (how, sent) =
+            if self.acked { (How::empty(), Sent::Pending) } else { (How::SKIP_SUCCESS, Sent::All) };
+        slot.sending = self.acked;
+        self.ring.send(File::Fixed(conn), conn, at..at + n, how, user(SEND, conn, slot.generation))?;
+        Ok(sent)
+    }
+
+    fn close(&mut self, conn: u32) {
+        let slot = &mut self.slots[conn as usize];
+        let was = std::mem::take(slot);
+        slot.generation = was.generation.wrapping_add(1);
+        if was.state == State::Closed {
+            return;
+        }
+        let nothing = user(NOTHING, conn, 0);
+        // An operation that still runs would hold the socket open. Errors here mean a ring that cannot take anything any
+        // more, which the next wait reports.
+        if was.receiving || was.sending || was.state == State::Connecting {
+            let _ = self.ring.cancel_file(File::Fixed(conn), How::SKIP_SUCCESS, nothing);
+        }
+        let _ = self.ring.close(conn, How::SKIP_SUCCESS, nothing);
+    }
+}

@@ -1,0 +1,40 @@
+//! Why a load could not be made.
+
+use sys::Errno;
+
+/// Why a load could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The plan is out of range.
+    #[error(transparent)]
+    Plan(#[from] run::PlanError),
+    /// The protocol part cannot be prepared.
+    #[error(transparent)]
+    Protocol(#[from] proto::ProtoError),
+    /// io_uring was asked for and cannot be had.
+    #[error("io_uring was asked for but the kernel or the container refuses it ({0}); use --io epoll or --io auto")]
+    NoUring(Errno),
+    /// A system call that the generator cannot do without failed.
+    #[error("{what} failed: {errno}; {advice}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        errno: Errno,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The plan cannot be made from the local addresses given.
+    #[error("source address {source_addr} cannot reach {target}: {why}")]
+    Source {
+        /// Local address.
+        source_addr: std::net::IpAddr,
+        /// Server.
+        target: std::net::SocketAddr,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A generator thread ended without a result.
+    #[error("a generator thread ended without a result; what it measured is lost, please report this")]
+    ThreadLost,
+}

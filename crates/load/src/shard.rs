@@ -1,0 +1,124 @@
+//! One generator thread: a driver, a heart, and the loop between them.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use proto::Client;
+use run::{LoadPart, Phase, Tick};
+use sys::Errno;
+
+use crate::core::{Core, Task};
+use crate::driver::{Driver, Ops as _};
+
+/// Longest wait of the loop: after at most this it sees a new phase. Only an idle generator notices.
+const LONGEST_WAIT_NS: u64 = 2_000_000;
+/// How often a shard shows its counts.
+const SHOW_NS: u64 = 50_000_000;
+
+/// What a shard is told. Read in every pass, written a few times in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) phase: Phase,
+    pub(crate) stop: bool,
+}
+
+/// The order of all shards, in its own cache line.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Orders(AtomicU8);
+
+const STOP: u8 = 0x80;
+
+impl Orders {
+    pub(crate) fn give(&self, order: Order) {
+        self.0.store(order.phase as u8 | if order.stop { STOP } else { 0 }, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn read(&self) -> Order {
+        let raw = self.0.load(Ordering::Acquire);
+        let phase = match raw & !STOP {
+            0 => Phase::WarmUp,
+            1 => Phase::Measure,
+            _ => Phase::Drain,
+        };
+        Order { phase, stop: raw & STOP != 0 }
+    }
+}
+
+/// What one shard shows, in cache lines that nobody else writes.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Show {
+    sent: AtomicU64,
+    completed: AtomicU64,
+    errors: AtomicU64,
+    open: AtomicU64,
+    in_flight: AtomicU64,
+}
+
+impl Show {
+    fn publish<C: Client>(&self, core: &Core<C>) {
+        let counts = &core.record.counts;
+        self.sent.store(counts.sent, Ordering::Relaxed);
+        self.completed.store(counts.completed, Ordering::Relaxed);
+        self.errors.store(counts.error_count(), Ordering::Relaxed);
+        self.open.store(core.open, Ordering::Relaxed);
+        self.in_flight.store(core.in_flight, Ordering::Relaxed);
+    }
+
+    /// Adds what is shown to a tick.
+    pub(crate) fn add_to(&self, tick: &mut Tick) {
+        tick.sent += self.sent.load(Ordering::Relaxed);
+        tick.completed += self.completed.load(Ordering::Relaxed);
+        tick.errors += self.errors.load(Ordering::Relaxed);
+        tick.open += self.open.load(Ordering::Relaxed);
+        tick.in_flight += self.in_flight.load(Ordering::Relaxed);
+    }
+}
+
+/// Runs one shard to its end. `order` is asked in every pass with the driver's time.
+pub(crate) fn run<D: Driver, C: Client>(
+    driver: &mut D,
+    client: &C,
+    task: Task,
+    show: &Show,
+    order: impl FnMut(u64) -> Order,
+) -> Result<LoadPart, Errno> {
+    run_until(driver, client, task, show, order, &[])
+}
+
+/// [`run`] that wakes up exactly at `edges`, where the caller knows that an order changes.
+pub(crate) fn run_until<D: Driver, C: Client>(
+    driver: &mut D,
+    client: &C,
+    task: Task,
+    show: &Show,
+    mut order: impl FnMut(u64) -> Order,
+    edges: &[u64],
+) -> Result<LoadPart, Errno> {
+    let mut core = Core::new(task, client);
+    let mut phase = Phase::WarmUp;
+    let mut show_at = 0;
+    core.start(driver.ops());
+    loop {
+        let now = driver.ops().refresh();
+        let told = order(now);
+        if told.phase != phase {
+            phase = told.phase;
+            core.enter(driver.ops(), phase);
+        }
+        core.advance(driver.ops());
+        if now >= show_at {
+            show.publish(&core);
+            show_at = now + SHOW_NS;
+        }
+        if told.stop || core.drained(now) {
+            break;
+        }
+        let edge = edges.iter().copied().find(|&e| e > now).unwrap_or(u64::MAX);
+        let until = core.next_ns().min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(edge);
+        driver.wait(until, core.batch(), |ops, completion| core.on(ops, completion))?;
+    }
+    let part = core.finish(driver.ops());
+    Ok(part)
+}
