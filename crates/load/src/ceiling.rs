@@ -58,9 +58,12 @@ pub(crate) fn exchange<C: Client>(plan: &LoadPlan, client: &C) -> (usize, Vec<u8
         request.extend_from_slice(&piece[..n]);
     }
     let answer = match &plan.protocol {
-        Protocol::Http1 { method, .. } if method == "HEAD" => b"HTTP/1.1 200 OK\r\nContent-Length: 1294\r\n\r\n".to_vec(),
+        Protocol::Http1 { method, .. } if method == "HEAD" => {
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1294\r\n\r\n".to_vec()
+        }
         Protocol::Http1 { .. } => {
-            let mut page = b"HTTP/1.1 200 OK\r\nServer: null\r\nContent-Type: text/html\r\nContent-Length: 1294\r\n\r\n".to_vec();
+            let mut page =
+                b"HTTP/1.1 200 OK\r\nServer: null\r\nContent-Type: text/html\r\nContent-Length: 1294\r\n\r\n".to_vec();
             page.resize(page.len() + 1294, b'x');
             page
         }

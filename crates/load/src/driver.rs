@@ -97,10 +97,5 @@ pub trait Driver {
 
     /// Waits until there is something or `until_ns` is reached, and hands every completion to `f`. `batch` says how many
     /// completions are worth a bounded extra wait (1: none); a driver that cannot do that returns with the first.
-    fn wait(
-        &mut self,
-        until_ns: u64,
-        batch: u32,
-        f: impl FnMut(&mut Self::Ops, Completion<'_>),
-    ) -> Result<(), Errno>;
+    fn wait(&mut self, until_ns: u64, batch: u32, f: impl FnMut(&mut Self::Ops, Completion<'_>)) -> Result<(), Errno>;
 }

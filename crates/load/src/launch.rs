@@ -96,7 +96,12 @@ fn with_client<C: Client>(
         })?;
     }
     drop(done);
-    report(AgentReport::Ready { pid: std::process::id(), listening: None, io: io_name(io).into(), notes: notes.clone() });
+    report(AgentReport::Ready {
+        pid: std::process::id(),
+        listening: None,
+        io: io_name(io).into(),
+        notes: notes.clone(),
+    });
     let mut part = conduct(&common, &control, &parts, report)?;
     notes.append(&mut part.notes);
     part.notes = notes;
@@ -262,4 +267,3 @@ fn tick(common: &Common, phase: Phase) -> Tick {
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
     tick
 }
-

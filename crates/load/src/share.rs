@@ -61,9 +61,11 @@ pub(crate) fn prepared(plan: &LoadPlan) -> LoadPlan {
     let mut plan = plan.clone();
     let one_request = plan.new_connections || matches!(plan.intensity, Intensity::SClients { .. });
     if let Protocol::Http1 { headers, .. } = &mut plan.protocol
-        && one_request && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection")) {
-            headers.push(("Connection".into(), "close".into()));
-        }
+        && one_request
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection"))
+    {
+        headers.push(("Connection".into(), "close".into()));
+    }
     plan
 }
 

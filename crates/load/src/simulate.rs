@@ -77,11 +77,7 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen),
     }
 }
 
-fn with_client<C: Client>(
-    client: &C,
-    plan: &LoadPlan,
-    server: &SimServer,
-) -> Result<(LoadPart, Seen), LoadError> {
+fn with_client<C: Client>(client: &C, plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen), LoadError> {
     let task = share::task(plan, 0, 0, u64::from(u32::MAX));
     let (request, answer) = ceiling::exchange(plan, client);
     let mut driver = SimDriver::new(task.capacity(), server, request, &answer);
@@ -96,9 +92,8 @@ fn with_client<C: Client>(
         stop: false,
     };
     let edges = [measure, drain];
-    let part = shard::run_until(&mut driver, client, task, &Show::default(), order, &edges).map_err(|errno| {
-        LoadError::System { what: "simulating", errno, advice: "please report this" }
-    })?;
+    let part = shard::run_until(&mut driver, client, task, &Show::default(), order, &edges)
+        .map_err(|errno| LoadError::System { what: "simulating", errno, advice: "please report this" })?;
     let ops = crate::driver::Driver::ops(&mut driver);
     Ok((part, Seen { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }
@@ -107,7 +102,12 @@ fn with_client<C: Client>(
 pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
     let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();
-    report(AgentReport::Ready { pid: std::process::id(), listening: None, io: "sim".into(), notes: vec![note.clone()] });
+    report(AgentReport::Ready {
+        pid: std::process::id(),
+        listening: None,
+        io: "sim".into(),
+        notes: vec![note.clone()],
+    });
     let (mut part, _) = simulate(plan, &server)?;
     part.notes.push(note);
     Ok(part)

@@ -206,7 +206,15 @@ mod tests {
         bind(&full, "127.0.0.1:0".parse().unwrap()).unwrap();
         listen(&full, 0).unwrap();
         let addr = local_addr(&full).unwrap();
-        let _fill: Vec<_> = (0..2).map(|_| tcp(addr).inspect(|c| { let _ = connect(c, addr); }).unwrap()).collect();
+        let _fill: Vec<_> = (0..2)
+            .map(|_| {
+                tcp(addr)
+                    .inspect(|c| {
+                        let _ = connect(c, addr);
+                    })
+                    .unwrap()
+            })
+            .collect();
         let client = tcp(addr).unwrap();
         bind_address_no_port(&client).unwrap();
         bind(&client, "127.0.0.78:0".parse().unwrap()).unwrap();

@@ -25,7 +25,10 @@ pub struct ArrivalSpec {
 pub const ARRIVALS: &[ArrivalSpec] = &[
     ArrivalSpec { name: "constant", help: "equal gaps; threads are offset so that together they are equal too" },
     ArrivalSpec { name: "poisson", help: "exponential gaps: independent users" },
-    ArrivalSpec { name: "bursty", help: "Poisson with a rate that peaks: PEAK times the mean for SHARE of each PERIOD" },
+    ArrivalSpec {
+        name: "bursty",
+        help: "Poisson with a rate that peaks: PEAK times the mean for SHARE of each PERIOD",
+    },
     ArrivalSpec { name: "self-similar", help: "many on-off sources with Pareto periods; bursts at every time scale" },
 ];
 

@@ -162,7 +162,9 @@ impl<C: Client> Core<C> {
         let (capacity, depth) = (task.capacity() as usize, task.depth());
         let mode = match &task.intensity {
             Shape::Closed { think, .. } => Mode::Closed { think: *think },
-            Shape::Open { arrivals, rate, .. } => Mode::Open(open::Pool::new(arrivals, *rate, task.origin_ns, capacity)),
+            Shape::Open { arrivals, rate, .. } => {
+                Mode::Open(open::Pool::new(arrivals, *rate, task.origin_ns, capacity))
+            }
             Shape::SClients { descriptors, timeout_ns, think, shard, shards, .. } => {
                 let spread = sclients::Spread { timeout_ns: *timeout_ns, shard: *shard, shards: *shards };
                 Mode::SClients(sclients::Descriptors::new(*descriptors, spread, *think))
@@ -292,7 +294,8 @@ impl<C: Client> Core<C> {
 const PORTS: &str = "local ports ran out (EADDRNOTAVAIL): give more source addresses (--source 127.0.0.2-127.0.0.9), widen \
                      net.ipv4.ip_local_port_range, or let the server close first so that TIME_WAIT stays there";
 /// What to do when descriptors run out.
-const FDS: &str = "descriptors ran out: raise the hard limit (ulimit -Hn, LimitNOFILE=) or spread the load over more agents";
+const FDS: &str =
+    "descriptors ran out: raise the hard limit (ulimit -Hn, LimitNOFILE=) or spread the load over more agents";
 
 #[cfg(test)]
 mod tests;

@@ -58,7 +58,9 @@ impl<C: Client> Core<C> {
         let origin = self.task.origin_ns;
         let Some(wanted) = self.descriptors().map(|d| d.wanted) else { return };
         for i in 0..wanted {
-            let (Some(conn), Some(first)) = (self.free.pop(), self.descriptors().map(|d| d.first_ns(i))) else { return };
+            let (Some(conn), Some(first)) = (self.free.pop(), self.descriptors().map(|d| d.first_ns(i))) else {
+                return;
+            };
             self.conns[conn as usize].state = State::Waiting;
             self.arm(conn, origin + first);
         }

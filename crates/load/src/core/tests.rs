@@ -108,7 +108,13 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
 
 /// Nobody is ever accepted, so only T moves the descriptors.
 fn full_listener() -> SimServer {
-    SimServer { accept_at_once: false, backlog: 0, service_ns: u64::MAX / 4, service: Service::Constant, ..SimServer::default() }
+    SimServer {
+        accept_at_once: false,
+        backlog: 0,
+        service_ns: u64::MAX / 4,
+        service: Service::Constant,
+        ..SimServer::default()
+    }
 }
 
 fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Seen) {
@@ -160,8 +166,13 @@ fn a_connection_that_is_never_answered_is_a_phantom() {
 
 #[test]
 fn simple_clients_stay_at_the_servers_rate_where_s_clients_do_not() {
-    let server =
-        SimServer { accept_at_once: false, service: Service::Constant, service_ns: 7_692_308, backlog: 8, ..SimServer::default() };
+    let server = SimServer {
+        accept_at_once: false,
+        service: Service::Constant,
+        service_ns: 7_692_308,
+        backlog: 8,
+        ..SimServer::default()
+    };
     let mut simple = plan(Intensity::Closed { connections: 40, pipeline: 1, think: ThinkTime::default() }, 20.0);
     (simple.new_connections, simple.drain_s) = (true, 0.0);
     let (part, seen) = simulate(&simple, &server).unwrap();

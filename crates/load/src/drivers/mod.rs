@@ -19,8 +19,14 @@ pub struct DriverSpec {
 /// Every client driver.
 pub const DRIVERS: &[DriverSpec] = &[
     DriverSpec { name: "epoll", help: "edge-triggered readiness, one read and one write a request, no epoll_ctl" },
-    DriverSpec { name: "uring", help: "io_uring: registered files, multishot receive into a buffer ring, batched sends" },
-    DriverSpec { name: "null", help: "no network: every request is answered at once; shows the generator's own ceiling" },
+    DriverSpec {
+        name: "uring",
+        help: "io_uring: registered files, multishot receive into a buffer ring, batched sends",
+    },
+    DriverSpec {
+        name: "null",
+        help: "no network: every request is answered at once; shows the generator's own ceiling",
+    },
     DriverSpec { name: "sim", help: "no network: virtual clock and a queueing model; exact and repeatable" },
 ];
 

@@ -204,10 +204,14 @@ fn received(
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }
     let slot = ops.slots[conn as usize];
-    if !cqe.more && slot.generation == generation && slot.state == State::Open && !slot.receiving
-        && let Err(errno) = ops.receive(conn) {
-            f(ops, Completion::Failed { conn, op: Op::Receive, errno });
-        }
+    if !cqe.more
+        && slot.generation == generation
+        && slot.state == State::Open
+        && !slot.receiving
+        && let Err(errno) = ops.receive(conn)
+    {
+        f(ops, Completion::Failed { conn, op: Op::Receive, errno });
+    }
 }
 
 impl UringOps {
@@ -261,8 +265,7 @@ impl Ops for UringOps {
         let bytes = &mut self.ring.slot(conn)[at..];
         let n = fill(bytes).min(self.slot_bytes - at);
         slot.at = (at + n) as u32;
-        let (how, sent) =
-            if self.acked { (How::empty(), Sent::Pending) } else { (How::SKIP_SUCCESS, Sent::All) };
+        let (how, sent) = if self.acked { (How::empty(), Sent::Pending) } else { (How::SKIP_SUCCESS, Sent::All) };
         slot.sending = self.acked;
         self.ring.send(File::Fixed(conn), conn, at..at + n, how, user(SEND, conn, slot.generation))?;
         Ok(sent)
