@@ -1,0 +1,146 @@
+//! A testbed needs no root, starts programs in its hosts, and leaves no trace: not after it is dropped, not after its
+//! maker is killed.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{bed, skip};
+use loadline_testbed::{Spec, Testbed};
+
+const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
+
+/// Processes that are in a network namespace of this inode.
+fn inside(inode: u64) -> Vec<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());
+    pids.filter(|pid: &u32| std::fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|m| m.ino() == inode)).collect()
+}
+
+fn gone(inodes: &[u64]) {
+    let end = Instant::now() + Duration::from_secs(5);
+    while inodes.iter().any(|inode| !inside(*inode).is_empty()) {
+        assert!(Instant::now() < end, "still inside: {:?}", inodes.iter().flat_map(|i| inside(*i)).collect::<Vec<_>>());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn inodes(bed: &Testbed) -> Vec<u64> {
+    bed.hosts().map(|host| bed.netns(host).unwrap().id().1).collect()
+}
+
+#[test]
+fn nothing_is_left_after_drop_not_even_a_program_that_ignores_signals() {
+    let test = "nothing_is_left_after_drop";
+    for medium in ["ethernet10", "ethernet10:user", "switch:100M", "wan:delay=1ms", "loopback"] {
+        let Some(bed) = bed(test, &Spec::server_and_clients(2, medium)) else { return };
+        let stubborn = bed.command("client2", "/bin/sh").unwrap().args(["-c", "trap '' TERM HUP INT; sleep 600"]).spawn();
+        let (inodes, mut stubborn) = (inodes(&bed), stubborn.unwrap());
+        assert!(inside(inodes[2]).contains(&stubborn.id()));
+        drop(bed);
+        gone(&inodes);
+        assert!(!stubborn.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn nothing_is_left_when_the_maker_is_killed() {
+    let mut maker = this_test("the_other_end", "hold", None);
+    let mut said = BufReader::new(maker.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let Some(line) = said.find_map(|l| l.split_once("inodes:").map(|(_, rest)| rest.to_string())) else {
+        maker.wait().unwrap();
+        return skip("nothing_is_left_when_the_maker_is_killed", "no testbed on this machine");
+    };
+    let inodes: Vec<u64> = line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    assert_eq!(inodes.len(), 3, "{line}");
+    assert!(inodes.iter().all(|inode| !inside(*inode).is_empty()));
+    maker.kill().unwrap();
+    maker.wait().unwrap();
+    gone(&inodes);
+}
+
+/// Every medium, built and used by a user without any privilege.
+#[test]
+fn no_root_is_needed() {
+    let root = std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
+    let mut child = this_test("the_other_end", "use", root.then_some(65_534));
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    println!("{said}");
+    match said.contains("SKIP") {
+        true => skip("no_root_is_needed", &said),
+        false => assert!(said.contains("all media used by uid"), "{said}"),
+    }
+}
+
+/// What the child processes of the tests above run; on its own it does nothing.
+#[test]
+fn the_other_end() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("hold") => hold(),
+        Ok("use") => use_all(),
+        _ => {}
+    }
+}
+
+fn hold() {
+    let bed = match Testbed::build(&Spec::server_and_clients(2, "wan:delay=1ms")) {
+        Ok(bed) => bed,
+        Err(e) => return println!("{e}"),
+    };
+    let mut sleeper = bed.command("client1", "sleep").unwrap();
+    let _sleeping = sleeper.arg("600").spawn().unwrap();
+    println!("inodes: {}", inodes(&bed).iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+fn use_all() {
+    for medium in ["ethernet10", "ethernet10:user", "hub100", "switch:100M", "switch", "wan:delay=5ms", "loopback"] {
+        let bed = match Testbed::build(&Spec::server_and_clients(2, medium)) {
+            Ok(bed) => bed,
+            Err(e) => return println!("SKIP {e}"),
+        };
+        exchange(&bed);
+        bed.sysctl("server", "net.ipv4.tcp_syncookies", "0").unwrap();
+    }
+    println!("all media used by uid {}", rustix::process::geteuid().as_raw());
+}
+
+/// One message from client1 to the server, by plain sockets opened in the hosts.
+fn exchange(bed: &Testbed) {
+    let udp = |host: &str| {
+        let want = sys::netns::Inside::Socket { family: 2, kind: 2, protocol: 0 };
+        let fd = bed.netns(host).unwrap().open(&[want]).unwrap().pop().unwrap();
+        sys::socket::bind(&fd, (bed.address(host).unwrap(), 7000).into()).unwrap();
+        let socket = std::net::UdpSocket::from(fd);
+        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        socket
+    };
+    let (server, client) = (udp("server"), udp("client1"));
+    client.send_to(b"hello", server.local_addr().unwrap()).unwrap();
+    let (length, from) = server.recv_from(&mut [0; 16]).unwrap();
+    assert_eq!((length, from), (5, client.local_addr().unwrap()), "{}", bed.medium());
+}
+
+/// Runs one test of this very program in another process, as another user if asked.
+fn this_test(name: &str, role: &str, uid: Option<u32>) -> std::process::Child {
+    // A copy outside any private directory, so that another user may run it; made by another process, because a fork
+    // of another test here would keep a copy of ours open for writing, and such a file cannot be started.
+    let copy = std::env::temp_dir().join(format!("loadline-testbed-test-{}-{role}", std::process::id()));
+    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&copy).status().unwrap().success());
+    let mut command = Command::new(&copy);
+    command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env(ROLE, role).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    if let Some(uid) = uid {
+        command.uid(uid).gid(uid);
+    }
+    let child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    std::fs::remove_file(&copy).unwrap();
+    child
+}
