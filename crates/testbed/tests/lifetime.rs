@@ -38,7 +38,8 @@ fn nothing_is_left_after_drop_not_even_a_program_that_ignores_signals() {
     let test = "nothing_is_left_after_drop";
     for medium in ["ethernet10", "ethernet10:user", "switch:100M", "wan:delay=1ms", "loopback"] {
         let Some(bed) = bed(test, &Spec::server_and_clients(2, medium)) else { return };
-        let stubborn = bed.command("client2", "/bin/sh").unwrap().args(["-c", "trap '' TERM HUP INT; sleep 600"]).spawn();
+        let stubborn =
+            bed.command("client2", "/bin/sh").unwrap().args(["-c", "trap '' TERM HUP INT; sleep 600"]).spawn();
         let (inodes, mut stubborn) = (inodes(&bed), stubborn.unwrap());
         assert!(inside(inodes[2]).contains(&stubborn.id()));
         drop(bed);
