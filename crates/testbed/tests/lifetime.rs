@@ -95,9 +95,9 @@ fn hold() {
         Err(e) => return println!("{e}"),
     };
     let mut sleeper = bed.command("client1", "sleep").unwrap();
-    let _sleeping = sleeper.arg("600").spawn().unwrap();
+    let mut sleeping = sleeper.arg("600").spawn().unwrap();
     println!("inodes: {}", inodes(&bed).iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
-    std::thread::sleep(Duration::from_secs(60));
+    sleeping.wait().unwrap();
 }
 
 fn use_all() {
