@@ -11,6 +11,8 @@ pub mod interrupt;
 pub mod limits;
 pub mod netlink;
 pub mod netns;
+pub mod nsenter;
+pub mod param;
 pub mod poll;
 pub mod poll_ring;
 pub mod rtnl;

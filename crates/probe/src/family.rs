@@ -1,0 +1,84 @@
+//! The instances of one source: a name and its columns, found again at each sample without allocation.
+
+use crate::book::{Book, Slots};
+use crate::text;
+
+/// Instances that share a list of counters.
+#[derive(Debug)]
+pub(crate) struct Family {
+    ids: &'static [&'static str],
+    quiet: bool,
+    most: usize,
+    rows: Vec<(Vec<u8>, Slots)>,
+    /// Where the next name is expected: files keep their order.
+    next: usize,
+}
+
+impl Family {
+    pub(crate) const fn new(ids: &'static [&'static str]) -> Self {
+        Self { ids, quiet: false, most: 4096, rows: Vec::new(), next: 0 }
+    }
+
+    /// Instances whose columns are left out when they are all zeros.
+    pub(crate) const fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
+    /// At most this many instances; further ones are noted as absent.
+    pub(crate) const fn at_most(mut self, most: usize) -> Self {
+        self.most = most;
+        self
+    }
+
+    pub(crate) const fn ids(&self) -> &'static [&'static str] {
+        self.ids
+    }
+
+    /// The columns of an instance, opened when it is seen for the first time; `None` beyond the limit.
+    pub(crate) fn slots(&mut self, book: &mut Book, name: &[u8]) -> Option<Slots> {
+        let holds = |row: &&(Vec<u8>, Slots)| row.0 == name;
+        let at = match self.rows.get(self.next).filter(holds) {
+            Some(_) => self.next,
+            None => match self.rows.iter().position(|row| row.0 == name) {
+                Some(at) => at,
+                None if self.rows.len() < self.most => self.add(book, name),
+                None => return self.refuse(book, name),
+            },
+        };
+        self.next = at + 1;
+        Some(self.rows[at].1)
+    }
+
+    fn refuse(&self, book: &mut Book, name: &[u8]) -> Option<Slots> {
+        let reason = format_args!("only the first {} of its kind are recorded", self.most);
+        book.absent_all(self.ids, &text::name(name), reason);
+        None
+    }
+
+    fn add(&mut self, book: &mut Book, name: &[u8]) -> usize {
+        let text = text::name(name);
+        let slots = if self.quiet { book.open_quiet(self.ids, &text) } else { book.open(self.ids, &text) };
+        self.rows.push((name.to_vec(), slots));
+        self.rows.len() - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_keep_their_columns_in_any_order_and_are_bounded() {
+        let mut book = Book::default();
+        let mut family = Family::new(&["disk.reads", "disk.writes"]).at_most(2);
+        book.begin(0.0);
+        let a = family.slots(&mut book, b"a").unwrap();
+        let b = family.slots(&mut book, b"b").unwrap();
+        assert_ne!(a, b);
+        assert_eq!(family.slots(&mut book, b"b"), Some(b));
+        assert_eq!(family.slots(&mut book, b"a"), Some(a));
+        assert_eq!(family.slots(&mut book, b"c"), None);
+        assert!(book.take().absent.iter().any(|x| x.instance == "c"));
+    }
+}

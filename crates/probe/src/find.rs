@@ -1,0 +1,195 @@
+//! Finds whose processes a listener's are: sock_diag names the socket's inode, /proc/PID/fd who holds it. All holders
+//! and what descends from them are the server: a master that only hands the socket on, its workers, and helpers.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use sys::diag::Diag;
+use sys::rtnl::Rtnl;
+
+use crate::lineage::{ancestors, descendants, parents};
+use crate::sources::serves;
+use crate::tree::inside;
+
+/// A server on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its processes, ascending.
+    pub pids: Vec<u32>,
+    /// One of them, if they live in another network namespace than the caller: for `Scope::netns_pid`.
+    pub netns_pid: Option<u32>,
+    /// The address it listens on, as bound (may be a wildcard).
+    pub listen: SocketAddr,
+}
+
+/// Why a server's processes were not found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The address is no address of this machine or of a namespace that can be entered.
+    #[error(
+        "{0} is no address of this machine: its server's counters cannot be read here; name the server's process with --server-pid if it does run here (behind address translation, say)"
+    )]
+    NotLocal(SocketAddr),
+    /// The address is ours, and nothing listens there.
+    #[error(
+        "nothing listens on {0} in this network namespace; start the server, or name its process with --server-pid"
+    )]
+    NoListener(SocketAddr),
+    /// There is a listener, and no process that we may look into holds it.
+    #[error(
+        "something listens on {addr}, but no process that may be looked into holds its socket; run as root or as the server's user, or name its process with --server-pid"
+    )]
+    NoPermission {
+        /// The address.
+        addr: SocketAddr,
+    },
+    /// Netlink did not answer.
+    #[error("cannot ask the kernel who listens on {addr}: {source}; name the server's process with --server-pid")]
+    Kernel {
+        /// The address.
+        addr: SocketAddr,
+        /// What happened.
+        source: std::io::Error,
+    },
+}
+
+/// Finds the server that takes connections to `addr`, in this network namespace or, for an address that is not of
+/// this one, in those of other processes.
+pub fn find_server(addr: SocketAddr) -> Result<Found, FindError> {
+    let kernel = |source| FindError::Kernel { addr, source };
+    match ask_here(addr).map_err(kernel)? {
+        Answer::Listens(sockets) => holders_of(addr, &sockets, None),
+        Answer::Silent => Err(FindError::NoListener(addr)),
+        Answer::Foreign if addr.ip().is_loopback() => Err(FindError::NotLocal(addr)),
+        Answer::Foreign => elsewhere(addr),
+    }
+}
+
+/// What one network namespace says of an address.
+#[derive(Debug)]
+enum Answer {
+    /// Inodes of the listeners and one address that they are bound to.
+    Listens((Vec<u32>, SocketAddr)),
+    /// The address is its own, and nothing listens.
+    Silent,
+    /// The address is not its own.
+    Foreign,
+}
+
+/// Asks the network namespace of the calling thread.
+fn ask_here(addr: SocketAddr) -> std::io::Result<Answer> {
+    if !addr.ip().is_unspecified() && !Rtnl::open()?.is_local(addr.ip())? {
+        return Ok(Answer::Foreign);
+    }
+    let mut inodes = Vec::new();
+    let mut bound = None;
+    let mut diag = Diag::open()?;
+    for v6 in [false, true] {
+        diag.listeners(v6, Some(addr.port()), |l| {
+            if serves(l, addr) {
+                inodes.push(l.inode);
+                // The exact address is a better name than a wildcard.
+                bound = Some(l.local).filter(|b| b.ip() == addr.ip()).or(bound).or(Some(l.local));
+            }
+        })?;
+    }
+    Ok(bound.map_or(Answer::Silent, |bound| Answer::Listens((inodes, bound))))
+}
+
+/// Tries the network namespaces of all processes, one process a namespace.
+fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
+    for pid in one_process_a_namespace() {
+        if let Ok(Answer::Listens(sockets)) = inside(pid, || ask_here(addr)) {
+            return holders_of(addr, &sockets, Some(pid));
+        }
+    }
+    Err(FindError::NotLocal(addr))
+}
+
+/// One process of every network namespace but our own.
+fn one_process_a_namespace() -> Vec<u32> {
+    let id = |pid: &str| std::fs::metadata(format!("/proc/{pid}/ns/net")).map(|m| (m.dev(), m.ino()));
+    let ours = id("self").ok();
+    let mut found = BTreeMap::new();
+    for (pid, _) in parents(Path::new("/proc")) {
+        if let Ok(ns) = id(&pid.to_string()) {
+            found.entry(ns).or_insert(pid);
+        }
+    }
+    found.into_iter().filter(|(ns, _)| Some(*ns) != ours).map(|(_, pid)| pid).collect()
+}
+
+fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u32>) -> Result<Found, FindError> {
+    let (inodes, listen) = found;
+    let proc = Path::new("/proc");
+    let parents = parents(proc);
+    let all: Vec<u32> = parents.iter().map(|(pid, _)| *pid).filter(|pid| holds_any(*pid, inodes)).collect();
+    if all.is_empty() {
+        return Err(FindError::NoPermission { addr });
+    }
+    let pids = family(proc, &parents, &all);
+    let netns_pid = netns.map(|pid| *all.first().unwrap_or(&pid));
+    Ok(Found { pids, netns_pid, listen: *listen })
+}
+
+/// The holders and their descendants. Two cases need care: a service manager that made the socket for its service
+/// (socket activation) holds it too, and is not the server; and we ourselves, and what we started, are not the
+/// server only because one of our ancestors holds the socket.
+fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
+    let me = std::process::id();
+    let above_me = ancestors(parents, me);
+    let manager = |pid: &u32| *pid == 1 || is_manager(proc, *pid);
+    let mut servers: Vec<u32> = holders.iter().copied().filter(|pid| !manager(pid)).collect();
+    if servers.is_empty() {
+        servers = holders.to_vec();
+    }
+    // Whoever started us, or is us, or is a manager, has other children than the server's.
+    let parents_of_more: Vec<u32> =
+        servers.iter().copied().filter(|pid| !above_me.contains(pid) && *pid != me && !manager(pid)).collect();
+    servers.extend(descendants(proc, &parents_of_more));
+    servers.sort_unstable();
+    servers.dedup();
+    servers
+}
+
+fn is_manager(proc: &Path, pid: u32) -> bool {
+    std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
+}
+
+/// Whether a process holds one of these sockets open; false when its descriptors may not be read.
+fn holds_any(pid: u32, inodes: &[u32]) -> bool {
+    let Ok(folder) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    let inode = |link: std::path::PathBuf| -> Option<u32> {
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    let links = folder.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    links.filter_map(inode).any(|found| inodes.contains(&found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn our_own_listener_is_found_under_any_of_its_addresses() {
+        let server = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        for ip in ["127.0.0.1", "127.0.0.9"] {
+            let found = find_server(format!("{ip}:{port}").parse().unwrap()).unwrap();
+            assert_eq!(found.pids, [std::process::id()]);
+            assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().unwrap()));
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_with_what_to_do() {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let error = find_server(free).unwrap_err();
+        assert!(matches!(error, FindError::NoListener(_)) && error.to_string().contains("--server-pid"), "{error}");
+        let error = find_server("192.0.2.1:80".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, FindError::NotLocal(_)) && error.to_string().contains("--server-pid"), "{error}");
+    }
+}

@@ -1,0 +1,35 @@
+//! What a probe looks at.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Where to read, whose processes, which sources.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// Folder that holds `proc` and `sys`: `/`, or a captured tree in tests. Netlink, clocks and the like, which no
+    /// tree can hold, are only asked when it is `/`.
+    pub root: PathBuf,
+    /// Network counters are those of this process's network namespace; `None` for the caller's.
+    pub netns_pid: Option<u32>,
+    /// This side's processes. Their children are found and followed.
+    pub processes: Vec<u32>,
+    /// The listener to watch, and whose connections are sampled (a server's side).
+    pub listen: Option<SocketAddr>,
+    /// Connections to this address are sampled (a client's side).
+    pub connect: Option<SocketAddr>,
+    /// Names of the rows of [`crate::SOURCES`] to read; `None` for all.
+    pub sources: Option<Vec<&'static str>>,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self {
+            root: PathBuf::from("/"),
+            netns_pid: None,
+            processes: Vec::new(),
+            listen: None,
+            connect: None,
+            sources: None,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Quotas and limits of the control groups that hold this side's processes, version 1 and 2. Source:
+//! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
+//!
+//! A limit anywhere up the tree binds, so quota, periods, throttling, memory limit and its events are those of the
+//! group with the smallest quota or limit; time and use are the process's own group's.
+
+use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
+use crate::Scope;
+use crate::book::{Book, Slots};
+use crate::family::Family;
+use crate::kept::Kept;
+use crate::sources::{Round, Source, none};
+use crate::text::{keyed, number, value, words};
+use crate::tree::Tree;
+use crate::units;
+
+use std::path::{Path, PathBuf};
+
+const IDS: &[&str] = &[
+    "cgroup.cpu_time",
+    "cgroup.cpu_periods",
+    "cgroup.cpu_throttled_periods",
+    "cgroup.cpu_throttled_time",
+    "cgroup.cpu_quota",
+    "cgroup.memory",
+    "cgroup.memory_limit",
+    "cgroup.memory_max_events",
+    "cgroup.oom_kills",
+    "cgroup.pids",
+    "cgroup.pids_limit",
+];
+
+struct Cgroups {
+    mounts: Option<Vec<Mount>>,
+    /// Processes whose groups are known.
+    seen: Vec<u32>,
+    groups: Vec<Group>,
+    family: Family,
+}
+
+pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
+    let family = Family::new(IDS).at_most(64);
+    Box::new(Cgroups { mounts: None, seen: Vec::new(), groups: Vec::new(), family })
+}
+
+impl Source for Cgroups {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let new: Vec<u32> = round.roster.pids().filter(|pid| !self.seen.contains(pid)).collect();
+        for pid in new {
+            self.seen.push(pid);
+            self.admit(pid, round);
+        }
+        for group in &mut self.groups {
+            group.sample(round.book, round.full);
+        }
+        if self.groups.is_empty() {
+            none(round, &self.family, "no process of this side is in a control group that can be read");
+        }
+    }
+}
+
+impl Cgroups {
+    fn admit(&mut self, pid: u32, round: &mut Round<'_>) {
+        let mounts = self.mounts.get_or_insert_with(|| mounts(round.tree));
+        let Ok(text) = std::fs::read(round.tree.process(pid, "cgroup")) else { return };
+        let Some(place) = resolve(round.tree, mounts, &text) else { return };
+        if self.groups.iter().any(|g| g.name == place.name) {
+            return;
+        }
+        if let Some(slots) = self.family.slots(round.book, place.name.as_bytes()) {
+            self.groups.push(Group::new(place.name, slots, [place.cpu, place.cpuacct, place.memory, place.pids]));
+        }
+    }
+}
+
+struct Group {
+    name: String,
+    slots: Slots,
+    cpu: Option<Controller>,
+    memory: Option<Controller>,
+    time: Option<Gauge>,
+    throttling: Option<(PathBuf, Kept, bool)>,
+    memory_use: Option<Gauge>,
+    events: Option<(PathBuf, [Gauge; 2])>,
+    pids: Option<[Gauge; 2]>,
+}
+
+/// One number of one file: after a key, or the first.
+struct Gauge {
+    file: Kept,
+    key: Option<&'static str>,
+    scale: f64,
+}
+
+impl Gauge {
+    fn new(path: PathBuf, key: Option<&'static str>, scale: f64) -> Self {
+        Self { file: Kept::new(path), key, scale }
+    }
+
+    fn read(&mut self) -> Result<Option<f64>, String> {
+        let text = self.file.read()?;
+        let told = match self.key {
+            Some(key) => keyed(text, key),
+            None => words(text).next().and_then(value),
+        };
+        Ok(told.map(|v| v * self.scale))
+    }
+}
+
+impl Group {
+    fn new(name: String, slots: Slots, [cpu, cpuacct, memory, pids]: [Option<Controller>; 4]) -> Self {
+        let time = cpuacct.as_ref().map(|c| match c.version {
+            Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),
+            Version::Two => Gauge::new(c.leaf.join("cpu.stat"), Some("usage_usec"), 1.0),
+        });
+        let used = memory
+            .as_ref()
+            .map(|c| Gauge::new(c.leaf.join(c.pick("memory.usage_in_bytes", "memory.current")), None, 1.0));
+        let pids = pids.map(|c| ["pids.current", "pids.max"].map(|file| Gauge::new(c.leaf.join(file), None, 1.0)));
+        Self { name, slots, cpu, memory, time, throttling: None, memory_use: used, events: None, pids }
+    }
+
+    fn sample(&mut self, book: &mut Book, full: bool) {
+        self.bind(book, full);
+        let told = ask(&mut self.time);
+        self.put(book, 0, told);
+        self.put_throttling(book);
+        let told = ask(&mut self.memory_use);
+        self.put(book, 5, told);
+        if let Some((_, [hits, kills])) = &mut self.events {
+            let told = [hits.read(), kills.read()];
+            for (at, told) in told.into_iter().enumerate() {
+                self.put(book, 7 + at, told);
+            }
+        }
+        if let Some([now, most]) = &mut self.pids {
+            let (now, most) = (now.read(), most.read());
+            let most = most.and_then(|v| v.map(Some).ok_or_else(|| "no limit of processes is set".into()));
+            self.put(book, 9, now);
+            self.put(book, 10, most);
+        }
+    }
+
+    /// Finds the quota and the memory limit that bind. They change seldom, so this is asked at phase edges.
+    fn bind(&mut self, book: &mut Book, full: bool) {
+        if !full && self.throttling.is_some() {
+            return;
+        }
+        if let Some(cpu) = &self.cpu {
+            let (told, folder) = cpu.tightest(quota);
+            let told = told.map(Some).ok_or_else(|| "no processor quota is set".to_owned());
+            if self.throttling.as_ref().is_none_or(|(old, ..)| *old != folder) {
+                let file = Kept::new(folder.join("cpu.stat"));
+                self.throttling = Some((folder, file, cpu.version == Version::One));
+            }
+            self.put(book, 4, told);
+        }
+        if let Some(memory) = &self.memory {
+            let (told, folder) = memory.tightest(memory_limit);
+            let told = told.map(Some).ok_or_else(|| "no memory limit is set".to_owned());
+            if self.events.as_ref().is_none_or(|(old, _)| *old != folder) {
+                let gauge = |file: &str, key| Gauge::new(folder.join(file), key, 1.0);
+                let gauges = match memory.version {
+                    Version::One => [gauge("memory.failcnt", None), gauge("memory.oom_control", Some("oom_kill"))],
+                    Version::Two => [gauge("memory.events", Some("max")), gauge("memory.events", Some("oom_kill"))],
+                };
+                self.events = Some((folder, gauges));
+            }
+            self.put(book, 6, told);
+        }
+    }
+
+    fn put_throttling(&mut self, book: &mut Book) {
+        let Some((_, file, one)) = &mut self.throttling else {
+            return book.absent_all(&IDS[1..5], &self.name, format_args!("no processor controller is mounted"));
+        };
+        let (key, scale) = if *one { ("throttled_time", units::ns_us(1.0)) } else { ("throttled_usec", 1.0) };
+        match file.read() {
+            Ok(text) => {
+                book.put_some(self.slots, 1, keyed(text, "nr_periods"));
+                book.put_some(self.slots, 2, keyed(text, "nr_throttled"));
+                book.put_some(self.slots, 3, keyed(text, key).map(|v| v * scale));
+            }
+            Err(reason) => book.absent_all(&IDS[1..4], &self.name, format_args!("{reason}")),
+        }
+    }
+
+    fn put(&self, book: &mut Book, at: usize, told: Result<Option<f64>, String>) {
+        match told {
+            Ok(value) => book.put_some(self.slots, at, value),
+            Err(reason) => book.absent(IDS[at], &self.name, format_args!("{reason}")),
+        }
+    }
+}
+
+fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
+    gauge.as_mut().ok_or_else(|| "its controller is not mounted".to_owned())?.read()
+}
+
+/// Processors that a group may use: quota over period; `None` without a quota.
+fn quota(version: Version, folder: &Path) -> Option<f64> {
+    let read = |file: &str| std::fs::read(folder.join(file)).ok();
+    let (quota, period) = match version {
+        Version::Two => {
+            let text = read("cpu.max")?;
+            let mut fields = words(&text).map(number);
+            (fields.next()??, fields.next()??)
+        }
+        Version::One => {
+            let first = |text: Vec<u8>| words(&text).next().and_then(number);
+            (read("cpu.cfs_quota_us").and_then(first)?, read("cpu.cfs_period_us").and_then(first)?)
+        }
+    };
+    (period > 0).then(|| quota as f64 / period as f64)
+}
+
+/// Memory limit in bytes; version 1 says a number near 2^63 for none.
+fn memory_limit(version: Version, folder: &Path) -> Option<f64> {
+    let file = if version == Version::One { "memory.limit_in_bytes" } else { "memory.max" };
+    let text = std::fs::read(folder.join(file)).ok()?;
+    words(&text).next().and_then(number).filter(|bytes| *bytes < 1 << 62).map(|bytes| bytes as f64)
+}
+
+#[cfg(test)]
+#[path = "cgroup_tests.rs"]
+mod tests;

@@ -1,0 +1,183 @@
+//! `tcp_info` over a sample of this side's connections, by sock_diag. Source: tcp(7), linux/tcp.h.
+//!
+//! The sample is the first [`MOST`] sockets that the kernel meets in its hash table, which is as good as random: the
+//! table is ordered by a keyed hash of the addresses. The kernel filters by port, and the rest of its walk is given up
+//! by closing the socket, so the cost does not grow with the number of connections.
+
+use std::io;
+
+use sys::diag::{Connection, Diag, Ends};
+use sys::netlink::Walk;
+
+use crate::Scope;
+use crate::family::Family;
+use crate::sources::{CAPTURED, Round, Source, none};
+use crate::tree::Tree;
+
+const IDS: &[&str] = &[
+    "connection.sampled",
+    "connection.rtt",
+    "connection.cwnd",
+    "connection.unacked",
+    "connection.retrans",
+    "connection.send_queue",
+    "connection.receive_queue",
+    "connection.rwnd_limited",
+    "connection.sndbuf_limited",
+    "connection.ato",
+    "connection.min_rtt",
+    "connection.mss",
+    "connection.peer_window",
+    "connection.delivery_rate",
+];
+/// Connections that are described in one sample.
+const MOST: usize = 64;
+
+struct Connections {
+    ends: Option<Ends>,
+    diag: Option<Diag>,
+    family: Family,
+    sums: Sums,
+}
+
+/// Sums over the connections of a sample; a mean is over those that said the figure.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    sampled: usize,
+    /// In the order of [`IDS`] from `rtt` on: sum and number.
+    figures: [(f64, usize); 13],
+    busy_us: f64,
+    rwnd_us: f64,
+    sndbuf_us: f64,
+}
+
+pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
+    let server = scope.listen.map(|addr| Ends { local_port: Some(addr.port()), remote_port: None });
+    let client = scope.connect.map(|addr| Ends { local_port: None, remote_port: Some(addr.port()) });
+    let family = Family::new(IDS);
+    Box::new(Connections { ends: server.or(client), diag: None, family, sums: Sums::default() })
+}
+
+impl Source for Connections {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let Some(ends) = self.ends else {
+            return none(round, &self.family, "neither a listener nor a target of this side is known");
+        };
+        if !round.tree.is_live() {
+            return none(round, &self.family, CAPTURED);
+        }
+        self.sums = Sums::default();
+        if let Err(e) = self.ask(ends, round.tree) {
+            self.diag = None;
+            return none(round, &self.family, &format!("sock_diag does not answer: {e}"));
+        }
+        let Some(slots) = self.family.slots(round.book, b"") else { return };
+        for (at, value) in self.sums.values().into_iter().enumerate() {
+            round.book.put_some(slots, at, value);
+        }
+        if self.sums.sampled == 0 {
+            round.book.absent_all(&IDS[1..], "", format_args!("no connection was established at a sample"));
+        }
+    }
+}
+
+impl Connections {
+    fn ask(&mut self, ends: Ends, tree: &Tree) -> io::Result<()> {
+        let Self { diag, sums, .. } = self;
+        // A dual-stack listener holds the connections of both versions as IPv6 sockets, so both are asked.
+        for v6 in [false, true] {
+            let socket = match diag.take() {
+                Some(diag) => diag,
+                None => tree.diag()?,
+            };
+            let socket = diag.insert(socket);
+            let end = socket.connections(v6, ends, |c| {
+                sums.add(c);
+                if sums.sampled < MOST { Walk::On } else { Walk::Stop }
+            })?;
+            if end == Walk::Stop {
+                *diag = None;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sums {
+    fn add(&mut self, c: &Connection) {
+        self.sampled += 1;
+        let Some(info) = c.info else { return };
+        self.busy_us += info.busy_us.unwrap_or(0) as f64;
+        self.rwnd_us += info.rwnd_limited_us.unwrap_or(0) as f64;
+        self.sndbuf_us += info.sndbuf_limited_us.unwrap_or(0) as f64;
+        let told = [
+            Some(info.rtt_us),
+            Some(info.cwnd),
+            Some(info.unacked),
+            Some(info.total_retrans),
+            Some(c.send_queue),
+            Some(c.receive_queue),
+            None,
+            None,
+            Some(info.ato_us),
+            // The kernel says u32::MAX before the first measurement.
+            info.min_rtt_us.filter(|us| *us != u32::MAX),
+            Some(info.send_mss),
+            info.peer_window,
+        ];
+        let told = told.into_iter().map(|v| v.map(f64::from)).chain([info.delivery_rate.map(|v| v as f64)]);
+        for ((sum, number), value) in self.figures.iter_mut().zip(told) {
+            if let Some(value) = value {
+                *sum += value;
+                *number += 1;
+            }
+        }
+    }
+
+    /// In the order of [`IDS`].
+    fn values(&self) -> [Option<f64>; 14] {
+        let mut out = [None; 14];
+        out[0] = Some(self.sampled as f64);
+        for (value, (sum, number)) in out[1..].iter_mut().zip(self.figures) {
+            *value = (number > 0).then(|| sum / number as f64);
+        }
+        if self.busy_us > 0.0 {
+            out[7] = Some(self.rwnd_us / self.busy_us);
+            out[8] = Some(self.sndbuf_us / self.busy_us);
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sampled;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn both_sides_sample_their_connections_and_stop_at_the_most() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = server.local_addr().unwrap();
+        let mut held = Vec::new();
+        let look = |scope: Scope| {
+            let mut probe = crate::Probe::new(Scope { sources: Some(vec!["connection"]), ..scope });
+            probe.sample(0.0);
+            probe.sample(1.0);
+            Sampled(probe.take())
+        };
+        assert_eq!(look(Scope { listen: Some(addr), ..Scope::default() }).last("connection.sampled", ""), Some(0.0));
+        for _ in 0..MOST + 10 {
+            held.push((TcpStream::connect(addr).unwrap(), server.accept().unwrap()));
+        }
+        for scope in
+            [Scope { listen: Some(addr), ..Scope::default() }, Scope { connect: Some(addr), ..Scope::default() }]
+        {
+            let r = look(scope);
+            assert_eq!(r.last("connection.sampled", ""), Some(MOST as f64));
+            assert!(r.last("connection.cwnd", "").unwrap() >= 1.0);
+            assert!(r.last("connection.mss", "").unwrap() > 500.0);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Interrupts by kind, summed over processors: /proc/interrupts and /proc/softirqs. Source: proc_interrupts(5).
+//! Instances of hardware interrupts are `36 virtio1-req.0` (line and device) or the kernel's own kinds (`LOC`).
+
+use crate::Scope;
+use crate::family::Family;
+use crate::kept::Kept;
+use crate::sources::{Round, Source, none};
+use crate::text::{lines, number, words};
+use crate::tree::Tree;
+
+struct Interrupts {
+    file: Kept,
+    kinds: Family,
+    /// The name of an instance, put together here.
+    name: Vec<u8>,
+}
+
+pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
+    let kinds = Family::new(&["interrupt.count"]).quiet();
+    Box::new(Interrupts { file: tree.keep("proc/interrupts"), kinds, name: Vec::new() })
+}
+
+pub(super) fn open_soft(_: &Scope, tree: &Tree) -> Box<dyn Source> {
+    let kinds = Family::new(&["softirq.count"]);
+    Box::new(Interrupts { file: tree.keep("proc/softirqs"), kinds, name: Vec::new() })
+}
+
+impl Source for Interrupts {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let text = match self.file.read() {
+            Ok(text) => text,
+            Err(reason) => return none(round, &self.kinds, &reason),
+        };
+        let mut all = lines(text);
+        let cpus = all.next().map_or(0, |head| words(head).count());
+        for line in all {
+            let mut rest = words(line);
+            let Some(label) = rest.next().and_then(|w| w.strip_suffix(b":")) else { continue };
+            let counts = words(line).skip(1).take(cpus).map_while(number);
+            let (seen, sum) = counts.fold((0, 0_u64), |(seen, sum), n| (seen + 1, sum.saturating_add(n)));
+            if seen == 0 {
+                continue;
+            }
+            self.name.clear();
+            self.name.extend_from_slice(label);
+            if let Some(device) = rest.last().filter(|_| number(label).is_some()) {
+                self.name.push(b' ');
+                self.name.extend_from_slice(device);
+            }
+            if let Some(slots) = self.kinds.slots(round.book, &self.name) {
+                round.book.put(slots, 0, sum as f64);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Tree;
+
+    #[test]
+    fn lines_are_summed_over_processors_and_named_by_device() {
+        let tree = Tree::new(&[(
+            "proc/interrupts",
+            "           CPU0       CPU1       \n 36:          5     100718 PCI-MSIX-0000:00:02.0   1-edge      \
+             virtio1-req.0\n 37:          0          0 PCI-MSIX   0-edge      idle\nLOC:   10   20   Local timer \
+             interrupts\nERR:          3\nodd line\n",
+        )]);
+        let r = tree.sample("interrupts");
+        assert_eq!(r.last("interrupt.count", "36 virtio1-req.0"), Some(100_723.0));
+        assert_eq!((r.last("interrupt.count", "LOC"), r.last("interrupt.count", "ERR")), (Some(30.0), Some(3.0)));
+        assert_eq!(r.last("interrupt.count", "37 idle"), None);
+        assert_eq!(r.0.columns.len(), 3);
+    }
+
+    #[test]
+    fn soft_interrupts_keep_their_zeros() {
+        let tree = Tree::new(&[("proc/softirqs", "     CPU0 CPU1\n  NET_TX:  4  1\n NET_RX:  0 0\n")]);
+        let r = tree.sample("softirqs");
+        assert_eq!((r.last("softirq.count", "NET_TX"), r.last("softirq.count", "NET_RX")), (Some(5.0), Some(0.0)));
+    }
+}

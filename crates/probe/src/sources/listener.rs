@@ -1,0 +1,103 @@
+//! The accept queue of the watched listener, by sock_diag. Source: sock_diag(7); net/ipv4/tcp_diag.c,
+//! tcp_diag_get_info: for a listener `rqueue` is the number that waits and `wqueue` the limit.
+
+use std::net::{IpAddr, SocketAddr};
+
+use sys::diag::{Diag, Listener};
+
+use crate::Scope;
+use crate::family::Family;
+use crate::sources::{CAPTURED, Round, Source, none};
+use crate::tree::Tree;
+
+const IDS: &[&str] = &["listen.queue", "listen.limit", "listen.drops"];
+/// Sockets of one address, which SO_REUSEPORT allows.
+const MOST: usize = 256;
+
+struct Listeners {
+    listen: Option<SocketAddr>,
+    diag: Option<Diag>,
+    family: Family,
+    found: Vec<Listener>,
+}
+
+pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
+    Box::new(Listeners { listen: scope.listen, diag: None, family: Family::new(IDS).at_most(MOST), found: Vec::new() })
+}
+
+impl Source for Listeners {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let Some(listen) = self.listen else { return none(round, &self.family, "no listener of this side is known") };
+        if !round.tree.is_live() {
+            return none(round, &self.family, CAPTURED);
+        }
+        if let Err(e) = self.ask(listen, round.tree) {
+            self.diag = None;
+            return none(round, &self.family, &format!("sock_diag does not answer: {e}"));
+        }
+        if self.found.is_empty() {
+            return none(round, &self.family, &format!("nothing listens on {listen} in this network namespace"));
+        }
+        for at in 0..self.found.len() {
+            let told = self.found[at];
+            let before = self.found[..at].iter().filter(|l| l.local == told.local).count();
+            let name = if before == 0 { told.local.to_string() } else { format!("{}#{}", told.local, before + 1) };
+            let Some(slots) = self.family.slots(round.book, name.as_bytes()) else { return };
+            round.book.put(slots, 0, f64::from(told.queue));
+            round.book.put(slots, 1, f64::from(told.limit));
+            round.book.put_some(slots, 2, told.drops.map(f64::from));
+        }
+    }
+}
+
+impl Listeners {
+    fn ask(&mut self, listen: SocketAddr, tree: &Tree) -> std::io::Result<()> {
+        let diag = match &mut self.diag {
+            Some(diag) => diag,
+            none => none.insert(tree.diag()?),
+        };
+        let found = &mut self.found;
+        found.clear();
+        for v6 in [false, true] {
+            diag.listeners(v6, Some(listen.port()), |l| {
+                if serves(l, listen) && found.len() < MOST {
+                    found.push(*l);
+                }
+            })?;
+        }
+        found.sort_unstable_by_key(|l| (l.local, l.inode));
+        Ok(())
+    }
+}
+
+/// Whether a connection to `addr`, an address of this namespace, may come out at a listener.
+pub(crate) fn serves(listener: &Listener, addr: SocketAddr) -> bool {
+    let (bound, wanted) = (listener.local.ip(), addr.ip().to_canonical());
+    let all = match bound {
+        IpAddr::V4(any) => any.is_unspecified() && wanted.is_ipv4(),
+        IpAddr::V6(any) => any.is_unspecified() && (wanted.is_ipv6() || !listener.v6_only),
+    };
+    // Who asks for an unspecified address means every listener of the port.
+    listener.local.port() == addr.port() && (all || bound == wanted || wanted.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listener(local: &str, v6_only: bool) -> Listener {
+        Listener { local: local.parse().unwrap(), inode: 1, queue: 0, limit: 0, drops: None, v6_only }
+    }
+
+    #[test]
+    fn wildcards_serve_their_ip_version_and_both_where_the_socket_does() {
+        let to = |addr: &str| addr.parse::<SocketAddr>().unwrap();
+        assert!(serves(&listener("0.0.0.0:80", false), to("127.0.0.1:80")));
+        assert!(!serves(&listener("0.0.0.0:80", false), to("[::1]:80")));
+        assert!(serves(&listener("[::]:80", false), to("127.0.0.1:80")));
+        assert!(!serves(&listener("[::]:80", true), to("127.0.0.1:80")));
+        assert!(!serves(&listener("127.0.0.2:80", false), to("127.0.0.1:80")));
+        assert!(!serves(&listener("127.0.0.1:81", false), to("127.0.0.1:80")));
+        assert!(serves(&listener("10.0.0.1:80", false), to("0.0.0.0:80")));
+    }
+}

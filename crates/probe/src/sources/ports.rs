@@ -1,0 +1,51 @@
+//! How many local ports a client may use towards one address and port: net/ipv4/ip_local_port_range.
+//! Source: Documentation/networking/ip-sysctl.rst.
+
+use crate::Scope;
+use crate::family::Family;
+use crate::kept::Kept;
+use crate::sources::{Round, Source, none};
+use crate::text::{number, words};
+use crate::tree::Tree;
+
+struct Ports {
+    file: Kept,
+    family: Family,
+}
+
+pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
+    let file = tree.keep_net_sysctl("ipv4/ip_local_port_range");
+    Box::new(Ports { file, family: Family::new(&["ports.range"]) })
+}
+
+impl Source for Ports {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let range = match self.file.read() {
+            Ok(text) => range(text),
+            Err(reason) => return none(round, &self.family, &reason),
+        };
+        if let Some(slots) = self.family.slots(round.book, b"") {
+            round.book.put_some(slots, 0, range.map(|(low, high)| (high - low + 1) as f64));
+        }
+    }
+}
+
+/// `32768 60999` (a tab between): lowest and highest port, both used.
+pub(crate) fn range(text: &[u8]) -> Option<(u64, u64)> {
+    let mut ports = words(text).map(number);
+    let (low, high) = (ports.next()??, ports.next()??);
+    (low <= high && high <= 65535).then_some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+    use crate::testing::Tree;
+
+    #[test]
+    fn both_ends_of_the_range_count() {
+        let tree = Tree::new(&[("proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n")]);
+        assert_eq!(tree.sample("ports").last("ports.range", ""), Some(28_232.0));
+        assert_eq!((range(b"9 1"), range(b"1"), range(b"1 99999")), (None, None, None));
+    }
+}

@@ -1,0 +1,57 @@
+//! Stall times of the whole host: /proc/pressure. Source: Documentation/accounting/psi.rst. Many kernels are built
+//! without it or have it switched off (`psi=1` on the kernel's command line turns it on).
+
+use crate::Scope;
+use crate::family::Family;
+use crate::kept::Kept;
+use crate::sources::{Round, Source};
+use crate::text::{after, value};
+use crate::tree::Tree;
+
+/// Resource and line of each counter.
+const LINES: [(usize, &str); 5] = [(0, "some"), (1, "some"), (1, "full"), (2, "some"), (2, "full")];
+const FILES: [&str; 3] = ["proc/pressure/cpu", "proc/pressure/memory", "proc/pressure/io"];
+const IDS: &[&str] =
+    &["pressure.cpu_some", "pressure.memory_some", "pressure.memory_full", "pressure.io_some", "pressure.io_full"];
+
+struct Pressure {
+    files: [Kept; 3],
+    host: Family,
+}
+
+pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
+    Box::new(Pressure { files: FILES.map(|file| tree.keep(file)), host: Family::new(IDS) })
+}
+
+impl Source for Pressure {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let Some(slots) = self.host.slots(round.book, b"") else { return };
+        for (which, file) in self.files.iter_mut().enumerate() {
+            let text = file.read();
+            for (at, (_, line)) in LINES.iter().enumerate().filter(|(_, (file, _))| *file == which) {
+                match &text {
+                    Ok(text) => round.book.put_some(slots, at, total(text, line)),
+                    Err(reason) => round.book.absent(IDS[at], "", format_args!("{reason}")),
+                }
+            }
+        }
+    }
+}
+
+/// `some avg10=0.05 avg60=0.28 avg300=0.50 total=25424614`: the total, in microseconds.
+fn total(text: &[u8], line: &str) -> Option<f64> {
+    after(text, line)?.find_map(|word| word.strip_prefix(b"total=")).and_then(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Tree;
+
+    #[test]
+    fn totals_are_read_and_a_host_without_pressure_says_so() {
+        let memory = "some avg10=0.00 avg60=0.00 avg300=0.00 total=42\nfull avg10=0.00 total=7\n";
+        let r = Tree::new(&[("proc/pressure/memory", memory)]).sample("pressure");
+        assert_eq!((r.last("pressure.memory_some", ""), r.last("pressure.memory_full", "")), (Some(42.0), Some(7.0)));
+        assert!(r.reason("pressure.cpu_some").contains("does not exist"));
+    }
+}

@@ -1,0 +1,315 @@
+//! The processes of this side: /proc/PID/{stat,status,io,fd,limits,smaps_rollup}, and their children.
+//! Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
+//!
+//! Files stay open, so a process that has ended is told from a new one of the same number. Limits and Pss are read at
+//! phase edges only (Pss makes the kernel walk the page tables).
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::thread::{self, Look, Status, Threads};
+use crate::Scope;
+use crate::book::{Book, Slots};
+use crate::kept::{reread, why};
+use crate::lineage;
+use crate::sources::{Round, Source};
+use crate::text::{keyed, lines, number, stat_fields, value, words};
+use crate::tree::Tree;
+use crate::units;
+
+const STAT: &[&str] = &["process.minor_faults", "process.major_faults", "process.user", "process.system"];
+const CPU: &[&str] = &["process.cpu"];
+const STATUS: &[&str] = &[
+    "process.rss",
+    "process.locked",
+    "process.pinned",
+    "process.page_tables",
+    "process.threads",
+    "process.cpus_allowed",
+    "process.cpu_mask",
+];
+const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
+const FDS: &[&str] = &["process.fds"];
+const LIMIT: &[&str] = &["process.fd_limit"];
+const PSS: &[&str] = &["process.pss"];
+/// Processes that are followed; more are noted.
+const MOST: usize = 256;
+/// Threads whose files stay open, of all processes together.
+const KEPT_THREADS: usize = 256;
+
+struct Processes {
+    /// Asked for and not yet looked at.
+    wanted: Vec<u32>,
+    members: Vec<Member>,
+    room: usize,
+    buffer: Vec<u8>,
+}
+
+pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
+    let wanted = scope.processes.clone();
+    Box::new(Processes { wanted, members: Vec::new(), room: KEPT_THREADS, buffer: Vec::new() })
+}
+
+impl Source for Processes {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let mut wanted = std::mem::take(&mut self.wanted);
+        self.admit(&mut wanted, round);
+        let mut at = 0;
+        while at < self.members.len() {
+            let member = &mut self.members[at];
+            if !member.ended {
+                member.sample(round, &mut self.room, &mut self.buffer);
+                member.children(round, &mut self.buffer, &mut wanted);
+            }
+            at += 1;
+            self.admit(&mut wanted, round);
+        }
+        if self.members.is_empty() {
+            for ids in [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS] {
+                round.book.absent_all(
+                    ids,
+                    "",
+                    format_args!("no process of this side is known: name it with --server-pid"),
+                );
+            }
+        }
+    }
+}
+
+impl Processes {
+    fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>) {
+        for pid in wanted.drain(..) {
+            if round.roster.holds(pid) {
+                continue;
+            }
+            if self.members.len() >= MOST {
+                round.book.absent("process.cpu", &pid.to_string(), format_args!("only {MOST} processes are followed"));
+                continue;
+            }
+            match Member::open(round, pid, &mut self.buffer) {
+                Ok(member) => {
+                    round.roster.add(pid, &member.instance);
+                    self.members.push(member);
+                }
+                Err(reason) => round.book.absent("process.cpu", &pid.to_string(), format_args!("{reason}")),
+            }
+        }
+    }
+}
+
+/// One process.
+struct Member {
+    pid: u32,
+    instance: String,
+    folder: PathBuf,
+    task: PathBuf,
+    stat: File,
+    status: Option<File>,
+    io: io::Result<File>,
+    children: io::Result<File>,
+    slots: Columns,
+    threads: Threads,
+    ended: bool,
+}
+
+struct Columns {
+    stat: Slots,
+    cpu: Slots,
+    status: Slots,
+    io: Slots,
+    fds: Slots,
+    limit: Slots,
+    pss: Slots,
+    sums: Slots,
+}
+
+impl Columns {
+    fn open(book: &mut Book, instance: &str) -> Self {
+        Self {
+            stat: book.open(STAT, instance),
+            cpu: book.open(CPU, instance),
+            status: book.open(STATUS, instance),
+            io: book.open(IO, instance),
+            fds: book.open(FDS, instance),
+            limit: book.open(LIMIT, instance),
+            pss: book.open(PSS, instance),
+            sums: book.open(thread::SUMS, instance),
+        }
+    }
+}
+
+impl Member {
+    fn open(round: &mut Round<'_>, pid: u32, buffer: &mut Vec<u8>) -> Result<Self, String> {
+        let folder = round.tree.process(pid, "");
+        let path = folder.join("stat");
+        let opened =
+            File::open(&path).and_then(|file| reread(&file, buffer).map(<[u8]>::to_vec).map(|text| (file, text)));
+        let (stat, text) = opened.map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => format!("process {pid} does not exist"),
+            _ => why(&path, &e),
+        })?;
+        let (comm, _) = stat_fields(&text).ok_or_else(|| format!("{} is not understood", path.display()))?;
+        let instance = format!("{comm}:{pid}");
+        let slots = Columns::open(round.book, &instance);
+        Ok(Self {
+            pid,
+            instance,
+            task: folder.join("task"),
+            stat,
+            status: File::open(folder.join("status")).ok(),
+            io: File::open(folder.join("io")),
+            children: File::open(folder.join(format!("task/{pid}/children"))),
+            folder,
+            slots,
+            threads: Threads::default(),
+            ended: false,
+        })
+    }
+
+    fn sample(&mut self, round: &mut Round<'_>, room: &mut usize, buffer: &mut Vec<u8>) {
+        let count = match reread(&self.stat, buffer) {
+            Ok(text) => put_stat(round.book, self.slots.stat, text),
+            Err(_) => {
+                self.ended = true;
+                round.book.absent_all(CPU, &self.instance, format_args!("process {} ended", self.pid));
+                return;
+            }
+        };
+        let leader = self.put_status(round, buffer);
+        self.put_io(round, buffer);
+        self.put_fds(round);
+        if round.full {
+            self.put_limit(round);
+            self.put_pss(round);
+        }
+        let (task, pid, instance) = (self.task.as_path(), self.pid, self.instance.as_str());
+        let mut look = Look { task, pid, instance, count, leader, full: round.full, room, buffer };
+        let summed = self.threads.sample(round.book, self.slots.sums, &mut look);
+        let exact = match round.tree.is_live() {
+            true => sys::cpuclock::process_cpu_ns(self.pid).ok(),
+            false => summed,
+        };
+        match exact {
+            Some(ns) => round.book.put(self.slots.cpu, 0, units::ns_us(ns as f64)),
+            None => round.book.absent_all(CPU, &self.instance, format_args!("this kernel has no processor clocks")),
+        }
+    }
+
+    fn put_status(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) -> Status {
+        let Some(text) = self.status.as_ref().and_then(|file| reread(file, buffer).ok()) else {
+            let reason = format_args!("cannot read status of process {}", self.pid);
+            round.book.absent_all(STATUS, &self.instance, reason);
+            return Status::default();
+        };
+        let told = thread::status(text);
+        let [rss, locked, pinned, tables, threads] = told.levels;
+        let bytes = |kib: Option<f64>| kib.map(units::kib_bytes);
+        let allowed = told.cpus.map(|(count, _)| f64::from(count));
+        let mask = told.cpus.and_then(|(_, mask)| mask).map(|mask| mask as f64);
+        let all = [bytes(rss), bytes(locked), bytes(pinned), bytes(tables), threads, allowed, mask];
+        for (at, value) in all.into_iter().enumerate() {
+            round.book.put_some(self.slots.status, at, value);
+        }
+        told
+    }
+
+    fn put_io(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) {
+        let text = match &self.io {
+            Ok(file) => reread(file, buffer).map_err(|e| why(&self.folder.join("io"), &e)),
+            Err(e) => Err(why(&self.folder.join("io"), e)),
+        };
+        match text {
+            Ok(text) => {
+                round.book.put_some(self.slots.io, 0, keyed(text, "read_bytes:"));
+                round.book.put_some(self.slots.io, 1, keyed(text, "write_bytes:"));
+            }
+            Err(reason) => round.book.absent_all(IO, &self.instance, format_args!("{reason}")),
+        }
+    }
+
+    fn put_fds(&self, round: &mut Round<'_>) {
+        match descriptors(&self.folder.join("fd"), round.tree.is_live(), round.full) {
+            Ok(count) => round.book.put_some(self.slots.fds, 0, count.map(|n| n as f64)),
+            Err(e) => {
+                let reason = why(&self.folder.join("fd"), &e);
+                round.book.absent_all(FDS, &self.instance, format_args!("{reason}"));
+            }
+        }
+    }
+
+    fn put_limit(&self, round: &mut Round<'_>) {
+        let path = self.folder.join("limits");
+        match std::fs::read(&path) {
+            Ok(text) => round.book.put_some(self.slots.limit, 0, open_files_limit(&text)),
+            Err(e) => round.book.absent_all(LIMIT, &self.instance, format_args!("{}", why(&path, &e))),
+        }
+    }
+
+    fn put_pss(&self, round: &mut Round<'_>) {
+        let path = self.folder.join("smaps_rollup");
+        match std::fs::read(&path) {
+            Ok(text) => round.book.put_some(self.slots.pss, 0, keyed(&text, "Pss:").map(units::kib_bytes)),
+            Err(e) => round.book.absent_all(PSS, &self.instance, format_args!("{}", why(&path, &e))),
+        }
+    }
+
+    /// Appends the children that the leader made, and at phase edges those of all its threads. Kernels without
+    /// `children` files are searched at phase edges.
+    fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
+        let pids = |text: &[u8], into: &mut Vec<u32>| {
+            into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
+        };
+        match &self.children {
+            Ok(file) => {
+                if let Ok(text) = reread(file, buffer) {
+                    pids(text, into);
+                }
+                if round.full && self.threads.len() > 1 {
+                    for tid in self.threads.tids().filter(|tid| *tid != self.pid) {
+                        if let Ok(text) = std::fs::read(self.task.join(format!("{tid}/children"))) {
+                            pids(&text, into);
+                        }
+                    }
+                }
+            }
+            Err(_) if round.full => into.extend(lineage::descendants(&round.tree.path("proc"), &[self.pid])),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Fields after the name: 3 state, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads (numbers of proc(5)).
+fn put_stat(book: &mut Book, slots: Slots, text: &[u8]) -> Option<u64> {
+    let (_, fields) = stat_fields(text)?;
+    let mut field = [None; 18];
+    for (number_of, word) in field.iter_mut().zip(fields) {
+        *number_of = number(word);
+    }
+    let [minor, major, user, system] = [field[7], field[9], field[11], field[12]];
+    book.put_some(slots, 0, minor.map(|n| n as f64));
+    book.put_some(slots, 1, major.map(|n| n as f64));
+    book.put_some(slots, 2, user.map(units::ticks_us));
+    book.put_some(slots, 3, system.map(units::ticks_us));
+    field[17]
+}
+
+/// Open descriptors. Since Linux 6.2 the size of the folder is their number; before it was 0, and they are counted,
+/// at phase edges only.
+fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
+    let size = std::fs::metadata(folder)?.len();
+    if live && size > 0 {
+        return Ok(Some(size));
+    }
+    Ok(if full { Some(std::fs::read_dir(folder)?.count() as u64) } else { None })
+}
+
+/// `Max open files            1024                 20000                files`: the soft limit.
+fn open_files_limit(text: &[u8]) -> Option<f64> {
+    let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"))?;
+    words(line).next().and_then(value)
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

@@ -1,0 +1,308 @@
+//! The threads of one process: /proc/PID/task/TID/schedstat and status. Source: proc_pid_status(5),
+//! Documentation/scheduler/sched-stats.rst.
+//!
+//! Threads that end are remembered as last seen, so sums only grow. The files of up to [`KEPT_HERE`] threads a
+//! process stay open and have rows of their own; the others are read at phase edges only, up to [`LOOSE`] of them.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::book::{Book, Slots};
+use crate::kept::reread;
+use crate::text::{hex, number, value, words};
+
+/// Counters of a thread.
+const THREAD: &[&str] = &["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"];
+/// Sums over the threads of a process.
+pub(super) const SUMS: &[&str] = &[
+    "process.run_delay",
+    "process.voluntary_switches",
+    "process.involuntary_switches",
+    "process.running",
+    "process.sleeping",
+    "process.disk_wait",
+    "process.stopped",
+    "process.io_workers",
+];
+/// Threads of one process whose files stay open.
+const KEPT_HERE: usize = 64;
+/// Threads of one process that are read at phase edges although their files do not stay open.
+const LOOSE: usize = 4096;
+
+/// What status says of a thread (and, for a leader, of its process).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Status {
+    /// `R`, `S`, `D`, `T`, …
+    pub(super) state: u8,
+    /// Voluntary and involuntary switches.
+    pub(super) switches: Option<(u64, u64)>,
+    /// Number of processors that are allowed, and their mask where all are below 52.
+    pub(super) cpus: Option<(u32, Option<u64>)>,
+    /// A worker that io_uring made.
+    pub(super) io_worker: bool,
+    /// VmRSS, VmLck, VmPin, VmPTE in kB, and Threads.
+    pub(super) levels: [Option<f64>; 5],
+}
+
+/// Reads a status file in one pass.
+pub(super) fn status(text: &[u8]) -> Status {
+    let mut out = Status::default();
+    let (mut voluntary, mut involuntary) = (None, None);
+    for line in crate::text::lines(text) {
+        let Some(colon) = line.iter().position(|b| *b == b':') else { continue };
+        let (key, rest) = (&line[..colon], &line[colon + 1..]);
+        let first = || words(rest).next().unwrap_or_default();
+        match key {
+            b"Name" => out.io_worker = first().starts_with(b"iou-wrk"),
+            b"State" => out.state = first().first().copied().unwrap_or_default(),
+            b"VmRSS" => out.levels[0] = value(first()),
+            b"VmLck" => out.levels[1] = value(first()),
+            b"VmPin" => out.levels[2] = value(first()),
+            b"VmPTE" => out.levels[3] = value(first()),
+            b"Threads" => out.levels[4] = value(first()),
+            b"Cpus_allowed" => out.cpus = mask(first()),
+            b"voluntary_ctxt_switches" => voluntary = number(first()),
+            b"nonvoluntary_ctxt_switches" => involuntary = number(first()),
+            _ => {}
+        }
+    }
+    out.switches = voluntary.zip(involuntary);
+    out
+}
+
+/// `ffffffff,00000003`: how many bits are set, and the number where it is below 2^52 (exact as a reading).
+fn mask(word: &[u8]) -> Option<(u32, Option<u64>)> {
+    let (mut count, mut low) = (0, Some(0_u64));
+    for group in word.split(|b| *b == b',') {
+        let bits = hex(group)?;
+        count += bits.count_ones();
+        low = low.and_then(|low| low.checked_mul(1 << 32)?.checked_add(bits)).filter(|low| *low < 1 << 52);
+    }
+    Some((count, low))
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    run_ns: u64,
+    delay_ns: u64,
+    switches: (u64, u64),
+}
+
+impl Counts {
+    fn add(&mut self, o: Self) {
+        self.run_ns += o.run_ns;
+        self.delay_ns += o.delay_ns;
+        self.switches = (self.switches.0 + o.switches.0, self.switches.1 + o.switches.1);
+    }
+}
+
+#[derive(Debug)]
+struct Thread {
+    tid: u32,
+    /// status and schedstat, of threads that are kept.
+    files: Option<(File, File)>,
+    slots: Option<Slots>,
+    last: Counts,
+    status: Status,
+    alive: bool,
+}
+
+/// The threads of one process.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    list: Vec<Thread>,
+    retired: Counts,
+}
+
+/// What the threads of a process need to be read.
+pub(super) struct Look<'a> {
+    pub(super) task: &'a Path,
+    pub(super) pid: u32,
+    pub(super) instance: &'a str,
+    /// How many threads the process says it has.
+    pub(super) count: Option<u64>,
+    /// Status of the leader, which was read already.
+    pub(super) leader: Status,
+    pub(super) full: bool,
+    /// Threads whose files may still be kept open, of all processes together.
+    pub(super) room: &'a mut usize,
+    pub(super) buffer: &'a mut Vec<u8>,
+}
+
+impl Threads {
+    /// Reads all threads and writes the rows of the kept ones. Returns the exact processor time of the threads that
+    /// were read, in nanoseconds, if that is all of them.
+    pub(super) fn sample(&mut self, book: &mut Book, sums: Slots, look: &mut Look<'_>) -> Option<u64> {
+        self.list_threads(look);
+        let mut whole = true;
+        for thread in &mut self.list {
+            let told = match thread.files {
+                Some(_) => thread.read_kept(look),
+                None if look.full => thread.read_loose(look),
+                None => None,
+            };
+            whole &= told.is_some();
+            if let (Some(()), true) = (told, thread.files.is_some()) {
+                thread.write(book, look.instance);
+            }
+        }
+        self.note_limits(book, look);
+        whole.then(|| self.write_sums(book, sums))
+    }
+
+    /// Number of threads that are known.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Their numbers.
+    pub(super) fn tids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter().map(|t| t.tid)
+    }
+
+    /// Brings the list up to date with the folder of threads. A process of one thread needs no look.
+    fn list_threads(&mut self, look: &mut Look<'_>) {
+        let alone = |t: &Thread| t.tid == look.pid;
+        if look.count == Some(1) && self.list.len() == 1 && self.list.first().is_some_and(alone) {
+            return;
+        }
+        let Ok(folder) = std::fs::read_dir(look.task) else { return };
+        self.list.iter_mut().for_each(|t| t.alive = false);
+        let tids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        for tid in tids.take(LOOSE) {
+            match self.list.binary_search_by_key(&tid, |t| t.tid) {
+                Ok(at) => self.list[at].alive = true,
+                Err(at) => self.list.insert(at, Thread::new(tid)),
+            }
+        }
+        for thread in self.list.iter().filter(|t| !t.alive) {
+            self.retired.add(thread.last);
+            *look.room += usize::from(thread.files.is_some());
+        }
+        self.list.retain(|t| t.alive);
+        self.keep_files(look);
+    }
+
+    fn keep_files(&mut self, look: &mut Look<'_>) {
+        let mut kept = self.list.iter().filter(|t| t.files.is_some()).count();
+        for thread in self.list.iter_mut().filter(|t| t.files.is_none()) {
+            if kept >= KEPT_HERE || *look.room == 0 {
+                return;
+            }
+            thread.files = open(look.task, thread.tid);
+            if thread.files.is_some() {
+                kept += 1;
+                *look.room -= 1;
+            }
+        }
+    }
+
+    fn note_limits(&self, book: &mut Book, look: &Look<'_>) {
+        let loose = self.list.iter().filter(|t| t.files.is_none()).count();
+        if loose > 0 {
+            let reason =
+                format_args!("{} of its {} threads have rows of their own", self.list.len() - loose, self.list.len());
+            book.absent_all(THREAD, look.instance, reason);
+        }
+        if self.list.len() >= LOOSE {
+            let reason = format_args!("it has {LOOSE} threads or more, too many to read each");
+            book.absent_all(SUMS, look.instance, reason);
+        }
+    }
+
+    fn write_sums(&self, book: &mut Book, sums: Slots) -> u64 {
+        let mut all = self.retired;
+        let mut states = [0_u32; 5];
+        for thread in &self.list {
+            all.add(thread.last);
+            match thread.status.state {
+                b'R' => states[0] += 1,
+                b'S' => states[1] += 1,
+                b'D' => states[2] += 1,
+                b'T' | b't' => states[3] += 1,
+                _ => {}
+            }
+            states[4] += u32::from(thread.status.io_worker);
+        }
+        let counts = [all.delay_ns as f64 / 1e3, all.switches.0 as f64, all.switches.1 as f64];
+        for (at, v) in counts.into_iter().chain(states.map(f64::from)).enumerate() {
+            book.put(sums, at, v);
+        }
+        all.run_ns
+    }
+}
+
+impl Thread {
+    const fn new(tid: u32) -> Self {
+        let status = Status { state: 0, switches: None, cpus: None, io_worker: false, levels: [None; 5] };
+        let last = Counts { run_ns: 0, delay_ns: 0, switches: (0, 0) };
+        Self { tid, files: None, slots: None, last, status, alive: true }
+    }
+
+    fn read_kept(&mut self, look: &mut Look<'_>) -> Option<()> {
+        let (of_status, of_sched) = self.files.as_ref()?;
+        self.status = match self.tid == look.pid {
+            true => look.leader,
+            false => status(reread(of_status, look.buffer).ok()?),
+        };
+        let times = schedstat(reread(of_sched, look.buffer).ok()?)?;
+        self.keep(times);
+        Some(())
+    }
+
+    fn read_loose(&mut self, look: &mut Look<'_>) -> Option<()> {
+        let (of_status, of_sched) = open(look.task, self.tid)?;
+        self.status = status(reread(&of_status, look.buffer).ok()?);
+        let times = schedstat(reread(&of_sched, look.buffer).ok()?)?;
+        self.keep(times);
+        Some(())
+    }
+
+    fn keep(&mut self, (run_ns, delay_ns): (u64, u64)) {
+        let switches = self.status.switches.unwrap_or(self.last.switches);
+        self.last = Counts { run_ns, delay_ns, switches };
+    }
+
+    fn write(&mut self, book: &mut Book, instance: &str) {
+        let slots = *self.slots.get_or_insert_with(|| book.open(THREAD, &format!("{instance}/{}", self.tid)));
+        book.put(slots, 0, self.last.run_ns as f64 / 1e3);
+        book.put(slots, 1, self.last.delay_ns as f64 / 1e3);
+        book.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));
+        book.put_some(slots, 3, self.status.cpus.and_then(|(_, mask)| mask).map(|mask| mask as f64));
+    }
+}
+
+fn open(task: &Path, tid: u32) -> Option<(File, File)> {
+    let folder = task.join(tid.to_string());
+    Some((File::open(folder.join("status")).ok()?, File::open(folder.join("schedstat")).ok()?))
+}
+
+/// `66011 148785 2`: nanoseconds on a processor, nanoseconds waiting for one, turns.
+fn schedstat(text: &[u8]) -> Option<(u64, u64)> {
+    let mut numbers = words(text).map(number);
+    numbers.next().flatten().zip(numbers.next().flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_counted_and_kept_while_they_are_exact() {
+        assert_eq!(mask(b"3"), Some((2, Some(3))));
+        assert_eq!(mask(b"00000001,00000000"), Some((1, Some(1 << 32))));
+        assert_eq!(mask(b"ffffffff,ffffffff"), Some((64, None)));
+        assert_eq!(mask(b"ffffffff,ffffffff,ffffffff"), Some((96, None)));
+        assert_eq!((mask(b""), mask(b"3,x")), (None, None));
+    }
+
+    #[test]
+    fn a_status_is_read_in_one_pass() {
+        let s = status(
+            b"Name:\tiou-wrk-12\nState:\tD (disk sleep)\nVmRSS:\t 12 kB\nThreads:\t3\nCpus_allowed:\t2\n\
+            voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\nodd\n",
+        );
+        assert_eq!((s.state, s.io_worker, s.switches), (b'D', true, Some((5, 6))));
+        assert_eq!((s.cpus, s.levels), (Some((1, Some(2))), [Some(12.0), None, None, None, Some(3.0)]));
+    }
+}

@@ -1,0 +1,77 @@
+//! Captured trees for the tests of sources: files written by hand, one source read on them.
+
+use std::path::Path;
+
+use run::{Reading, Recording, Window};
+
+use crate::{Probe, Scope};
+
+/// A folder that stands for the root of a machine.
+pub(crate) struct Tree {
+    dir: tempfile::TempDir,
+    processes: Vec<u32>,
+}
+
+impl Tree {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let tree = Self { dir: tempfile::tempdir().unwrap(), processes: Vec::new() };
+        for (path, text) in files {
+            tree.write(path, text);
+        }
+        tree
+    }
+
+    pub(crate) fn with_processes(mut self, pids: &[u32]) -> Self {
+        self.processes = pids.to_vec();
+        self
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        let path = self.root().join(path);
+        if path.is_dir() { std::fs::remove_dir_all(path).unwrap() } else { std::fs::remove_file(path).unwrap() }
+    }
+
+    pub(crate) fn probe(&self, source: &'static str) -> Probe {
+        Probe::new(Scope {
+            root: self.root().to_owned(),
+            processes: self.processes.clone(),
+            sources: Some(vec![source]),
+            ..Scope::default()
+        })
+    }
+
+    /// One sample of one source.
+    pub(crate) fn sample(&self, source: &'static str) -> Sampled {
+        let mut probe = self.probe(source);
+        probe.sample(0.0);
+        Sampled(probe.take())
+    }
+}
+
+/// A recording with short questions.
+pub(crate) struct Sampled(pub(crate) Recording);
+
+impl Sampled {
+    /// The last value of a column.
+    pub(crate) fn last(&self, id: &str, instance: &str) -> Option<f64> {
+        self.0.column(id, instance)?.values.last().copied().flatten()
+    }
+
+    /// Why a counter has no value.
+    pub(crate) fn reason(&self, id: &str) -> String {
+        match self.0.reading(id, "", Window::ALL) {
+            Reading::Absent { absent } => absent,
+            Reading::Value(v) => panic!("{id} has the value {v}"),
+        }
+    }
+}

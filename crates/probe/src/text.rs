@@ -1,0 +1,89 @@
+//! Reading numbers out of the kernel's text files, on bytes and without allocation. What is no number is `None`.
+
+/// The words of a line.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// The lines of a file.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|b| *b == b'\n').filter(|line| !line.is_empty())
+}
+
+/// A decimal number; `None` for anything else and beyond 64 bits.
+pub(crate) fn number(word: &[u8]) -> Option<u64> {
+    digits(word, 10)
+}
+
+/// A hexadecimal number without prefix.
+pub(crate) fn hex(word: &[u8]) -> Option<u64> {
+    digits(word, 16)
+}
+
+fn digits(word: &[u8], base: u32) -> Option<u64> {
+    if word.is_empty() {
+        return None;
+    }
+    word.iter().try_fold(0_u64, |sum, b| {
+        let digit = char::from(*b).to_digit(base)?;
+        sum.checked_mul(u64::from(base))?.checked_add(u64::from(digit))
+    })
+}
+
+/// As [`number`], as the value of a reading. Exact up to 2^53.
+pub(crate) fn value(word: &[u8]) -> Option<f64> {
+    number(word).map(|n| n as f64)
+}
+
+/// The words after `key` on the first line that begins with it (`MemTotal:`, `cpu`).
+pub(crate) fn after<'a>(text: &'a [u8], key: &str) -> Option<impl Iterator<Item = &'a [u8]>> {
+    let mut all = lines(text).map(words);
+    all.find_map(|mut line| (line.next() == Some(key.as_bytes())).then_some(line))
+}
+
+/// The number that follows `key` (`nr_throttled 5`).
+pub(crate) fn keyed(text: &[u8], key: &str) -> Option<f64> {
+    after(text, key)?.next().and_then(value)
+}
+
+/// A name from the kernel as text; what is not UTF-8 is replaced.
+pub(crate) fn name(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+/// Of /proc/PID/stat: the name between the brackets of stat, which may itself hold brackets and spaces, and the words after it.
+pub(crate) fn stat_fields(text: &[u8]) -> Option<(String, impl Iterator<Item = &[u8]>)> {
+    let open = text.iter().position(|b| *b == b'(')?;
+    let close = text.iter().rposition(|b| *b == b')')?;
+    let comm = text.get(open + 1..close)?;
+    Some((name(comm).into_owned(), words(&text[close + 1..])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_numbers_are_none_and_never_wrong() {
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        for odd in [&b"18446744073709551616"[..], b"-1", b"", b"+5", b"0x10", b"1.5", b"max"] {
+            assert_eq!(number(odd), None, "{odd:?}");
+        }
+        assert_eq!(hex(b"000023c2"), Some(0x23c2));
+    }
+
+    #[test]
+    fn keys_are_whole_words() {
+        let text = b"MemTotalX: 1\nMemTotal:   2 kB\n\nlast";
+        assert_eq!(keyed(text, "MemTotal:"), Some(2.0));
+        assert_eq!(keyed(text, "last"), None);
+        assert_eq!(keyed(text, "none"), None);
+    }
+
+    #[test]
+    fn names_with_brackets_and_spaces_are_whole() {
+        let (comm, mut rest) = stat_fields(b"7 (a) (b c) S 1 2").unwrap();
+        assert_eq!((comm.as_str(), rest.next()), ("a) (b c", Some(&b"S"[..])));
+        assert!(stat_fields(b"7 odd").is_none() && stat_fields(b")(").is_none());
+    }
+}
