@@ -24,6 +24,11 @@ const fn row(name: &'static str, value: &'static str, help: &'static str) -> Opt
 /// Every option of services, models and strategies.
 pub const OPTIONS: &[OptionSpec] = &[
     row("work_us", "microseconds", "processor work added to each request"),
+    row(
+        "work_by",
+        "clock or loops",
+        "how that work is measured: processor clock, or calibrated loops that interrupts delay",
+    ),
     row("sleep_ms", "milliseconds", "each request sleeps this long in the thread that serves it"),
     row("workers", "count", "threads of model `workers`: requests served at the same time"),
     row("capacity", "requests/s", "a request starts only when 1/capacity has passed since the one before, a thread"),

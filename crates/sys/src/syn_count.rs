@@ -23,10 +23,12 @@ pub struct SynCounter {
 }
 
 impl SynCounter {
+    /// Family, kind and protocol of the socket that [`SynCounter::on`] wants.
+    pub const KIND: (i32, i32, i32) = (libc::AF_PACKET, libc::SOCK_DGRAM, 0);
+
     /// Starts counting at an interface of the calling thread's network namespace. Errors: EPERM without
     /// CAP_NET_RAW, ENODEV for an interface that is not there.
     pub fn open(interface: &str, port: u16) -> Result<Self> {
-        // Protocol 0 receives nothing until bind(): no packet is counted before the filter is in place.
         // SAFETY: socket() takes no pointers.
         let fd =
             unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0) };
@@ -35,6 +37,13 @@ impl SynCounter {
         }
         // SAFETY: the descriptor is new and owned by nobody else.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        Self::on(socket, interface, port)
+    }
+
+    /// Starts counting with a packet socket of [`SynCounter::KIND`] that was opened elsewhere, in another network
+    /// namespace for example; the interface is looked up in the socket's namespace.
+    pub fn on(socket: OwnedFd, interface: &str, port: u16) -> Result<Self> {
+        // Protocol 0 receives nothing until bind(): no packet is counted before the filter is in place.
         attach(&socket, &filter(port))?;
         bind(&socket, interface)?;
         Ok(Self { socket, total: 0 })
@@ -115,22 +124,37 @@ fn attach(socket: &OwnedFd, code: &[libc::sock_filter]) -> Result<()> {
 }
 
 fn bind(socket: &OwnedFd, interface: &str) -> Result<()> {
-    let name = CString::new(interface).map_err(|_| Errno::INVAL)?;
-    // SAFETY: the name is a string that ends in NUL.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-    if index == 0 {
-        return Err(last_errno());
-    }
+    let index = index(socket, interface)?;
     // SAFETY: all-zero is a valid sockaddr_ll.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = ETH_P_IP.to_be();
-    address.sll_ifindex = i32::try_from(index).map_err(|_| Errno::INVAL)?;
+    address.sll_ifindex = index;
     let pointer: *const libc::sockaddr_ll = &address;
     // SAFETY: the pointer is valid for the size given; the kernel only reads.
     let result =
         unsafe { libc::bind(socket.as_raw_fd(), pointer.cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t) };
     if result == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// Number of an interface in the socket's network namespace.
+fn index(socket: &OwnedFd, interface: &str) -> Result<i32> {
+    let name = CString::new(interface).map_err(|_| Errno::INVAL)?;
+    // SAFETY: all-zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let bytes = name.as_bytes_with_nul();
+    if bytes.len() > request.ifr_name.len() {
+        return Err(Errno::NODEV);
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(bytes) {
+        *to = *from as libc::c_char;
+    }
+    // SAFETY: SIOCGIFINDEX reads and writes one ifreq, for which the pointer is valid.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFINDEX as _, &raw mut request) } != 0 {
+        return Err(last_errno());
+    }
+    // SAFETY: after SIOCGIFINDEX the kernel has written this member of the union.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex })
 }
 
 #[cfg(test)]

@@ -1,18 +1,53 @@
-//! `work_us`: processor time added to each request. Counted on the thread's own processor clock, so time in which the
-//! thread was not running does not count.
+//! `work_us`: processor time added to each request, by one of two stated mechanisms.
+//!
+//! `work_by=clock` (default) spins until the thread's own processor clock says so: time in which the thread did not run
+//! does not count, but interrupts that the kernel charges to the thread do. `work_by=loops` does a fixed number of
+//! loops, calibrated once at the start: whatever takes the processor away, interrupts included, makes a request last
+//! longer, as real work would.
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use super::Delay;
 use crate::{Options, ServeError};
 
+/// Loops of one calibration round, and rounds: the fastest counts, since everything else only disturbs.
+const LOOPS: u64 = 1_000_000;
+const ROUNDS: usize = 7;
+
 pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay>, ServeError> {
     let Some(us) = options.positive("work_us")? else { return Ok(None) };
-    let work_ns = (us * 1e3) as u64;
-    Ok(Some(Arc::new(move || {
+    match options.get::<String>("work_by")?.as_deref() {
+        None | Some("clock") => Ok(Some(by_clock((us * 1e3) as u64))),
+        Some("loops") => Ok(Some(by_loops(us))),
+        Some(other) => Err(ServeError::BadOption { name: "work_by", value: other.into(), wants: "clock or loops" }),
+    }
+}
+
+fn by_clock(work_ns: u64) -> Delay {
+    Arc::new(move || {
         let until = sys::clock::thread_cpu_ns() + work_ns;
         while sys::clock::thread_cpu_ns() < until {
             std::hint::spin_loop();
         }
-    })))
+    })
+}
+
+fn by_loops(us: f64) -> Delay {
+    let timed = |_| {
+        let begin = sys::clock::monotonic_ns();
+        spin(LOOPS);
+        sys::clock::monotonic_ns() - begin
+    };
+    let fastest_ns = (0..ROUNDS).map(timed).min().unwrap_or(1).max(1);
+    let loops = (us * 1e3 * LOOPS as f64 / fastest_ns as f64).round() as u64;
+    Arc::new(move || spin(loops))
+}
+
+#[inline(never)]
+fn spin(loops: u64) {
+    let mut x = 1_u64;
+    for _ in 0..loops {
+        x = black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
 }
