@@ -13,7 +13,7 @@ use crate::LoadError;
 use crate::drivers::epoll::EpollDriver;
 use crate::drivers::uring::UringDriver;
 use crate::drivers::{Setup, null::NullDriver};
-use crate::shard::{self, Order, Orders, Show};
+use crate::shard::{self, LONGEST_WAIT_NS, Orders, Show};
 use crate::{ceiling, share, simulate};
 
 /// How often progress is shown.
@@ -158,7 +158,7 @@ fn shard_thread<C: Client>(common: &Common, client: &C, i: u32) -> Result<LoadPa
     // Timers that fire 50 µs late would show as start errors.
     let _ = limits::exact_timers();
     let setup = setup(common, &task, client);
-    let order = |_| common.orders.read();
+    let order = |now, phase| common.orders.read(now, phase);
     let show = &common.shows[i as usize];
     let failed = |errno| LoadError::System {
         what: "driving the connections",
@@ -213,7 +213,7 @@ fn conduct(
     parts: &Parts,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
-    let mut order = Order { phase: Phase::WarmUp, stop: false };
+    let mut phase = Phase::WarmUp;
     let mut next_tick = std::time::Instant::now() + TICK;
     let (mut merged, mut ended) = (LoadPart::default(), 0);
     let mut failure = None;
@@ -223,12 +223,19 @@ fn conduct(
         if listening {
             // Waiting happens on the control channel, so a phase begins without delay.
             match control.recv_timeout(left.min(Duration::from_millis(10))) {
-                Ok(AgentCommand::Enter { phase }) => order.phase = phase,
-                Ok(AgentCommand::Stop) => order.stop = true,
+                Ok(AgentCommand::Enter { phase: next }) => {
+                    if next != phase {
+                        common.orders.enter(next, clock::monotonic_ns() + LONGEST_WAIT_NS + 500_000);
+                    }
+                    phase = next;
+                }
+                Ok(AgentCommand::Stop) => common.orders.stop(),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => (order.stop, listening) = (true, false),
+                Err(RecvTimeoutError::Disconnected) => {
+                    common.orders.stop();
+                    listening = false;
+                }
             }
-            common.orders.give(order);
         } else if let Ok(part) = parts.recv_timeout(left) {
             take(part, &mut merged, &mut ended, &mut failure);
         }
@@ -236,11 +243,11 @@ fn conduct(
             take(part, &mut merged, &mut ended, &mut failure);
         }
         if failure.is_some() {
-            common.orders.give(Order { stop: true, ..order });
+            common.orders.stop();
         }
         if std::time::Instant::now() >= next_tick {
             next_tick += TICK;
-            report(AgentReport::Tick(tick(common, order.phase)));
+            report(AgentReport::Tick(tick(common, phase)));
         }
     }
     failure.map_or(Ok(merged), Err)

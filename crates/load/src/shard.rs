@@ -1,6 +1,6 @@
 //! One generator thread: a driver, a heart, and the loop between them.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use proto::Client;
 use run::{LoadPart, Phase, Tick};
@@ -10,7 +10,7 @@ use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 
 /// Longest wait of the loop: after at most this it sees a new phase. Only an idle generator notices.
-const LONGEST_WAIT_NS: u64 = 2_000_000;
+pub(crate) const LONGEST_WAIT_NS: u64 = 2_000_000;
 /// How often a shard shows its counts.
 const SHOW_NS: u64 = 50_000_000;
 
@@ -19,29 +19,43 @@ const SHOW_NS: u64 = 50_000_000;
 pub(crate) struct Order {
     pub(crate) phase: Phase,
     pub(crate) stop: bool,
+    /// When the next order takes effect, as far as it is known.
+    pub(crate) next_ns: u64,
 }
 
-/// The order of all shards, in its own cache line.
+/// The order of all shards, in its own cache line: phase, stop, and the moment from which it holds, in one word.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Orders(AtomicU8);
+pub(crate) struct Orders(AtomicU64);
 
-const STOP: u8 = 0x80;
+const STOP: u64 = 4;
+const PHASE: u64 = 3;
+const BITS: u32 = 3;
 
 impl Orders {
-    pub(crate) fn give(&self, order: Order) {
-        self.0.store(order.phase as u8 | if order.stop { STOP } else { 0 }, Ordering::Release);
+    /// Every shard enters `phase` at `at_ns`, so that all measure the same window; more than [`LONGEST_WAIT_NS`] ahead
+    /// makes sure that none sees it late.
+    pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
+        self.0.store(at_ns << BITS | phase as u64, Ordering::Release);
     }
 
+    /// Every shard stops at once.
+    pub(crate) fn stop(&self) {
+        self.0.fetch_or(STOP, Ordering::Release);
+    }
+
+    /// What holds at `now`, for a shard in phase `current`.
     #[inline]
-    pub(crate) fn read(&self) -> Order {
+    pub(crate) fn read(&self, now: u64, current: Phase) -> Order {
         let raw = self.0.load(Ordering::Acquire);
-        let phase = match raw & !STOP {
+        let at = raw >> BITS;
+        let phase = match raw & PHASE {
+            _ if now < at => current,
             0 => Phase::WarmUp,
             1 => Phase::Measure,
             _ => Phase::Drain,
         };
-        Order { phase, stop: raw & STOP != 0 }
+        Order { phase, stop: raw & STOP != 0, next_ns: if now < at { at } else { u64::MAX } }
     }
 }
 
@@ -76,25 +90,13 @@ impl Show {
     }
 }
 
-/// Runs one shard to its end. `order` is asked in every pass with the driver's time.
+/// Runs one shard to its end. `order` is asked in every pass with the driver's time and the phase that holds.
 pub(crate) fn run<D: Driver, C: Client>(
     driver: &mut D,
     client: &C,
     task: Task,
     show: &Show,
-    order: impl FnMut(u64) -> Order,
-) -> Result<LoadPart, Errno> {
-    run_until(driver, client, task, show, order, &[])
-}
-
-/// [`run`] that wakes up exactly at `edges`, where the caller knows that an order changes.
-pub(crate) fn run_until<D: Driver, C: Client>(
-    driver: &mut D,
-    client: &C,
-    task: Task,
-    show: &Show,
-    mut order: impl FnMut(u64) -> Order,
-    edges: &[u64],
+    order: impl Fn(u64, Phase) -> Order,
 ) -> Result<LoadPart, Errno> {
     let mut core = Core::new(task, client);
     let mut phase = Phase::WarmUp;
@@ -102,7 +104,7 @@ pub(crate) fn run_until<D: Driver, C: Client>(
     core.start(driver.ops());
     loop {
         let now = driver.ops().refresh();
-        let told = order(now);
+        let told = order(now, phase);
         if told.phase != phase {
             phase = told.phase;
             core.enter(driver.ops(), phase);
@@ -115,8 +117,7 @@ pub(crate) fn run_until<D: Driver, C: Client>(
         if told.stop || core.drained(now) {
             break;
         }
-        let edge = edges.iter().copied().find(|&e| e > now).unwrap_or(u64::MAX);
-        let until = core.next_ns().min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(edge);
+        let until = core.next_ns().min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(told.next_ns);
         driver.wait(until, core.batch(), |ops, completion| core.on(ops, completion))?;
     }
     let part = core.finish(driver.ops());

@@ -83,16 +83,16 @@ fn with_client<C: Client>(client: &C, plan: &LoadPlan, server: &SimServer) -> Re
     let mut driver = SimDriver::new(task.capacity(), server, request, &answer);
     let measure = (plan.warmup_s * 1e9) as u64;
     let drain = measure + (plan.duration_s * 1e9) as u64;
-    let order = |now: u64| Order {
+    let order = |now: u64, _| Order {
         phase: match now {
             _ if now < measure => Phase::WarmUp,
             _ if now < drain => Phase::Measure,
             _ => Phase::Drain,
         },
         stop: false,
+        next_ns: [measure, drain].into_iter().find(|&edge| edge > now).unwrap_or(u64::MAX),
     };
-    let edges = [measure, drain];
-    let part = shard::run_until(&mut driver, client, task, &Show::default(), order, &edges)
+    let part = shard::run(&mut driver, client, task, &Show::default(), order)
         .map_err(|errno| LoadError::System { what: "simulating", errno, advice: "please report this" })?;
     let ops = crate::driver::Driver::ops(&mut driver);
     Ok((part, Seen { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))

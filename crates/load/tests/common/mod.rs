@@ -1,0 +1,189 @@
+//! A small HTTP server that can misbehave, and a conductor that takes a plan through its phases.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use loadline_load as load;
+use run::{AgentCommand, AgentReport, Intensity, Io, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
+
+/// What the server does with the requests of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Answers; closes where the request says `Connection: close`.
+    Proper,
+    /// Answers this many requests of a connection and closes without saying so.
+    CloseAfter(u32),
+    /// Resets the connection instead of answering.
+    Reset,
+    /// Promises more bytes than it sends.
+    Short,
+    /// Reads and never answers.
+    Silent,
+    /// Answers 503.
+    Unavailable,
+    /// Answers with a chunked body.
+    Chunked,
+    /// Says something that is not HTTP.
+    Rubbish,
+}
+
+/// What the server counted.
+#[derive(Debug, Default)]
+pub struct Counted {
+    pub connections: AtomicU64,
+    pub requests: AtomicU64,
+    stop: AtomicBool,
+}
+
+pub struct Server {
+    pub addr: SocketAddr,
+    pub counted: Arc<Counted>,
+}
+
+impl Server {
+    pub fn start(manner: Manner) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let counted = Arc::new(Counted::default());
+        let server = Self { addr, counted: Arc::clone(&counted) };
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if counted.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                counted.connections.fetch_add(1, Ordering::Relaxed);
+                let counted = Arc::clone(&counted);
+                std::thread::spawn(move || drop(serve(&stream, manner, &counted)));
+            }
+        });
+        server
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.counted.requests.load(Ordering::Relaxed)
+    }
+
+    pub fn connections(&self) -> u64 {
+        self.counted.connections.load(Ordering::Relaxed)
+    }
+
+    /// Stops listening, and resets every connection at its next request.
+    pub fn die(&self) {
+        self.counted.stop.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.addr);
+    }
+}
+
+const BODY: &str = "0123456789abcdef";
+
+fn serve(stream: &TcpStream, manner: Manner, counted: &Counted) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut answered = 0;
+    loop {
+        let Some(wants_close) = read_request(&mut reader)? else { return Ok(()) };
+        counted.requests.fetch_add(1, Ordering::Relaxed);
+        if manner == Manner::Reset || counted.stop.load(Ordering::Relaxed) {
+            sys::socket::set_reset_on_close(stream.as_fd()).unwrap();
+            return Ok(());
+        }
+        let close = if wants_close { "Connection: close\r\n" } else { "" };
+        let text = match manner {
+            Manner::Short => format!("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{BODY}"),
+            Manner::Unavailable => format!("HTTP/1.1 503 Busy\r\n{close}Content-Length: 16\r\n\r\n{BODY}"),
+            Manner::Chunked => {
+                format!("HTTP/1.1 200 OK\r\n{close}Transfer-Encoding: chunked\r\n\r\n8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n")
+            }
+            Manner::Rubbish => "220 mail ready\r\n".to_owned(),
+            Manner::Silent => String::new(),
+            _ => format!("HTTP/1.1 200 OK\r\n{close}Content-Length: 16\r\n\r\n{BODY}"),
+        };
+        (&*stream).write_all(text.as_bytes())?;
+        answered += 1;
+        if wants_close && manner != Manner::Silent || manner == Manner::Short || manner == Manner::CloseAfter(answered) {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads one request head; `None` at the end of the connection. Says whether the client wants the close.
+fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<bool>> {
+    let (mut line, mut close, mut any) = (String::new(), false, false);
+    loop {
+        line.clear();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        match line.trim_end() {
+            "" if any => return Ok(Some(close)),
+            text => close |= text.eq_ignore_ascii_case("connection: close"),
+        }
+        any = true;
+    }
+}
+
+pub fn http() -> Protocol {
+    Protocol::Http1 {
+        method: "GET".into(),
+        path: "/".into(),
+        host: "test".into(),
+        headers: Vec::new(),
+        body_file: None,
+        expect_status: None,
+    }
+}
+
+pub fn closed(connections: u32, pipeline: u32) -> Intensity {
+    Intensity::Closed { connections, pipeline, think: ThinkTime::default() }
+}
+
+pub fn plan(io: Io, intensity: Intensity) -> LoadPlan {
+    LoadPlan { protocol: http(), io, intensity, drain_s: 3.0, ..LoadPlan::default() }
+}
+
+/// The drivers to test with; io_uring only where it can be had.
+pub fn drivers() -> Vec<Io> {
+    match sys::uring::Ring::new(&sys::uring::Config::default()) {
+        Ok(_) => vec![Io::Epoll, Io::Uring],
+        Err(e) => {
+            assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "io_uring is required: {e}");
+            println!("SKIP uring: {e}");
+            vec![Io::Epoll]
+        }
+    }
+}
+
+/// Takes a plan through warm-up, `measure_ms`, and drain; `midway` is called in the middle of the measured window.
+pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: impl FnOnce() + Send) -> LoadPart {
+    let (control, commands) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let half = Duration::from_millis(measure_ms / 2);
+            std::thread::sleep(Duration::from_millis(50));
+            control.send(AgentCommand::Enter { phase: Phase::Measure }).unwrap();
+            std::thread::sleep(half);
+            midway();
+            std::thread::sleep(half);
+            control.send(AgentCommand::Enter { phase: Phase::Drain }).unwrap();
+            // The load ends by itself; dropping the sender would stop it before its drain is over.
+            while control.send(AgentCommand::Enter { phase: Phase::Drain }).is_ok() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let mut ready = 0;
+        let part = load::run(plan, addr, 0, commands, &mut |r| ready += u32::from(matches!(r, AgentReport::Ready { .. })));
+        assert_eq!(ready, 1);
+        part.unwrap()
+    })
+}
+
+pub fn drive(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64) -> LoadPart {
+    drive_with(plan, addr, measure_ms, || {})
+}

@@ -1,0 +1,150 @@
+//! Every intensity over both drivers against a server that counts: client and server must agree to the request.
+
+mod common;
+
+use common::{Manner, Server, closed, drive, drive_with, drivers, plan};
+use loadline_load as _;
+use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, ThinkTime};
+
+/// What must hold for every part.
+fn consistent(part: &LoadPart) {
+    let (t, m) = (&part.total, &part.measured);
+    assert!(t.connected <= t.attempted && t.completed <= t.sent && t.sent <= t.due, "{t:?}");
+    assert_eq!(m.completed, part.histograms["response"].len(), "every measured answer is in the histogram");
+    assert!(m.completed <= t.completed && m.sent <= t.sent && m.due <= t.due);
+    assert_eq!(t.status.values().sum::<u64>(), t.completed);
+}
+
+#[test]
+fn keep_alive_counts_agree_with_the_server() {
+    for io in drivers() {
+        for pipeline in [1, 4] {
+            let server = Server::start(Manner::Proper);
+            let part = drive(&plan(io, closed(8, pipeline)), server.addr, 200);
+            consistent(&part);
+            let t = &part.total;
+            assert_eq!((t.attempted, t.connected, server.connections()), (8, 8, 8), "{io:?}");
+            assert_eq!((t.sent, t.completed, t.unanswered, t.error_count()), (t.due, t.due, 0, 0), "{io:?}");
+            assert_eq!(server.requests(), t.completed, "{io:?}");
+            assert!(part.measured.completed > 100, "{io:?}: {part:?}");
+            let in_flight = part.in_flight_s / part.measured_s;
+            assert!(in_flight > 0.9 * 8.0 * f64::from(pipeline) && in_flight <= 8.0 * f64::from(pipeline) + 0.01);
+        }
+    }
+}
+
+#[test]
+fn simple_clients_open_one_connection_a_request() {
+    for io in drivers() {
+        let server = Server::start(Manner::Proper);
+        let plan = LoadPlan { new_connections: true, ..plan(io, closed(4, 1)) };
+        let part = drive(&plan, server.addr, 200);
+        consistent(&part);
+        let t = &part.total;
+        assert_eq!(t.error_count(), 0, "{io:?} {t:?}");
+        assert_eq!(t.completed, server.requests(), "{io:?}");
+        assert_eq!(t.sent, t.connected, "{io:?}");
+        assert!(t.completed > 50 && t.connected - t.completed <= 4, "{io:?} {t:?}");
+    }
+}
+
+#[test]
+fn an_open_loop_sends_what_is_due() {
+    for io in drivers() {
+        let server = Server::start(Manner::Proper);
+        let open = Intensity::Open { rate: 1000.0, arrival: Arrival::Constant, max_connections: 64 };
+        let part = drive(&LoadPlan { threads: 2, ..plan(io, open) }, server.addr, 400);
+        consistent(&part);
+        let t = &part.total;
+        assert_eq!((t.sent, t.completed, t.error_count()), (t.due, t.due, 0), "{io:?} {t:?}");
+        assert_eq!(server.requests(), t.completed);
+        assert!((part.offered / (1000.0 * part.measured_s) - 1.0).abs() < 0.02, "{} {}", part.offered, part.measured_s);
+        let due = part.measured.due as f64;
+        assert!((due - part.offered).abs() < 40.0, "{io:?}: {due} due of {}", part.offered);
+        assert_eq!(part.histograms["start_error"].len(), part.measured.due);
+        assert!(t.connected < 64, "an idle connection is used again: {t:?}");
+    }
+}
+
+#[test]
+fn statuses_and_bodies_are_told_apart() {
+    for io in drivers() {
+        let server = Server::start(Manner::Unavailable);
+        let t = drive(&plan(io, closed(2, 1)), server.addr, 60).total;
+        assert!(t.completed > 10 && t.unexpected_status == t.completed && t.status["5xx"] == t.completed, "{t:?}");
+        let server = Server::start(Manner::Chunked);
+        let t = drive(&plan(io, closed(2, 1)), server.addr, 60).total;
+        assert!(t.completed > 10 && t.error_count() == 0 && t.completed == server.requests(), "{t:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_the_server_closes_is_replaced() {
+    for io in drivers() {
+        let server = Server::start(Manner::CloseAfter(5));
+        let think = ThinkTime { mean_ms: 2.0, exponential: false };
+        let t = drive(&plan(io, Intensity::Closed { connections: 2, pipeline: 1, think }), server.addr, 200).total;
+        assert!(t.closed_by_server >= 2 && t.connected > t.closed_by_server, "{io:?} {t:?}");
+        assert_eq!((t.completed, t.error_count()), (server.requests(), 0), "{io:?} {t:?}");
+    }
+}
+
+#[test]
+fn resets_short_bodies_and_rubbish_are_errors_and_no_storm() {
+    for io in drivers() {
+        for (manner, kind) in [
+            (Manner::Reset, ErrorKind::Reset),
+            (Manner::Short, ErrorKind::ShortResponse),
+            (Manner::Rubbish, ErrorKind::Malformed),
+        ] {
+            let server = Server::start(manner);
+            let part = drive(&plan(io, closed(2, 1)), server.addr, 300);
+            consistent(&part);
+            let t = &part.total;
+            assert_eq!(t.completed, 0, "{io:?} {manner:?} {t:?}");
+            assert!(t.errors.0[&kind] >= 4 && t.errors.0.len() == 1, "{io:?} {manner:?} {t:?}");
+            // Doubling pauses: 350 ms hold at most 1 + 2 + 4 + ... ms, nine tries for each of two connections.
+            assert!(t.attempted <= 2 * 10, "{io:?} {manner:?} {t:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refused_port_is_named_and_not_hammered() {
+    for io in drivers() {
+        let addr = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let t = drive(&plan(io, closed(2, 1)), addr, 200).total;
+        assert!(t.errors.0[&ErrorKind::ConnectRefused] >= 4 && t.connected == 0, "{io:?} {t:?}");
+        assert!(t.attempted <= 20, "{io:?} {t:?}");
+        let open = Intensity::Open { rate: 500.0, arrival: Arrival::Poisson, max_connections: 16 };
+        let t = drive(&plan(io, open), addr, 200).total;
+        assert!(t.due > 50 && t.sent == 0 && t.error_count() > 0, "{io:?} {t:?}");
+    }
+}
+
+#[test]
+fn a_silent_server_times_out_and_leaves_the_rest_unanswered() {
+    for io in drivers() {
+        let server = Server::start(Manner::Silent);
+        let plan = LoadPlan { timeout_s: 0.15, drain_s: 0.05, ..plan(io, closed(3, 1)) };
+        let t = drive(&plan, server.addr, 250).total;
+        let timeouts = t.errors.0[&ErrorKind::ResponseTimeout];
+        assert!(timeouts >= 3, "{io:?} {t:?}");
+        assert_eq!(timeouts + t.unanswered, t.sent, "{io:?} {t:?}");
+        assert_eq!(t.phantom, t.sent, "{io:?} {t:?}");
+    }
+}
+
+#[test]
+fn a_server_that_dies_leaves_honest_counts() {
+    for io in drivers() {
+        let server = Server::start(Manner::Proper);
+        let part = drive_with(&plan(io, closed(4, 1)), server.addr, 400, || server.die());
+        consistent(&part);
+        let t = &part.total;
+        assert!(t.completed > 20, "{io:?} {t:?}");
+        assert!(t.errors.0.contains_key(&ErrorKind::ConnectRefused), "{io:?} {t:?}");
+        let on_connections = t.error_count() - t.errors.0[&ErrorKind::ConnectRefused];
+        assert_eq!(t.sent, t.completed + on_connections + t.unanswered, "{io:?} {t:?}");
+    }
+}
