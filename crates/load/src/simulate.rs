@@ -92,8 +92,11 @@ fn with_client<C: Client>(client: &C, plan: &LoadPlan, server: &SimServer) -> Re
         stop: false,
         next_ns: [measure, drain].into_iter().find(|&edge| edge > now).unwrap_or(u64::MAX),
     };
-    let part = shard::run(&mut driver, client, task, &Show::default(), order)
-        .map_err(|errno| LoadError::System { what: "simulating", errno, advice: "please report this" })?;
+    let part = shard::run(&mut driver, client, task, &Show::default(), order).map_err(|errno| LoadError::System {
+        what: "simulating",
+        errno,
+        advice: "please report this",
+    })?;
     let ops = crate::driver::Driver::ops(&mut driver);
     Ok((part, Seen { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }

@@ -99,7 +99,9 @@ fn serve(stream: &TcpStream, manner: Manner, counted: &Counted) -> std::io::Resu
             Manner::Short => format!("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{BODY}"),
             Manner::Unavailable => format!("HTTP/1.1 503 Busy\r\n{close}Content-Length: 16\r\n\r\n{BODY}"),
             Manner::Chunked => {
-                format!("HTTP/1.1 200 OK\r\n{close}Transfer-Encoding: chunked\r\n\r\n8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n")
+                format!(
+                    "HTTP/1.1 200 OK\r\n{close}Transfer-Encoding: chunked\r\n\r\n8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n"
+                )
             }
             Manner::Rubbish => "220 mail ready\r\n".to_owned(),
             Manner::Silent => String::new(),
@@ -107,7 +109,8 @@ fn serve(stream: &TcpStream, manner: Manner, counted: &Counted) -> std::io::Resu
         };
         (&*stream).write_all(text.as_bytes())?;
         answered += 1;
-        if wants_close && manner != Manner::Silent || manner == Manner::Short || manner == Manner::CloseAfter(answered) {
+        if wants_close && manner != Manner::Silent || manner == Manner::Short || manner == Manner::CloseAfter(answered)
+        {
             return Ok(());
         }
     }
@@ -178,7 +181,8 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             }
         });
         let mut ready = 0;
-        let part = load::run(plan, addr, 0, commands, &mut |r| ready += u32::from(matches!(r, AgentReport::Ready { .. })));
+        let part =
+            load::run(plan, addr, 0, commands, &mut |r| ready += u32::from(matches!(r, AgentReport::Ready { .. })));
         assert_eq!(ready, 1);
         part.unwrap()
     })
