@@ -1,0 +1,154 @@
+//! epoll, edge-triggered: the mapping to the source is one to one. The ready list of the kernel is the HINTS queue,
+//! its list node the pending bit, and delivery polls the file again, so nothing can overflow.
+//!
+//! Known difference: declaring a descriptor that is ready already queues an event even when no state was asked for;
+//! the source waits for the next arrival. Source: fs/eventpoll.c.
+
+use std::os::fd::RawFd;
+
+use sys::Errno;
+use sys::epoll::{Epoll, Interest};
+use sys::epoll_raw::{self, Slots};
+
+use super::Remaining;
+use crate::queue::{Options, Revocation};
+use crate::table::{Table, descriptor, token};
+use crate::{Event, Mask};
+
+#[derive(Debug)]
+pub(crate) struct EpollQueue {
+    epoll: Epoll,
+    slots: Slots,
+    pub(super) table: Table,
+    lazy: bool,
+}
+
+impl EpollQueue {
+    pub(super) fn new(options: &Options) -> sys::Result<Self> {
+        Ok(Self {
+            epoll: Epoll::new()?,
+            slots: Slots::default(),
+            table: Table::default(),
+            lazy: options.revocation == Revocation::Lazy,
+        })
+    }
+
+    pub(super) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
+        let slot = self.table.copy(fd);
+        if mask.is_none() {
+            return self.revoke(fd, slot.armed);
+        }
+        if self.lazy && slot.armed.contains(mask) {
+            self.table.open(fd).wanted = mask;
+            // The kernel is asked to look again, unless the caller does so itself.
+            return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
+        }
+        if slot.armed.is_none() {
+            return self.add(fd, mask);
+        }
+        let armed = if self.lazy { slot.armed | mask } else { mask };
+        self.modify(fd, slot.generation, armed, mask)
+    }
+
+    fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
+        let generation = self.table.copy(fd).generation.wrapping_add(1);
+        match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
+            // Not in our table but in the kernel's: a copy of an earlier descriptor came back to its number.
+            Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
+            outcome => outcome?,
+        }
+        let slot = self.table.open(fd);
+        (slot.generation, slot.armed, slot.wanted) = (generation, mask, mask);
+        Ok(())
+    }
+
+    fn modify(&mut self, fd: RawFd, generation: u32, armed: Mask, wanted: Mask) -> sys::Result<()> {
+        match epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(armed)) {
+            Ok(()) => {
+                let slot = self.table.open(fd);
+                (slot.armed, slot.wanted) = (armed, wanted);
+                Ok(())
+            }
+            // The number was closed without a word and is another descriptor now.
+            Err(Errno::NOENT) => self.add(fd, wanted),
+            Err(e) => {
+                self.clear(fd);
+                Err(e)
+            }
+        }
+    }
+
+    fn revoke(&mut self, fd: RawFd, armed: Mask) -> sys::Result<()> {
+        if armed.is_none() {
+            return super::check_open(fd);
+        }
+        if self.lazy {
+            self.table.open(fd).wanted = Mask::NONE;
+            return Ok(());
+        }
+        self.clear(fd);
+        match epoll_raw::delete(&self.epoll, fd) {
+            Err(Errno::NOENT) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    pub(super) fn forget(&mut self, fd: RawFd) {
+        if !self.table.copy(fd).armed.is_none() {
+            self.clear(fd);
+            // Fails only if the descriptor was closed already, and then there is nothing left to take out.
+            let _ = epoll_raw::delete(&self.epoll, fd);
+        }
+    }
+
+    /// From now on, events that are on their way are stale.
+    fn clear(&mut self, fd: RawFd) {
+        if let Some(slot) = self.table.get(fd) {
+            (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
+            slot.generation = slot.generation.wrapping_add(1);
+        }
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
+        let arrived = epoll_raw::wait(&self.epoll, &mut self.slots, out.len(), timeout_ns)?;
+        let delivered = self.deliver(out);
+        if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
+    }
+
+    /// Everything that arrived was stale or revoked: wait on, for the time that is left.
+    #[cold]
+    fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
+        let mut remaining = Remaining::new(timeout_ns);
+        while let Some(left) = remaining.again() {
+            let arrived = epoll_raw::wait(&self.epoll, &mut self.slots, out.len(), left)?;
+            let delivered = self.deliver(out);
+            if delivered > 0 || arrived == 0 {
+                return Ok(delivered);
+            }
+        }
+        Ok(0)
+    }
+
+    #[inline]
+    fn deliver(&mut self, out: &mut [Event]) -> usize {
+        let mut at = 0;
+        for event in self.slots.iter() {
+            let Some(slot) = self.table.current(event.token) else { continue };
+            let mask = Mask::from_poll(event.flags.bits() as i16) & slot.wanted;
+            if !mask.is_none()
+                && let Some(place) = out.get_mut(at)
+            {
+                *place = Event { fd: descriptor(event.token), mask, generation: slot.generation };
+                at += 1;
+            }
+        }
+        at
+    }
+}
+
+/// The poll bits have the same values in epoll.
+#[inline]
+fn bits(mask: Mask) -> Interest {
+    Interest::from_bits_retain(mask.to_poll() as u16 as u32) | Interest::ET
+}

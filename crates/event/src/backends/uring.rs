@@ -1,0 +1,228 @@
+//! io_uring: one multishot poll a descriptor; its completions feed a FIFO of hints in user space with one pending
+//! bit a descriptor: the structures of the source, on this side of the system call. Declarations are batched and
+//! submitted by the next wait, so a wait that finds hints may need no system call at all.
+//!
+//! Delivery looks at the state of all that it delivers with one poll(2), as the source does; without it
+//! ([`Options::recheck`](crate::Options)) a call is cheaper and more events turn out to be out of date.
+//! Source: io_uring/poll.c; a multishot poll that ended without our doing is armed anew, which reports at once what
+//! was missed, so the overflow of the completion queue loses nothing.
+
+use std::collections::VecDeque;
+use std::os::fd::RawFd;
+
+use sys::Errno;
+use sys::poll::{self, Entry};
+use sys::poll_ring::{Completion, PollRing, Work};
+
+use super::{Remaining, check_open};
+use crate::queue::{Options, Revocation};
+use crate::table::{Table, descriptor, token};
+use crate::{Event, Mask};
+
+/// Declarations that are collected before the kernel is entered for them alone.
+const BATCH: u32 = 256;
+
+#[derive(Debug)]
+pub(crate) struct UringQueue {
+    ring: PollRing,
+    pub(super) table: Table,
+    /// Tokens, oldest first; one whose generation has passed is skipped.
+    hints: VecDeque<u64>,
+    /// Polls that ended by themselves and are to be armed anew.
+    ended: Vec<RawFd>,
+    checks: Vec<Entry>,
+    lazy: bool,
+    recheck: bool,
+}
+
+impl UringQueue {
+    pub(super) fn new(options: &Options) -> sys::Result<Self> {
+        Ok(Self {
+            ring: PollRing::new(BATCH, Work::Cooperative)?,
+            table: Table::default(),
+            hints: VecDeque::with_capacity(1024),
+            ended: Vec::new(),
+            checks: Vec::new(),
+            lazy: options.revocation == Revocation::Lazy,
+            recheck: options.recheck,
+        })
+    }
+
+    pub(super) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
+        if !self.table.reaches(fd) {
+            check_open(fd)?;
+        }
+        let lazy = self.lazy;
+        let slot = self.table.open(fd);
+        if mask.is_none() {
+            if lazy {
+                slot.wanted = Mask::NONE;
+            } else {
+                self.disarm(fd)?;
+            }
+            return Ok(());
+        }
+        if lazy && slot.armed.contains(mask) {
+            slot.wanted = mask;
+            if !told && !slot.pending {
+                slot.pending = true;
+                self.hints.push_back(token(fd, slot.generation));
+            }
+            return Ok(());
+        }
+        self.disarm(fd)?;
+        self.arm(fd, mask)
+    }
+
+    fn arm(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
+        let slot = self.table.open(fd);
+        slot.generation = slot.generation.wrapping_add(1);
+        (slot.armed, slot.wanted, slot.failed) = (mask, mask, false);
+        self.ring.arm(fd, token(fd, slot.generation), mask.to_poll() as u16 as u32)
+    }
+
+    /// Ends the poll; what it has told or still tells is stale from now on.
+    fn disarm(&mut self, fd: RawFd) -> sys::Result<()> {
+        let Some(slot) = self.table.get(fd) else { return Ok(()) };
+        let (was, old) = (slot.armed, token(fd, slot.generation));
+        (slot.armed, slot.wanted, slot.pending) = (Mask::NONE, Mask::NONE, false);
+        slot.generation = slot.generation.wrapping_add(1);
+        if was.is_none() { Ok(()) } else { self.ring.disarm(old) }
+    }
+
+    pub(super) fn forget(&mut self, fd: RawFd) {
+        // Fails only when the kernel takes no more requests; then the poll goes with the ring.
+        let _ = self.disarm(fd);
+    }
+
+    pub(super) fn flush(&mut self) -> sys::Result<()> {
+        self.ring.submit()
+    }
+
+    pub(super) fn next(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
+        if self.ring.wants_enter() {
+            self.ring.submit()?;
+        }
+        self.absorb()?;
+        let delivered = self.deliver(out)?;
+        if delivered > 0 || timeout_ns == Some(0) {
+            return Ok(delivered);
+        }
+        self.ring.enter(timeout_ns)?;
+        self.wait_on(out, timeout_ns)
+    }
+
+    /// Delivers what the wait brought; if that was all stale or revoked, waits on for the time that is left.
+    fn wait_on(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
+        let mut remaining = Remaining::new(timeout_ns);
+        loop {
+            let arrived = self.absorb()?;
+            let delivered = self.deliver(out)?;
+            if delivered > 0 || arrived == 0 {
+                return Ok(delivered);
+            }
+            let Some(left) = remaining.again() else { return Ok(0) };
+            self.ring.enter(left)?;
+        }
+    }
+
+    /// Moves completions into the hints and returns how many there were.
+    #[inline]
+    fn absorb(&mut self) -> sys::Result<usize> {
+        let (mut arrived, table, hints, ended) = (0, &mut self.table, &mut self.hints, &mut self.ended);
+        self.ring.reap(|completion| {
+            arrived += 1;
+            note(completion, table, hints, ended);
+        });
+        while let Some(fd) = self.ended.pop() {
+            self.arm_again(fd)?;
+        }
+        Ok(arrived)
+    }
+
+    /// Arms a poll that ended by itself. Its hint stays: the generation does not change.
+    fn arm_again(&mut self, fd: RawFd) -> sys::Result<()> {
+        let slot = self.table.open(fd);
+        if slot.armed.is_none() && !slot.wanted.is_none() {
+            slot.armed = slot.wanted;
+            let (token, events) = (token(fd, slot.generation), slot.wanted.to_poll());
+            self.ring.arm(fd, token, events as u16 as u32)?;
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, out: &mut [Event]) -> sys::Result<usize> {
+        let mut at = 0;
+        while at == 0 && !self.hints.is_empty() {
+            at = if self.recheck { self.deliver_checked(out)? } else { self.deliver_unchecked(out) };
+        }
+        Ok(at)
+    }
+
+    /// Takes as many hints as there is room for, asks the kernel once how they stand, and delivers what still holds.
+    fn deliver_checked(&mut self, out: &mut [Event]) -> sys::Result<usize> {
+        self.checks.clear();
+        while self.checks.len() < out.len()
+            && let Some(hint) = self.hints.pop_front()
+        {
+            let Some(slot) = self.table.current(hint) else { continue };
+            slot.pending = false;
+            if !slot.wanted.is_none() {
+                self.checks.push(Entry::new(descriptor(hint), slot.wanted.to_poll()));
+            }
+        }
+        poll::poll(&mut self.checks, Some(0))?;
+        let mut at = 0;
+        for entry in &self.checks {
+            let slot = self.table.open(entry.fd());
+            let state = if slot.failed { Mask::ALL } else { Mask::from_poll(entry.found()) };
+            let mask = state & slot.wanted;
+            if entry.found() & poll::NVAL != 0 {
+                // Closed without a word; the poll, which keeps the file alive, is taken away with the next call.
+                let old = token(entry.fd(), slot.generation);
+                (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
+                slot.generation = slot.generation.wrapping_add(1);
+                self.ring.disarm(old)?;
+            } else if !mask.is_none() {
+                out[at] = Event { fd: entry.fd(), mask, generation: slot.generation };
+                at += 1;
+            }
+        }
+        Ok(at)
+    }
+
+    /// Delivers every declared kind for each hint.
+    fn deliver_unchecked(&mut self, out: &mut [Event]) -> usize {
+        let mut at = 0;
+        while at < out.len()
+            && let Some(hint) = self.hints.pop_front()
+        {
+            let Some(slot) = self.table.current(hint) else { continue };
+            slot.pending = false;
+            if !slot.wanted.is_none() {
+                out[at] = Event { fd: descriptor(hint), mask: slot.wanted, generation: slot.generation };
+                at += 1;
+            }
+        }
+        at
+    }
+}
+
+#[inline]
+fn note(completion: Completion, table: &mut Table, hints: &mut VecDeque<u64>, ended: &mut Vec<RawFd>) {
+    let fd = descriptor(completion.token);
+    let Some(slot) = table.current(completion.token) else { return };
+    match completion.outcome {
+        Err(Errno::CANCELED) => return,
+        Err(_) => (slot.failed, slot.armed) = (true, Mask::NONE),
+        Ok(_) if !completion.more => {
+            slot.armed = Mask::NONE;
+            ended.push(fd);
+        }
+        Ok(_) => {}
+    }
+    if !slot.pending && !slot.wanted.is_none() {
+        slot.pending = true;
+        hints.push_back(completion.token);
+    }
+}

@@ -1,0 +1,219 @@
+//! Interest of several queues in one descriptor: process-wide interest, and waking only one.
+//!
+//! Process-wide interest is the declaration made in every present and future queue of the group. Wake-one interest is
+//! kept in one edge-triggered epoll instance that every queue watches: each event is taken out of it by exactly one
+//! queue, the first that looks, whatever the queues themselves stand on. Several may wake to look.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use sys::epoll::{Epoll, Interest};
+use sys::epoll_raw::{self, Slots};
+use sys::wake::Waker;
+
+use crate::backends::Mechanism;
+use crate::queue::state;
+use crate::table::{descriptor, token};
+use crate::{Event, EventError, Mask, Result, State};
+
+/// Queues that share interest; may be cloned and sent to every thread.
+#[derive(Clone, Debug)]
+pub struct Group {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Grows with each process-wide declaration, so that a queue sees with one load that there is nothing new.
+    version: AtomicU64,
+    state: Mutex<Declared>,
+    one: Epoll,
+}
+
+#[derive(Debug, Default)]
+struct Declared {
+    /// Process-wide: kinds, and the version in which they were declared.
+    everyone: BTreeMap<RawFd, (Mask, u64)>,
+    /// Wake-one: kinds and generation.
+    one: BTreeMap<RawFd, (Mask, u32)>,
+    bells: Vec<Weak<Waker>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Declared> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Group {
+    /// A group without queues; see [`EventQueue::join`](crate::EventQueue::join).
+    pub fn new() -> Result<Self> {
+        let one = Epoll::new().map_err(|e| EventError::Create { backend: "group", source: e.into() })?;
+        Ok(Self { shared: Arc::new(Shared { version: AtomicU64::new(0), state: Mutex::default(), one }) })
+    }
+
+    /// Declares interest for every queue that is or will be in the group, each of which gets every event;
+    /// [`Mask::NONE`] revokes it everywhere. Queues that wait are woken to hear of it.
+    pub fn declare_processwide_interest(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
+        let now = state(fd)?;
+        {
+            let mut declared = self.shared.lock();
+            let version = self.shared.version.load(Ordering::Relaxed) + 1;
+            declared.everyone.insert(fd, (interest, version));
+            self.shared.version.store(version, Ordering::Release);
+            declared.bells.retain(|bell| {
+                bell.upgrade().is_some_and(|bell| {
+                    bell.wake();
+                    true
+                })
+            });
+        }
+        Ok(want_state.then_some(now))
+    }
+
+    /// Declares interest of which each event goes to one queue of the group only: the first that looks.
+    /// [`Mask::NONE`] revokes. A listening socket is the usual case.
+    pub fn declare_wake_one(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
+        let fail = |e| EventError::declare(fd, e);
+        {
+            let mut declared = self.shared.lock();
+            let old = declared.one.get(&fd).copied();
+            if interest.is_none() {
+                declared.one.remove(&fd);
+                match epoll_raw::delete(&self.shared.one, fd) {
+                    Err(sys::Errno::NOENT) => {}
+                    outcome => outcome.map_err(fail)?,
+                }
+            } else {
+                let generation = old.map_or(0, |(_, generation)| generation).wrapping_add(1);
+                let bits = Interest::from_bits_retain(interest.to_poll() as u16 as u32) | Interest::ET;
+                let token = token(fd, generation);
+                match epoll_raw::modify(&self.shared.one, fd, token, bits) {
+                    Err(sys::Errno::NOENT) => epoll_raw::add(&self.shared.one, fd, token, bits).map_err(fail)?,
+                    outcome => outcome.map_err(fail)?,
+                }
+                declared.one.insert(fd, (interest, generation));
+            }
+        }
+        if want_state { state(fd).map(Some) } else { Ok(None) }
+    }
+
+    /// To be called before `fd` is closed: ends both kinds of interest.
+    pub fn forget(&self, fd: RawFd) {
+        let _ = epoll_raw::delete(&self.shared.one, fd);
+        let mut declared = self.shared.lock();
+        declared.one.remove(&fd);
+        if let Some(entry) = declared.everyone.get_mut(&fd) {
+            let version = self.shared.version.load(Ordering::Relaxed) + 1;
+            *entry = (Mask::NONE, version);
+            self.shared.version.store(version, Ordering::Release);
+        }
+    }
+}
+
+/// One queue's part in a group.
+#[derive(Debug)]
+pub(crate) struct Membership {
+    shared: Arc<Shared>,
+    bell: Arc<Waker>,
+    /// The version of the process-wide declarations that this queue has made its own.
+    version: u64,
+    /// The shared instance may have more than was taken.
+    more: bool,
+    slots: Slots,
+}
+
+impl Membership {
+    pub(crate) fn new(group: &Group, mechanism: &mut Mechanism) -> sys::Result<Self> {
+        let bell = Arc::new(Waker::new()?);
+        mechanism.declare(bell.as_raw_fd(), Mask::READ, false)?;
+        mechanism.declare(group.shared.one.as_fd().as_raw_fd(), Mask::READ, false)?;
+        group.shared.lock().bells.push(Arc::downgrade(&bell));
+        Ok(Self { shared: group.shared.clone(), bell, version: 0, more: true, slots: Slots::default() })
+    }
+
+    pub(crate) fn leave(self, mechanism: &mut Mechanism) {
+        mechanism.forget(self.bell.as_raw_fd());
+        mechanism.forget(self.shared.one.as_fd().as_raw_fd());
+        let list: Vec<RawFd> = self.shared.lock().everyone.keys().copied().collect();
+        list.into_iter().for_each(|fd| mechanism.forget(fd));
+    }
+
+    pub(crate) fn next(
+        &mut self,
+        mechanism: &mut Mechanism,
+        out: &mut [Event],
+        timeout_ns: Option<u64>,
+    ) -> sys::Result<usize> {
+        loop {
+            if self.shared.version.load(Ordering::Acquire) != self.version {
+                self.catch_up(mechanism)?;
+            }
+            let taken = if self.more { self.take_one(out)? } else { 0 };
+            if taken == out.len() {
+                return Ok(taken);
+            }
+            let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
+            let arrived = mechanism.next(&mut out[taken..], wait)?;
+            let own = self.keep_foreign(&mut out[taken..][..arrived]);
+            // Only the bell or the shared instance: look there, and wait again.
+            if taken + own > 0 || arrived == 0 && !self.more {
+                return Ok(taken + own);
+            }
+        }
+    }
+
+    /// Makes the process-wide declarations since the last time.
+    fn catch_up(&mut self, mechanism: &mut Mechanism) -> sys::Result<()> {
+        let declared = self.shared.lock();
+        for (&fd, &(mask, version)) in &declared.everyone {
+            if version > self.version {
+                match mechanism.declare(fd, mask, false) {
+                    // Closed meanwhile: whoever closed it has forgotten it or will.
+                    Err(sys::Errno::BADF) => mechanism.forget(fd),
+                    outcome => outcome?,
+                }
+            }
+        }
+        self.version = self.shared.version.load(Ordering::Acquire);
+        Ok(())
+    }
+
+    /// Takes events out of the shared instance; whoever takes one is the only one who gets it.
+    fn take_one(&mut self, out: &mut [Event]) -> sys::Result<usize> {
+        let arrived = epoll_raw::wait(&self.shared.one, &mut self.slots, out.len(), Some(0))?;
+        self.more = arrived == out.len();
+        let mut at = 0;
+        let declared = self.shared.lock();
+        for event in self.slots.iter() {
+            let fd = descriptor(event.token);
+            let Some(&(wanted, generation)) = declared.one.get(&fd) else { continue };
+            let mask = Mask::from_poll(event.flags.bits() as i16) & wanted;
+            if generation == (event.token >> 32) as u32 && !mask.is_none() {
+                out[at] = Event { fd, mask, generation };
+                at += 1;
+            }
+        }
+        Ok(at)
+    }
+
+    /// Keeps the events that are the application's at the front and returns how many; takes note of our own two.
+    fn keep_foreign(&mut self, out: &mut [Event]) -> usize {
+        let (bell, one) = (self.bell.as_raw_fd(), self.shared.one.as_fd().as_raw_fd());
+        let mut kept = 0;
+        for at in 0..out.len() {
+            let event = out[at];
+            if event.fd == bell {
+                self.bell.clear();
+            } else if event.fd == one {
+                self.more = true;
+            } else {
+                out[kept] = event;
+                kept += 1;
+            }
+        }
+        kept
+    }
+}

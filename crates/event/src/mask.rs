@@ -1,0 +1,151 @@
+//! The three kinds of events, as the source names them (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their form in
+//! poll(2) bits. Errors and hang-ups are reported under every kind that was declared, so nobody has to ask for them.
+
+use std::fmt;
+use std::ops::{BitAnd, BitOr, BitOrAssign};
+
+use sys::poll;
+
+/// A set of event kinds: an interest, or a state.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Mask(u8);
+
+/// What is known to hold for a descriptor: reading, writing would not block, or there is an exceptional condition.
+pub type State = Mask;
+
+impl Mask {
+    /// No kind; as an interest it revokes.
+    pub const NONE: Self = Self(0);
+    /// There is something to read, or an end of file. 0x1.
+    pub const READ: Self = Self(1);
+    /// There is room to write. 0x2.
+    pub const WRITE: Self = Self(2);
+    /// An exceptional condition, such as urgent data of TCP. 0x4.
+    pub const EXCEPT: Self = Self(4);
+    /// All kinds.
+    pub const ALL: Self = Self(7);
+
+    /// The set as bits, 0x0 to 0x7.
+    #[inline]
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The set of these bits; bits above 0x7 are left out.
+    #[inline]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self((bits & 7) as u8)
+    }
+
+    /// Whether nothing is in the set.
+    #[inline]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether all kinds of `other` are in this set.
+    #[inline]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether reading is in the set.
+    #[inline]
+    pub const fn is_read(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Whether writing is in the set.
+    #[inline]
+    pub const fn is_write(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    /// Whether exceptional conditions are in the set.
+    #[inline]
+    pub const fn is_except(self) -> bool {
+        self.0 & 4 != 0
+    }
+
+    /// The poll bits that stand for this interest.
+    #[inline]
+    pub(crate) const fn to_poll(self) -> i16 {
+        let mut bits = 0;
+        if self.is_read() {
+            bits |= poll::IN | poll::RDHUP;
+        }
+        if self.is_write() {
+            bits |= poll::OUT;
+        }
+        if self.is_except() {
+            bits |= poll::PRI;
+        }
+        bits
+    }
+
+    /// What these poll bits mean for somebody interested in everything.
+    #[inline]
+    pub(crate) const fn from_poll(bits: i16) -> Self {
+        if bits & (poll::ERR | poll::HUP) != 0 {
+            return Self::ALL;
+        }
+        let read = (bits & (poll::IN | poll::RDHUP) != 0) as u8;
+        let write = (bits & poll::OUT != 0) as u8;
+        let except = (bits & poll::PRI != 0) as u8;
+        Self(read | write << 1 | except << 2)
+    }
+}
+
+impl BitOr for Mask {
+    type Output = Self;
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Mask {
+    #[inline]
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl BitAnd for Mask {
+    type Output = Self;
+    #[inline]
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl fmt::Debug for Mask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [(Self::READ, "READ"), (Self::WRITE, "WRITE"), (Self::EXCEPT, "EXCEPT")];
+        let set: Vec<_> = names.iter().filter(|(m, _)| self.contains(*m)).map(|(_, n)| *n).collect();
+        f.write_str(if set.is_empty() { "NONE" } else { "" })?;
+        f.write_str(&set.join("|"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn has_the_values_of_the_source_and_shows_them_by_name() {
+        assert_eq!((Mask::READ.bits(), Mask::WRITE.bits(), Mask::EXCEPT.bits()), (1, 2, 4));
+        assert_eq!(format!("{:?} {:?}", Mask::NONE, Mask::READ | Mask::EXCEPT), "NONE READ|EXCEPT");
+        assert_eq!(Mask::from_bits(0xff), Mask::ALL);
+    }
+
+    #[test]
+    fn errors_and_hang_ups_count_as_every_kind() {
+        assert_eq!(Mask::from_poll(poll::HUP), Mask::ALL);
+        assert_eq!(Mask::from_poll(poll::OUT | poll::RDHUP), Mask::READ | Mask::WRITE);
+        for bits in 0..8 {
+            let mask = Mask::from_bits(bits);
+            assert_eq!(Mask::from_poll(mask.to_poll()), mask);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the tests share: socket pairs of both kinds, and every form of queue there is.
+#![allow(dead_code, unreachable_pub)] // not every test uses all of it
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+
+use loadline_event::{BACKENDS, Backend, EventQueue, Options, Revocation};
+
+/// One end of a connection, non-blocking.
+pub enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    pub fn pair(tcp: bool) -> (Self, Self) {
+        if !tcp {
+            let (a, b) = UnixStream::pair().unwrap();
+            a.set_nonblocking(true).unwrap();
+            b.set_nonblocking(true).unwrap();
+            return (Self::Unix(a), Self::Unix(b));
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let b = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (a, _) = listener.accept().unwrap();
+        a.set_nonblocking(true).unwrap();
+        b.set_nonblocking(true).unwrap();
+        b.set_nodelay(true).unwrap();
+        (Self::Tcp(a), Self::Tcp(b))
+    }
+
+    pub fn fd(&self) -> RawFd {
+        match self {
+            Self::Unix(s) => s.as_raw_fd(),
+            Self::Tcp(s) => s.as_raw_fd(),
+        }
+    }
+
+    /// Writes what there is room for; `false` when there is none or the peer is gone.
+    pub fn write(&mut self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Unix(s) => s.write(bytes).is_ok(),
+            Self::Tcp(s) => s.write(bytes).is_ok(),
+        }
+    }
+
+    /// Reads until it would block or ends, and returns the bytes and whether it ended.
+    pub fn drain(&mut self) -> (usize, bool) {
+        let (mut total, mut buffer) = (0, [0; 4096]);
+        loop {
+            let outcome = match self {
+                Self::Unix(s) => s.read(&mut buffer),
+                Self::Tcp(s) => s.read(&mut buffer),
+            };
+            match outcome {
+                Ok(0) => return (total, true),
+                Ok(n) => total += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return (total, false),
+                Err(_) => return (total, true),
+            }
+        }
+    }
+
+    pub fn end_sending(&self) {
+        let _ = match self {
+            Self::Unix(s) => s.shutdown(Shutdown::Write),
+            Self::Tcp(s) => s.shutdown(Shutdown::Write),
+        };
+    }
+}
+
+/// Every form of queue: name and options.
+pub fn every() -> Vec<(String, Options)> {
+    let mut list: Vec<_> = BACKENDS.iter().map(|row| (row.name.to_owned(), Options::new(row.backend))).collect();
+    for backend in [Backend::Epoll, Backend::Uring] {
+        let name = format!("{} lazy", backend.spec().name);
+        list.push((name, Options::new(backend).revocation(Revocation::Lazy)));
+    }
+    list.push(("uring unchecked".into(), Options::new(Backend::Uring).recheck(false)));
+    list.retain(|(name, options)| {
+        let there = EventQueue::with(*options).is_ok();
+        if !there {
+            println!("SKIP {name}: the kernel does not give it here");
+            assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
+        }
+        there
+    });
+    list
+}
+
+/// Raises the limit of open descriptors as far as it goes and returns it.
+pub fn descriptors() -> usize {
+    usize::try_from(sys::limits::raise_descriptors().unwrap()).unwrap()
+}

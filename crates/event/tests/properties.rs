@@ -1,0 +1,272 @@
+//! What needs threads, time, many descriptors or closing without a word.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use common::{Stream, descriptors, every};
+use loadline_event::{Backend, Event, EventQueue, Group, Mask};
+
+const LONG: Option<Duration> = Some(Duration::from_secs(10));
+
+#[test]
+fn a_wait_ends_in_time_and_at_an_arrival() {
+    for (name, options) in every() {
+        let mut queue = EventQueue::with(options).unwrap();
+        let (a, mut b) = UnixStream::pair().unwrap();
+        queue.declare_interest(a.as_raw_fd(), Mask::READ, false).unwrap();
+        let mut events = [Event::default(); 4];
+        let begin = Instant::now();
+        assert_eq!(queue.get_next_event(&mut events, Some(Duration::from_millis(20))).unwrap(), 0, "{name}");
+        assert!(begin.elapsed() >= Duration::from_millis(20), "{name}: {:?}", begin.elapsed());
+        let writer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(10));
+            b.write_all(b"x").unwrap();
+            b
+        });
+        assert_eq!(queue.get_next_event(&mut events, LONG).unwrap(), 1, "{name}");
+        assert_eq!((events[0].fd, events[0].mask), (a.as_raw_fd(), Mask::READ), "{name}");
+        drop(writer.join().unwrap());
+        assert_eq!(queue.get_next_event(&mut [], None).unwrap(), 0);
+    }
+}
+
+#[test]
+fn nothing_is_lost_between_two_threads() {
+    const SOCKETS: usize = 64;
+    const WRITES: usize = 20_000;
+    for (name, options) in every() {
+        let mut queue = EventQueue::with(options).unwrap();
+        let (mut ours, mut theirs): (Vec<_>, Vec<_>) = (0..SOCKETS).map(|_| Stream::pair(false)).unzip();
+        for stream in &ours {
+            queue.declare_interest(stream.fd(), Mask::READ, false).unwrap();
+        }
+        let writer = std::thread::spawn(move || {
+            let (mut sent, mut at) = (0, 1_usize);
+            for _ in 0..WRITES {
+                at = (at * 1_103_515_245 + 12_345) % 2_147_483_648;
+                sent += usize::from(theirs[at / 7 % SOCKETS].write(b"x"));
+            }
+            (sent, theirs)
+        });
+        let (mut got, mut events) = (0, [Event::default(); 16]);
+        let mut sent = None;
+        while sent.as_ref().is_none_or(|(n, _)| *n > got) {
+            // Once the writer is done, a wait that ends without an event is a loss.
+            let wait = if sent.is_some() { Duration::from_secs(5) } else { Duration::from_millis(5) };
+            let count = queue.get_next_event(&mut events, Some(wait)).unwrap();
+            assert!(count > 0 || sent.is_none(), "{name}: {got} of {:?}", sent.map(|s| s.0));
+            for event in &events[..count] {
+                let stream = ours.iter_mut().find(|s| s.fd() == event.fd).unwrap();
+                got += stream.drain().0;
+            }
+            if writer.is_finished() && sent.is_none() {
+                break;
+            }
+        }
+        sent.get_or_insert_with(|| writer.join().unwrap());
+        let total = sent.as_ref().unwrap().0;
+        while got < total {
+            let count = queue.get_next_event(&mut events, Some(Duration::from_secs(5))).unwrap();
+            assert!(count > 0, "{name}: lost {} of {total}", total - got);
+            for event in &events[..count] {
+                let stream = ours.iter_mut().find(|s| s.fd() == event.fd).unwrap();
+                got += stream.drain().0;
+            }
+        }
+        assert_eq!(got, total, "{name}");
+    }
+}
+
+#[test]
+fn accept_then_declare_loses_nothing() {
+    for (name, options) in every() {
+        let mut queue = EventQueue::with(options).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let client = std::thread::spawn(move || {
+            for _ in 0..200 {
+                let mut stream = TcpStream::connect(addr).unwrap();
+                stream.write_all(b"x").unwrap();
+                assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+            }
+        });
+        let mut events = [Event::default(); 1];
+        for round in 0..200 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let state = queue.declare_interest(stream.as_raw_fd(), Mask::READ, true).unwrap().unwrap();
+            if !state.is_read() {
+                assert_eq!(queue.get_next_event(&mut events, LONG).unwrap(), 1, "{name} round {round}");
+                assert_eq!(events[0].fd, stream.as_raw_fd());
+            }
+            assert_eq!(stream.read(&mut [0]).unwrap(), 1);
+            queue.forget(stream.as_raw_fd());
+            // io_uring lets go of the file when it hears of it.
+            queue.flush().unwrap();
+        }
+        client.join().unwrap();
+    }
+}
+
+#[test]
+fn as_many_descriptors_as_the_process_may_have() {
+    // Room for what the test program itself has open, other tests included.
+    let pairs = (descriptors().min(20_000) - 1_500) / 2;
+    let streams: Vec<_> = (0..pairs).map(|_| UnixStream::pair().unwrap()).collect();
+    for (name, options) in every() {
+        let mut queue = EventQueue::with(options).unwrap();
+        let mut of_fd = std::collections::BTreeSet::new();
+        for (a, b) in &streams {
+            queue.declare_interest(a.as_raw_fd(), Mask::READ, false).unwrap();
+            queue.declare_interest(b.as_raw_fd(), Mask::READ, false).unwrap();
+        }
+        for (_, b) in streams.iter().step_by(37) {
+            let mut writer = b;
+            writer.write_all(b"x").unwrap();
+        }
+        let (mut events, wanted) = ([Event::default(); 100], pairs.div_ceil(37));
+        while of_fd.len() < wanted {
+            let count = queue.get_next_event(&mut events, LONG).unwrap();
+            assert!(count > 0, "{name}: {} of {wanted}", of_fd.len());
+            of_fd.extend(events[..count].iter().map(|e| e.fd));
+        }
+        let right: std::collections::BTreeSet<_> = streams.iter().step_by(37).map(|(a, _)| a.as_raw_fd()).collect();
+        assert_eq!(of_fd, right, "{name}");
+        for (a, _) in streams.iter().step_by(37) {
+            let mut reader = a;
+            reader.read_exact(&mut [0]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn revoked_and_declared_again_tells_what_is_there() {
+    for (name, options) in every() {
+        let mut queue = EventQueue::with(options).unwrap();
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let fd = a.as_raw_fd();
+        let mut events = [Event::default(); 2];
+        for want_state in [false, true, false] {
+            queue.declare_interest(fd, Mask::READ, false).unwrap();
+            queue.declare_interest(fd, Mask::NONE, false).unwrap();
+            b.write_all(b"x").unwrap();
+            let none = queue.get_next_event(&mut events, Some(Duration::from_millis(5))).unwrap();
+            assert_eq!(none, 0, "{name}: an event after revocation");
+            let state = queue.declare_interest(fd, Mask::READ, want_state).unwrap();
+            if want_state {
+                assert!(state.unwrap().is_read(), "{name}");
+            } else {
+                assert_eq!(queue.get_next_event(&mut events, LONG).unwrap(), 1, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn epoll_copes_with_a_close_without_a_word() {
+    let mut queue = EventQueue::new(Backend::Epoll).unwrap();
+    let mut events = [Event::default(); 4];
+    for round in 0..50 {
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let state = queue.declare_interest(a.as_raw_fd(), Mask::READ, true).unwrap().unwrap();
+        assert!(!state.is_read());
+        b.write_all(b"x").unwrap();
+        if round % 2 == 0 {
+            assert_eq!(queue.get_next_event(&mut events, LONG).unwrap(), 1, "round {round}");
+            assert_eq!(events[0].fd, a.as_raw_fd());
+        }
+    }
+    assert_eq!(queue.get_next_event(&mut events, Some(Duration::ZERO)).unwrap(), 0);
+}
+
+#[test]
+fn a_copy_that_keeps_a_closed_file_alive_tells_nothing() {
+    for (name, options) in every() {
+        let mut queue = EventQueue::with(options).unwrap();
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let fd = a.as_raw_fd();
+        let copy = a.try_clone().unwrap();
+        queue.declare_interest(fd, Mask::READ, false).unwrap();
+        queue.forget(fd);
+        drop(a);
+        let (c, _d) = UnixStream::pair().unwrap();
+        queue.declare_interest(c.as_raw_fd(), Mask::READ, false).unwrap();
+        b.write_all(b"x").unwrap();
+        let mut events = [Event::default(); 4];
+        let count = queue.get_next_event(&mut events, Some(Duration::from_millis(10))).unwrap();
+        assert_eq!(count, 0, "{name}: {:?}", events[0]);
+        drop(copy);
+    }
+}
+
+#[test]
+fn a_number_that_is_not_open_is_refused_or_told() {
+    for (name, options) in every() {
+        let mut queue = EventQueue::with(options).unwrap();
+        assert!(queue.declare_interest(-1, Mask::READ, false).is_err(), "{name}");
+        let error = queue.declare_interest(1_000_000, Mask::READ, false).unwrap_err();
+        assert_eq!(error.errno(), 9, "{name}: {error}");
+        assert!(queue.declare_interest(1_000_000, Mask::READ, true).is_err(), "{name}");
+    }
+}
+
+/// What two queues on two threads got of one event each second write; every thread reports the events it saw.
+fn two_threads(declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
+    let mut totals = Vec::new();
+    for (name, options) in every() {
+        let group = Group::new().unwrap();
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let (ready, waiting) = mpsc::channel();
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (group, ready) = (group.clone(), ready.clone());
+                std::thread::spawn(move || {
+                    let mut queue = EventQueue::with(options).unwrap();
+                    queue.join(&group).unwrap();
+                    ready.send(()).unwrap();
+                    let mut events = [Event::default(); 4];
+                    let mut seen = 0;
+                    loop {
+                        let count = queue.get_next_event(&mut events, Some(Duration::from_millis(300))).unwrap();
+                        if count == 0 {
+                            return seen;
+                        }
+                        seen += count;
+                        if options.backend.spec().level {
+                            // Level-triggered: what is not taken would be told for ever.
+                            std::thread::sleep(Duration::from_millis(30));
+                            let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
+                        }
+                    }
+                })
+            })
+            .collect();
+        (0..2).for_each(|_| waiting.recv().unwrap());
+        declare(&group, a.as_raw_fd());
+        b.write_all(b"x").unwrap();
+        totals.push((name, threads.into_iter().map(|t| t.join().unwrap()).sum()));
+        group.forget(a.as_raw_fd());
+    }
+    totals
+}
+
+#[test]
+fn process_wide_interest_tells_every_thread() {
+    let totals = two_threads(|group, fd| {
+        group.declare_processwide_interest(fd, Mask::READ, false).unwrap();
+    });
+    assert!(totals.iter().all(|(_, total)| *total >= 2), "{totals:?}");
+}
+
+#[test]
+fn wake_one_tells_one_thread() {
+    let totals = two_threads(|group, fd| {
+        group.declare_wake_one(fd, Mask::READ, false).unwrap();
+    });
+    assert!(totals.iter().all(|(_, total)| *total == 1), "{totals:?}");
+}
