@@ -2,6 +2,8 @@
 //! on every back end: nothing is lost, nothing is reported that was not declared or does not hold, nothing twice in
 //! one call, nothing of a descriptor that was closed.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use std::time::Duration;

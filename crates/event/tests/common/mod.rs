@@ -1,5 +1,5 @@
 //! What the tests share: socket pairs of both kinds, and every form of queue there is.
-#![allow(dead_code, unreachable_pub)] // not every test uses all of it
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub)] // a helper of tests; not every test uses all of it
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
