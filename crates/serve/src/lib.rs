@@ -4,6 +4,7 @@
 //! [`BEHAVIOURS`], [`OPTIONS`].
 
 mod behaviours;
+mod completion;
 mod conn;
 mod listener;
 mod models;

@@ -21,7 +21,7 @@ pub(crate) const LISTENER: u32 = u32::MAX;
 /// Token of the waker.
 pub(crate) const WAKER: u32 = u32::MAX - 1;
 /// How often deadlines are looked at while there are any.
-const SWEEP_NS: u64 = 100_000_000;
+pub(crate) const SWEEP_NS: u64 = 100_000_000;
 /// How long a peer is read after our side has ended.
 const LINGER_MS: u32 = 2000;
 /// Sessions kept for further connections.

@@ -183,7 +183,7 @@ impl Control {
             }
             drop(counted);
         };
-        let builder = std::thread::Builder::new().name(name.into()).stack_size(STACK_BYTES);
+        let builder = std::thread::Builder::new().name(format!("serve-{name}")).stack_size(STACK_BYTES);
         builder.spawn(body).map_err(|error| ServeError::Thread { error })
     }
 

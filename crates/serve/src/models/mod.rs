@@ -1,6 +1,7 @@
 //! The I/O models: one file each, one row in [`MODELS`]. Every model serves every service.
 
 mod epoll;
+mod uring;
 mod workers;
 
 use std::net::SocketAddr;
@@ -60,6 +61,22 @@ pub const MODELS: &[ModelSpec] = &[
         start: epoll::sharded,
     },
     ModelSpec {
+        name: "uring",
+        original: "overlapped I/O with a completion port",
+        cost: "a share of one io_uring_enter; one receive posted a connection, sends queued beyond 200 outstanding",
+        strategies: ALL,
+        cannot: "",
+        start: uring::single,
+    },
+    ModelSpec {
+        name: "uring-sharded",
+        original: "not in the source (a completion port a thread)",
+        cost: "as uring, a ring and a listener a thread; a receive is posted once for a connection's whole life",
+        strategies: ALL,
+        cannot: "",
+        start: uring::sharded,
+    },
+    ModelSpec {
         name: "workers",
         original: "not in the source",
         cost: "a wait, a recv, a send and a re-arm (epoll_ctl) for every event; a fixed number of threads",
@@ -69,13 +86,19 @@ pub const MODELS: &[ModelSpec] = &[
     },
 ];
 
-/// The model for a server that is to take the most load with the least processor.
+/// The model for a server that is to take the most load with the least processor, by measurement (`make bench`):
+/// io_uring where it is allowed. Plans name it `auto`.
 pub fn default_model() -> &'static str {
-    "epoll-sharded"
+    if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
 /// The model that a plan means, and what to say if it is not the one it names.
 pub(crate) fn choose<'a>(plan: &'a ServePlan, options: &Options<'_>) -> Result<(&'a str, Option<String>), ServeError> {
+    if plan.model == "auto" {
+        let name = default_model();
+        let note = "io_uring is not allowed here: model epoll-sharded serves";
+        return Ok((name, (name == "epoll-sharded").then(|| note.into())));
+    }
     if options.get::<u32>("workers")?.is_some() && plan.model != "workers" {
         if plan.model != ServePlan::default().model {
             let why = format!("option workers needs model workers, not {}", plan.model);

@@ -9,5 +9,5 @@ use crate::{Options, ServeError};
 
 pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
     let bytes = options.get("drain")?.unwrap_or(256 * 1024);
-    Ok(Policy { read: ReadTurn { bytes, drain: true }, ..Policy::NONE })
+    Ok(Policy { read: ReadTurn { bytes, drain: true }, lazy_buffers: true, ..Policy::NONE })
 }

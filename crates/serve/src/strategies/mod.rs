@@ -51,14 +51,20 @@ pub const STRATEGIES: &[StrategySpec] = &[
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) read: ReadTurn,
+    /// Whether buffers are taken only once there is something to read (completion models).
+    pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
 }
 
 impl Policy {
     /// No strategy: read what one call gives, four pieces at most in a turn.
-    pub(crate) const NONE: Self =
-        Self { read: ReadTurn { bytes: 4 * crate::conn::PIECE, drain: false }, active: None, limits: None };
+    pub(crate) const NONE: Self = Self {
+        read: ReadTurn { bytes: 4 * crate::conn::PIECE, drain: false },
+        lazy_buffers: false,
+        active: None,
+        limits: None,
+    };
 }
 
 /// The policy of a plan; an error when the model cannot honour it.

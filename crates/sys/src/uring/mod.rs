@@ -9,6 +9,7 @@
 mod buffers;
 mod memory;
 mod ops;
+mod serving;
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -166,7 +166,7 @@ impl Ring {
         self.push_send(file, bytes.as_ptr(), bytes.len(), how, user)
     }
 
-    fn push_send(&mut self, file: File, ptr: *const u8, len: usize, how: How, user: u64) -> Result<()> {
+    pub(super) fn push_send(&mut self, file: File, ptr: *const u8, len: usize, how: How, user: u64) -> Result<()> {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
         let entry = on_file!(file, |f| opcode::Send::new(f, ptr, len as u32).flags(flags).build());
         self.push(&entry.flags(how).user_data(user))

@@ -1,0 +1,733 @@
+//! The loop of the io_uring models: operations are given to a ring and come back completed. A model decides how receives
+//! are posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
+//!
+//! Conclusion first: a connection has at most one send outstanding, so answers keep their order; while it has, nothing
+//! more is taken from it than a few buffers, so a peer that does not read cannot make the server hold its flood.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use proto::Progress;
+use sys::uring::{BufferId, Buffers, Config, Cqe, File, How, Ring};
+use sys::{Errno, clock, socket};
+
+use crate::ServeError;
+use crate::conn::{BoxedSession, End};
+use crate::ready::{Inbox, SWEEP_NS, Shard};
+use crate::server::lock;
+use crate::strategies::high_throughput::Line;
+use crate::strategies::limits::Over;
+use crate::strategies::{Policy, Refuse};
+
+/// How receives are posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Receive {
+    /// One that goes on until the peer closes (multishot).
+    Lasting,
+    /// One at a time.
+    Single,
+    /// One of zero bytes; when it completes, single ones until the socket would block.
+    Empty,
+}
+
+/// What a model asks of the loop.
+pub(crate) struct Setup {
+    pub(crate) receive: Receive,
+    /// Most sends outstanding.
+    pub(crate) sends: u32,
+    /// Bytes of one send.
+    pub(crate) send_bytes: u32,
+    /// Receive buffers and their size.
+    pub(crate) buffers: u16,
+    pub(crate) buffer_bytes: u32,
+    /// Connections live in the ring's table of files.
+    pub(crate) direct: bool,
+    /// Submission entries.
+    pub(crate) entries: u32,
+    /// Longest wait for a batch of completions once there is one, microseconds; 0 for none.
+    pub(crate) batch_us: u32,
+}
+
+/// Bytes of a multishot receive's backlog before it is stopped, in buffers.
+const BACKLOG: usize = 4;
+const PAUSE_NS: u64 = 100_000_000;
+const LINGER_MS: u32 = 2000;
+const LINGER_BYTES: u32 = 1 << 20;
+const SPARE: usize = 256;
+
+/// What a completion belongs to: kind, generation and index in one number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Ignore = 0,
+    Accept = 1,
+    Wake = 2,
+    Recv = 3,
+    Send = 4,
+}
+
+const fn user(kind: Kind, generation: u32, index: u32) -> u64 {
+    (kind as u64) << 56 | ((generation & 0xff_ffff) as u64) << 32 | index as u64
+}
+
+/// One connection. Small: a large server has mostly idle ones.
+struct Conn {
+    session: BoxedSession,
+    fd: Option<OwnedFd>,
+    generation: u32,
+    /// A receive is posted.
+    armed: bool,
+    /// What is posted is the empty receive.
+    empty: bool,
+    /// The lasting receive was told to end.
+    stopping: bool,
+    sending: bool,
+    queued: bool,
+    peer_closed: bool,
+    closing: bool,
+    linger: bool,
+    lingering: bool,
+    parked: bool,
+    served: bool,
+    dropped: u32,
+    heard_ms: u32,
+    sent_ms: u32,
+    /// Bytes drained since the last empty receive.
+    drained: u32,
+    /// Boxed: 8 bytes of every idle connection instead of 32.
+    #[expect(clippy::box_collection)]
+    backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
+}
+
+/// A send on its way.
+struct Sending {
+    index: u32,
+    generation: u32,
+    len: u32,
+    buffer: Option<BufferId>,
+}
+
+/// A thread with its ring.
+pub(crate) struct Worker {
+    shard: Shard,
+    setup: Setup,
+    ring: Ring,
+    buffers: Buffers,
+    conns: Vec<Option<Box<Conn>>>,
+    free: Vec<u32>,
+    tickets: Vec<u32>,
+    sends: Vec<Option<Sending>>,
+    free_sends: Vec<u32>,
+    /// Connections that wait for one of the outstanding sends to complete, first come first served.
+    send_queue: VecDeque<(u32, u32)>,
+    /// Connections whose receive found no buffer.
+    starved: Vec<(u32, u32)>,
+    spare: Vec<BoxedSession>,
+    line: Line,
+    generation: u32,
+    accepting: bool,
+    resume_ns: Option<u64>,
+    now_ns: u64,
+    next_tick_ns: u64,
+    next_sweep_ns: Option<u64>,
+}
+
+impl Worker {
+    /// To be made in the thread that runs it.
+    pub(crate) fn new(shard: Shard, setup: Setup) -> Result<Self, ServeError> {
+        let files = if setup.direct { sys::limits::descriptors().0.min(1 << 20) as u32 } else { 0 };
+        let config = Config {
+            entries: setup.entries,
+            completions: (setup.entries * 8).clamp(256, 16_384),
+            files,
+            slots: setup.sends,
+            slot_bytes: setup.send_bytes,
+            buffers: setup.buffers,
+            buffer_bytes: setup.buffer_bytes,
+            addresses: Vec::new(),
+        };
+        let (ring, buffers) = Ring::new(&config).map_err(|e| ServeError::os("make an io_uring", e))?;
+        let Some(buffers) = buffers else {
+            return Err(ServeError::os("make an io_uring with receive buffers", Errno::INVAL));
+        };
+        let now_ns = clock::monotonic_ns();
+        let deadlines = shard.policy.limits.is_some() || shard.policy.active.is_some();
+        Ok(Self {
+            sends: (0..setup.sends).map(|_| None).collect(),
+            free_sends: (0..setup.sends).rev().collect(),
+            next_sweep_ns: deadlines.then_some(now_ns + SWEEP_NS),
+            ring,
+            buffers,
+            shard,
+            setup,
+            conns: Vec::new(),
+            free: Vec::new(),
+            tickets: Vec::new(),
+            send_queue: VecDeque::new(),
+            starved: Vec::new(),
+            spare: Vec::new(),
+            line: Line::default(),
+            generation: 0,
+            accepting: false,
+            resume_ns: None,
+            now_ns,
+            next_tick_ns: 0,
+        })
+    }
+
+    /// Serves until the server is stopped.
+    pub(crate) fn run(mut self) -> Result<(), ServeError> {
+        self.serve().map_err(|e| ServeError::os("use the io_uring", e))
+    }
+
+    fn serve(&mut self) -> sys::Result<()> {
+        let waker = self.shard.inbox.waker.clone();
+        let (bell, readable) = (File::Fd(waker.as_raw_fd()), u32::from(sys::poll::IN as u16));
+        self.ring.poll(bell, readable, true, user(Kind::Wake, 0, 0))?;
+        let mut done: Vec<Cqe> = Vec::with_capacity(1024);
+        let mut batch = 1;
+        while !self.shard.control.stopping() {
+            self.accept()?;
+            let timeout = self.resume_ns.into_iter().chain(self.next_sweep_ns).min();
+            let timeout = timeout.map(|due| due.saturating_sub(self.now_ns));
+            self.ring.submit_and_wait(batch, timeout, self.setup.batch_us)?;
+            self.tick();
+            done.clear();
+            self.ring.reap(&mut done);
+            // What came at once lately is what to wait for, for a bounded time.
+            batch = if self.setup.batch_us == 0 { 1 } else { (done.len() as u32 / 2).clamp(1, 32) };
+            for cqe in done.drain(..) {
+                self.completed(cqe, bell, readable)?;
+            }
+            self.feed_starved()?;
+            self.buffers.publish();
+            if self.next_sweep_ns.is_some_and(|due| due <= self.now_ns) {
+                self.sweep()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self) {
+        self.now_ns = clock::monotonic_ns();
+        if self.now_ns >= self.next_tick_ns {
+            let unix_ns = clock::realtime_ns();
+            self.next_tick_ns = self.now_ns + 1_000_000_000 - unix_ns % 1_000_000_000;
+            self.shard.service.tick(unix_ns / 1_000_000_000);
+        }
+    }
+
+    fn now_ms(&self) -> u32 {
+        (self.now_ns / 1_000_000) as u32
+    }
+
+    /// Keeps an accept posted, but rests when no descriptor was left.
+    fn accept(&mut self) -> sys::Result<()> {
+        let Some(listener) = &self.shard.listener else { return Ok(()) };
+        if self.accepting || self.resume_ns.is_some_and(|at| at > self.now_ns) {
+            return Ok(());
+        }
+        self.resume_ns = None;
+        self.accepting = true;
+        self.ring.accept_multi(File::Fd(listener.as_raw_fd()), self.setup.direct, user(Kind::Accept, 0, 0))
+    }
+
+    fn completed(&mut self, cqe: Cqe, bell: File, readable: u32) -> sys::Result<()> {
+        let (index, generation) = (cqe.user as u32, (cqe.user >> 32) as u32 & 0xff_ffff);
+        match cqe.user >> 56 {
+            k if k == Kind::Recv as u64 => self.received(index, generation, cqe),
+            k if k == Kind::Send as u64 => self.sent(index, &cqe),
+            k if k == Kind::Accept as u64 => self.accepted(&cqe),
+            k if k == Kind::Wake as u64 => {
+                self.take_inbox()?;
+                if cqe.more { Ok(()) } else { self.ring.poll(bell, readable, true, user(Kind::Wake, 0, 0)) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_inbox(&mut self) -> sys::Result<()> {
+        let inbox: Arc<Inbox> = self.shard.inbox.clone();
+        inbox.waker.clear();
+        let fds = std::mem::take(&mut *lock(&inbox.fds));
+        fds.into_iter().try_for_each(|fd| self.open(None, Some(fd)))
+    }
+
+    fn accepted(&mut self, cqe: &Cqe) -> sys::Result<()> {
+        self.accepting = cqe.more;
+        match cqe.outcome() {
+            Ok(at) if self.setup.direct => self.open(Some(at), None),
+            Ok(_) => self.open(None, Some(cqe.accepted()?)),
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                self.shard.cell.accept_paused.add(1);
+                self.resume_ns = Some(self.now_ns + PAUSE_NS);
+                Ok(())
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// The file that operations of a connection name.
+    fn file(index: u32, conn: &Conn) -> File {
+        conn.fd.as_ref().map_or(File::Fixed(index), |fd| File::Fd(fd.as_raw_fd()))
+    }
+
+    /// A new connection, at a place in the table of files or with a descriptor.
+    fn open(&mut self, at: Option<u32>, fd: Option<OwnedFd>) -> sys::Result<()> {
+        let mut parked = false;
+        if let Some(active) = self.shard.policy.active {
+            parked = !self.line.enter(&active);
+            if parked && !self.line.may_wait(&active) {
+                return self.refuse(at, fd, active.refuse);
+            }
+        }
+        self.generation = (self.generation + 1) & 0xff_ffff;
+        let session = self.spare.pop().unwrap_or_else(|| self.shard.service.session());
+        let conn = Box::new(Conn {
+            session,
+            fd,
+            generation: self.generation,
+            armed: false,
+            empty: false,
+            stopping: false,
+            sending: false,
+            queued: false,
+            peer_closed: false,
+            closing: false,
+            linger: false,
+            lingering: false,
+            parked,
+            served: false,
+            dropped: 0,
+            heard_ms: self.now_ms(),
+            sent_ms: 0,
+            drained: 0,
+            backlog: None,
+        });
+        let index = at.or_else(|| self.free.pop()).unwrap_or(self.conns.len() as u32);
+        if self.conns.len() <= index as usize {
+            self.conns.resize_with(index as usize + 1, || None);
+        }
+        self.conns[index as usize] = Some(conn);
+        self.shard.cell.opened();
+        if parked {
+            let ticket = self.line.wait(index);
+            self.set_ticket(index, ticket);
+        }
+        self.advance(index)
+    }
+
+    fn refuse(&mut self, at: Option<u32>, fd: Option<OwnedFd>, how: Refuse) -> sys::Result<()> {
+        self.shard.cell.accepted.add(1);
+        self.shard.cell.refused.add(1);
+        if let Some(fd) = fd {
+            match how {
+                Refuse::Busy => drop(socket::send(&fd, self.shard.service.busy_reply())),
+                Refuse::Reset => drop(socket::set_reset_on_close(&fd)),
+                Refuse::Close => {}
+            }
+        }
+        at.map_or(Ok(()), |at| self.ring.close(at, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0)))
+    }
+
+    fn conn(&mut self, index: u32, generation: u32) -> Option<&mut Conn> {
+        let conn = self.conns.get_mut(index as usize)?.as_deref_mut()?;
+        (conn.generation == generation).then_some(conn)
+    }
+
+    fn received(&mut self, index: u32, generation: u32, cqe: Cqe) -> sys::Result<()> {
+        let (now_ms, outcome) = (self.now_ms(), cqe.outcome());
+        let lasting = self.setup.receive == Receive::Lasting;
+        let Some(conn) = self.conn(index, generation) else {
+            cqe.buffer.into_iter().for_each(|id| self.buffers.recycle(id));
+            return Ok(());
+        };
+        if !cqe.more {
+            (conn.armed, conn.stopping) = (false, false);
+        }
+        let was_empty = std::mem::take(&mut conn.empty);
+        match outcome {
+            Ok(0) if was_empty => {
+                conn.drained = 0;
+                self.arm(index, true)
+            }
+            Ok(0) => {
+                cqe.buffer.into_iter().for_each(|id| self.buffers.recycle(id));
+                self.end_of_input(index)
+            }
+            Ok(n) => {
+                let Some(id) = cqe.buffer else { return Ok(()) };
+                conn.heard_ms = now_ms;
+                conn.drained = conn.drained.saturating_add(n);
+                self.shard.cell.bytes_in.add(u64::from(n));
+                self.input(index, id, n, lasting)
+            }
+            Err(Errno::NOBUFS) => {
+                self.starved.push((index, generation));
+                Ok(())
+            }
+            // Drained: wait for more with an empty receive. Or the lasting receive was told to end.
+            Err(Errno::AGAIN | Errno::CANCELED | Errno::INTR) => {
+                conn.drained = u32::MAX;
+                self.advance(index)
+            }
+            Err(_) => self.close(index, End::Reset),
+        }
+    }
+
+    /// Bytes of a connection: given to the session, sent back as they are, or kept while a send is outstanding.
+    fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        if conn.lingering {
+            conn.dropped = conn.dropped.saturating_add(n);
+            let over = conn.dropped > LINGER_BYTES;
+            self.buffers.recycle(id);
+            return if over { self.close(index, End::Done) } else { self.advance(index) };
+        }
+        if conn.closing {
+            self.buffers.recycle(id);
+            return self.advance(index);
+        }
+        if conn.sending || conn.queued {
+            let backlog = conn.backlog.get_or_insert_default();
+            backlog.push_back((id, n));
+            if lasting && conn.armed && !conn.stopping && backlog.len() >= BACKLOG {
+                conn.stopping = true;
+                let which = user(Kind::Recv, conn.generation, index);
+                return self.ring.cancel(which, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0));
+            }
+            return Ok(());
+        }
+        self.consume(index, id, n)
+    }
+
+    /// Gives bytes to the session (or sends them back) and goes on with the connection.
+    fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        conn.served = true;
+        if conn.session.mirrors()
+            && let Some(send) = self.free_sends.pop()
+        {
+            conn.session.mirrored(n as usize);
+            conn.sending = true;
+            conn.sent_ms = ((self.now_ns / 1_000_000) as u32).max(1);
+            let (file, generation) = (Self::file(index, conn), conn.generation);
+            self.shard.cell.requests.add(1);
+            self.ring.send_buffer(file, &self.buffers, &id, n as usize, user(Kind::Send, 0, send))?;
+            self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
+            // A single receive may wait beside the send: what it brings is kept until the send is done.
+            return self.arm(index, false);
+        }
+        let taken = conn.session.receive(self.buffers.bytes(&id, n as usize));
+        self.buffers.recycle(id);
+        match taken {
+            Ok(progress) => {
+                self.note(index, progress);
+                self.advance(index)
+            }
+            Err(_) => self.close(index, End::Fault),
+        }
+    }
+
+    fn note(&mut self, index: u32, progress: Progress) {
+        self.shard.cell.requests.add(u64::from(progress.completed));
+        if let Some(conn) = self.conns[index as usize].as_deref_mut() {
+            conn.closing |= progress.close;
+            conn.linger |= progress.linger;
+        }
+    }
+
+    fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        conn.peer_closed = true;
+        if conn.lingering {
+            return self.close(index, End::Done);
+        }
+        // What waits in the backlog comes before the end.
+        if conn.backlog.is_some() { Ok(()) } else { self.tell_end(index) }
+    }
+
+    fn tell_end(&mut self, index: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        match conn.session.peer_closed() {
+            Ok(progress) => {
+                self.note(index, progress);
+                self.advance(index)
+            }
+            Err(_) => self.close(index, End::Fault),
+        }
+    }
+
+    /// Goes on with a connection: sends what is to be sent, else takes what waits, else receives, else closes.
+    fn advance(&mut self, index: u32) -> sys::Result<()> {
+        let now_ms = self.now_ms();
+        let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };
+        if conn.sending || conn.queued {
+            return Ok(());
+        }
+        if !conn.lingering && conn.session.wants_transmit() {
+            let Some(send) = self.free_sends.pop() else {
+                conn.queued = true;
+                self.send_queue.push_back((index, conn.generation));
+                return Ok(());
+            };
+            let n = conn.session.transmit(self.ring.slot(send));
+            if n > 0 {
+                conn.sending = true;
+                conn.sent_ms = now_ms.max(1);
+                self.sends[send as usize] =
+                    Some(Sending { index, generation: conn.generation, len: n as u32, buffer: None });
+                let file = Self::file(index, conn);
+                self.ring.send(file, send, 0..n, How::empty(), user(Kind::Send, 0, send))?;
+                return self.arm(index, false);
+            }
+            self.free_sends.push(send);
+        }
+        if let Some(backlog) = &mut conn.backlog {
+            let next = backlog.pop_front();
+            if let Some((id, n)) = next {
+                return self.consume(index, id, n);
+            }
+            conn.backlog = None;
+            if conn.peer_closed && !conn.closing {
+                return self.tell_end(index);
+            }
+        }
+        self.idle(index)
+    }
+
+    /// Nothing to send, nothing kept: is the connection over, does it give way, or does it receive?
+    fn idle(&mut self, index: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        if !conn.lingering {
+            let progress = conn.session.flushed();
+            conn.closing |= progress.close;
+        }
+        if conn.closing && !conn.lingering {
+            if !conn.linger || conn.peer_closed {
+                return self.close(index, End::Done);
+            }
+            conn.lingering = true;
+            let file = Self::file(index, conn);
+            self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
+            self.ring.shutdown_write(file, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
+        }
+        if conn.peer_closed {
+            return self.close(index, End::Done);
+        }
+        if conn.served && !conn.parked && self.shard.policy.active.is_some() && self.line.anybody() {
+            return self.park(index);
+        }
+        self.arm(index, false)
+    }
+
+    /// Posts a receive if there should be one. `now`: the empty receive has said that there is something.
+    fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
+        let receive = self.setup.receive;
+        let drain = self.shard.policy.read.bytes as u32;
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        if conn.armed || conn.peer_closed || conn.parked || (conn.closing && !conn.lingering) {
+            return Ok(());
+        }
+        // A receive may wait beside a send only if it can be told to end: single ones follow the answer.
+        if receive != Receive::Lasting && (conn.sending || conn.queued) {
+            return Ok(());
+        }
+        if conn.backlog.as_ref().is_some_and(|b| b.len() >= BACKLOG) {
+            return Ok(());
+        }
+        conn.armed = true;
+        let (file, user) = (Self::file(index, conn), user(Kind::Recv, conn.generation, index));
+        match receive {
+            Receive::Lasting => self.ring.recv_multi(file, user),
+            Receive::Single => self.ring.recv_once(file, false, user),
+            Receive::Empty if now || (conn.drained > 0 && conn.drained < drain) => {
+                self.ring.recv_once(file, true, user)
+            }
+            Receive::Empty => {
+                (conn.empty, conn.drained) = (true, 0);
+                self.ring.recv_nothing(file, user)
+            }
+        }
+    }
+
+    fn sent(&mut self, send: u32, cqe: &Cqe) -> sys::Result<()> {
+        let Some(sending) = self.sends[send as usize].take() else { return Ok(()) };
+        sending.buffer.into_iter().for_each(|id| self.buffers.recycle(id));
+        self.free_sends.push(send);
+        let mut outcome = Ok(());
+        if let Some(conn) = self.conn(sending.index, sending.generation) {
+            conn.sending = false;
+            conn.sent_ms = 0;
+            let n = cqe.outcome().unwrap_or(0);
+            self.shard.cell.bytes_out.add(u64::from(n));
+            // A short send ends with an error of the socket (MSG_WAITALL).
+            outcome =
+                if n == sending.len { self.advance(sending.index) } else { self.close(sending.index, End::Reset) };
+        }
+        self.next_sender()?;
+        outcome
+    }
+
+    /// A send completed: the first connection that waits for that may send.
+    fn next_sender(&mut self) -> sys::Result<()> {
+        while !self.free_sends.is_empty() {
+            let Some((index, generation)) = self.send_queue.pop_front() else { return Ok(()) };
+            if let Some(conn) = self.conn(index, generation) {
+                conn.queued = false;
+                self.advance(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Buffers are free again: those that found none receive again.
+    fn feed_starved(&mut self) -> sys::Result<()> {
+        if self.starved.is_empty() {
+            return Ok(());
+        }
+        self.buffers.publish();
+        for (index, generation) in std::mem::take(&mut self.starved) {
+            if self.conn(index, generation).is_some() {
+                self.arm(index, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, index: u32, end: End) -> sys::Result<()> {
+        let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::take) else { return Ok(()) };
+        self.shard.cell.closed();
+        match end {
+            End::Done => {}
+            End::Reset => self.shard.cell.resets.add(1),
+            End::Fault => self.shard.cell.faults.add(1),
+        }
+        let file = Self::file(index, &conn);
+        let ignore = user(Kind::Ignore, 0, 0);
+        let running = conn.armed || conn.sending;
+        if running {
+            // What still runs keeps the socket open, so it is ended first. Its completions find no connection.
+            let then = if conn.fd.is_none() { How::SKIP_SUCCESS | How::IO_HARDLINK } else { How::SKIP_SUCCESS };
+            self.ring.cancel_file(file, then, ignore)?;
+        }
+        let Conn { fd, mut session, backlog, parked, .. } = *conn;
+        match fd {
+            None => self.ring.close(index, How::SKIP_SUCCESS, ignore)?,
+            Some(fd) => {
+                if running {
+                    // The descriptor must live until the cancel has run.
+                    self.ring.submit()?;
+                }
+                drop(fd);
+                self.free.push(index);
+            }
+        }
+        backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));
+        if self.spare.len() < SPARE {
+            session.reset();
+            self.spare.push(session);
+        }
+        if let Some(told) = &self.shard.on_close {
+            told();
+        }
+        if !parked && self.shard.policy.active.is_some() {
+            self.set_ticket(index, 0);
+            return self.pass_place();
+        }
+        Ok(())
+    }
+
+    fn set_ticket(&mut self, index: u32, ticket: u32) {
+        let at = index as usize;
+        if self.tickets.len() <= at {
+            self.tickets.resize(at + 1, 0);
+        }
+        self.tickets[at] = ticket;
+    }
+
+    /// high-throughput: a free place goes to the next in the line.
+    fn pass_place(&mut self) -> sys::Result<()> {
+        let tickets = &self.tickets;
+        let next = self.line.next(|index, ticket| tickets.get(index as usize) == Some(&ticket));
+        let Some(index) = next else { return Ok(()) };
+        self.set_ticket(index, 0);
+        let now_ms = self.now_ms();
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        (conn.parked, conn.served, conn.heard_ms) = (false, false, now_ms);
+        self.advance(index)
+    }
+
+    fn park(&mut self, index: u32) -> sys::Result<()> {
+        let ticket = self.line.wait(index);
+        self.set_ticket(index, ticket);
+        if let Some(conn) = self.conns[index as usize].as_deref_mut() {
+            (conn.parked, conn.served) = (true, false);
+            if conn.armed && !conn.stopping {
+                conn.stopping = true;
+                let which = user(Kind::Recv, conn.generation, index);
+                self.ring.cancel(which, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
+            }
+        }
+        self.pass_place()
+    }
+
+    /// Looks at the deadlines of all connections.
+    fn sweep(&mut self) -> sys::Result<()> {
+        let (now_ms, policy) = (self.now_ms(), self.shard.policy);
+        let (mut over, mut idle, mut lingering) = (Vec::new(), Vec::new(), false);
+        for (index, conn) in self.conns.iter().enumerate().filter_map(|(i, c)| c.as_ref().map(|c| (i as u32, c))) {
+            let quiet_ms = now_ms.saturating_sub(conn.heard_ms);
+            if conn.lingering {
+                lingering = true;
+                if quiet_ms >= LINGER_MS {
+                    over.push((index, None));
+                }
+            } else if let Some(why) = policy.limits.and_then(|l| l.over(now_ms, conn.heard_ms, conn.sent_ms)) {
+                over.push((index, Some(why)));
+            } else if policy.active.is_some_and(|a| !conn.parked && quiet_ms >= a.idle_ms) {
+                idle.push(index);
+            }
+        }
+        for (index, why) in over {
+            self.name(index, why);
+            self.close(index, End::Done)?;
+        }
+        for index in idle {
+            if self.line.anybody() {
+                self.park(index)?;
+            }
+        }
+        let deadlines = lingering || policy.limits.is_some() || policy.active.is_some();
+        self.next_sweep_ns = deadlines.then_some(self.now_ns + SWEEP_NS);
+        Ok(())
+    }
+
+    fn name(&mut self, index: u32, why: Option<Over>) {
+        let (Some(why), Some(conn)) = (why, self.conns[index as usize].as_deref()) else { return };
+        let (counter, words) = match why {
+            Over::Unread => (&self.shard.cell.closed_unread, "sends and does not read"),
+            Over::Silent => (&self.shard.cell.closed_silent, "is silent"),
+        };
+        counter.add(1);
+        let addr = conn.fd.as_ref().and_then(|fd| socket::peer_addr(fd).ok());
+        let peer = addr.map_or_else(|| "a peer".to_owned(), |a| a.to_string());
+        self.shard.control.name_peer(format!("{peer} {words}"));
+        if let Some(fd) = &conn.fd {
+            let _ = socket::set_reset_on_close(fd);
+        }
+    }
+}
+
+/// Whether connections may live in the ring's table only: strategies that name or refuse peers need descriptors.
+pub(crate) fn direct(policy: &Policy) -> bool {
+    policy.limits.is_none() && policy.active.is_none()
+}
+
+/// Whether a ring can be made here; an error says what forbids it.
+pub(crate) fn probe() -> Result<(), ServeError> {
+    let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
+    Ring::new(&config)
+        .map(drop)
+        .map_err(|e| ServeError::os("make an io_uring (use model epoll where it is forbidden)", e))
+}
