@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sys::diag::Diag;
@@ -19,8 +20,13 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// A process in the caller's own network namespace is as good as none.
     pub(crate) fn new(scope: &Scope) -> Self {
-        Self { root: scope.root.clone(), netns_pid: scope.netns_pid }
+        let id = |pid: &str| {
+            std::fs::metadata(scope.root.join(format!("proc/{pid}/ns/net"))).ok().map(|m| (m.dev(), m.ino()))
+        };
+        let foreign = |pid: &u32| id("self").is_none_or(|ours| id(&pid.to_string()) != Some(ours));
+        Self { root: scope.root.clone(), netns_pid: scope.netns_pid.filter(foreign) }
     }
 
     /// Whether this is the running kernel, so that netlink and clocks speak of the same thing as the files.

@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::netlink::SOCK_DIAG;
 
-use crate::Result;
 use crate::netlink::{Netlink, Walk, attribute, attributes, u32_at, u64_at};
+use crate::{Errno, Result};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const REQ_BYTECODE: u16 = 1;
@@ -55,6 +55,15 @@ pub struct Connection {
     pub send_queue: u32,
     /// `tcp_info`; `None` where the kernel left it out.
     pub info: Option<TcpInfo>,
+    /// Names the socket to [`Diag::connection`].
+    pub name: SocketName,
+}
+
+/// How the kernel names a socket: addresses, interface and a cookie that no later socket of the same addresses has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketName {
+    family: u8,
+    id: [u8; 48],
 }
 
 /// The fields of `struct tcp_info` that loadline uses. Times in microseconds.
@@ -135,6 +144,26 @@ impl Diag {
     }
 }
 
+impl Diag {
+    /// Describes one connection that was met before; `None` when it has ended. Far cheaper than a dump, for which the
+    /// kernel walks its whole table.
+    pub fn connection(&mut self, name: &SocketName) -> Result<Option<Connection>> {
+        let mut head = request(name.family == INET6, 1 << (INFO - 1), u32::MAX);
+        head[8..56].copy_from_slice(&name.id);
+        let mut found = None;
+        let asked = self.0.ask(SOCK_DIAG_BY_FAMILY, false, &[&head], |_, payload| {
+            let open = payload.get(1).is_some_and(|state| (ESTABLISHED | CLOSE_WAIT) >> state & 1 == 1);
+            found = connection(payload).filter(|_| open);
+            Walk::On
+        });
+        match asked {
+            Ok(_) => Ok(found),
+            Err(Errno::NOENT | Errno::STALE) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+}
+
 /// `struct inet_diag_req_v2`.
 fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
     let mut out = [0_u8; 56];
@@ -208,6 +237,7 @@ fn connection(payload: &[u8]) -> Option<Connection> {
         receive_queue: u32_at(payload, 56)?,
         send_queue: u32_at(payload, 60)?,
         info: info.and_then(|(_, value)| tcp_info(value)),
+        name: SocketName { family: *payload.first()?, id: *payload.get(4..)?.first_chunk()? },
     })
 }
 
@@ -258,7 +288,7 @@ mod tests {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = server.local_addr().unwrap();
         let mut clients: Vec<_> = (0..5).map(|_| TcpStream::connect(addr).unwrap()).collect();
-        let _accepted: Vec<_> = (0..5).map(|_| server.accept().unwrap()).collect();
+        let mut accepted: Vec<_> = (0..5).map(|_| server.accept().unwrap()).collect();
         clients[0].write_all(b"12345").unwrap();
         let mut ours = Vec::new();
         let ends = Ends { local_port: Some(addr.port()), remote_port: None };
@@ -271,6 +301,13 @@ mod tests {
         assert_eq!(ours.len(), 5);
         assert!(ours.iter().all(|c| c.local == addr && c.info.is_some_and(|i| i.cwnd > 0 && i.rtt_us < 1_000_000)));
         assert_eq!(ours.iter().map(|c| c.receive_queue).sum::<u32>(), 5);
+        for c in &ours {
+            let again = diag.connection(&c.name).unwrap().unwrap();
+            assert_eq!((again.local, again.remote, again.receive_queue), (c.local, c.remote, c.receive_queue));
+        }
+        let gone = ours.iter().find(|c| c.remote == clients[4].local_addr().unwrap()).unwrap();
+        drop((clients.pop(), accepted.pop()));
+        assert_eq!(diag.connection(&gone.name), Ok(None));
         let mut theirs = 0;
         let ends = Ends { local_port: None, remote_port: Some(addr.port()) };
         let end = diag.connections(false, ends, |_| {

@@ -241,7 +241,10 @@ impl Member {
     fn put_limit(&self, round: &mut Round<'_>) {
         let path = self.folder.join("limits");
         match std::fs::read(&path) {
-            Ok(text) => round.book.put_some(self.slots.limit, 0, open_files_limit(&text)),
+            Ok(text) => match open_files_limit(&text) {
+                Some(limit) => round.book.put(self.slots.limit, 0, limit),
+                None => round.book.absent_all(LIMIT, &self.instance, format_args!("its open files are not limited")),
+            },
             Err(e) => round.book.absent_all(LIMIT, &self.instance, format_args!("{}", why(&path, &e))),
         }
     }
