@@ -6,12 +6,9 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use sys::diag::Diag;
-use sys::rtnl::Rtnl;
-
 use crate::lineage::{ancestors, descendants, parents};
 use crate::sources::serves;
-use crate::tree::inside;
+use crate::tree::{diag_in, rtnl_in};
 
 /// A server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +56,7 @@ pub enum FindError {
 /// this one, in those of other processes.
 pub fn find_server(addr: SocketAddr) -> Result<Found, FindError> {
     let kernel = |source| FindError::Kernel { addr, source };
-    match ask_here(addr).map_err(kernel)? {
+    match ask(addr, None).map_err(kernel)? {
         Answer::Listens(sockets) => holders_of(addr, &sockets, None),
         Answer::Silent => Err(FindError::NoListener(addr)),
         Answer::Foreign if addr.ip().is_loopback() => Err(FindError::NotLocal(addr)),
@@ -78,14 +75,14 @@ enum Answer {
     Foreign,
 }
 
-/// Asks the network namespace of the calling thread.
-fn ask_here(addr: SocketAddr) -> std::io::Result<Answer> {
-    if !addr.ip().is_unspecified() && !Rtnl::open()?.is_local(addr.ip())? {
+/// Asks the network namespace of a process (`None`: ours).
+fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<Answer> {
+    if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
         return Ok(Answer::Foreign);
     }
     let mut inodes = Vec::new();
     let mut bound = None;
-    let mut diag = Diag::open()?;
+    let mut diag = diag_in(pid)?;
     for v6 in [false, true] {
         diag.listeners(v6, Some(addr.port()), |l| {
             if serves(l, addr) {
@@ -101,7 +98,7 @@ fn ask_here(addr: SocketAddr) -> std::io::Result<Answer> {
 /// Tries the network namespaces of all processes, one process a namespace.
 fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
     for pid in one_process_a_namespace() {
-        if let Ok(Answer::Listens(sockets)) = inside(pid, || ask_here(addr)) {
+        if let Ok(Answer::Listens(sockets)) = ask(addr, Some(pid)) {
             return holders_of(addr, &sockets, Some(pid));
         }
     }

@@ -1,12 +1,15 @@
 //! Where the files are: the root (real or captured), and the view of the network (`/proc/PID/net` for another
 //! namespace).
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sys::diag::Diag;
+use sys::netns::{Inside, Netns};
 use sys::rtnl::Rtnl;
 
 use crate::Scope;
@@ -66,35 +69,52 @@ impl Tree {
     pub(crate) fn keep_net_sysctl(&self, below: &str) -> Kept {
         let path = self.path(&format!("proc/sys/net/{below}"));
         match self.netns_pid.filter(|_| self.is_live()) {
-            Some(pid) => match inside(pid, || File::open(&path)) {
+            Some(pid) => match file_in(pid, &path) {
                 Ok(file) => Kept::of(path, file),
                 Err(_) => Kept::new(PathBuf::from(format!("/proc/{pid}/ns/net (entering it for {below})"))),
             },
             None => Kept::new(path),
         }
     }
-}
 
-impl Tree {
     /// A sock_diag socket of the namespace to look at.
     pub(crate) fn diag(&self) -> io::Result<Diag> {
-        match self.netns_pid {
-            Some(pid) => inside(pid, || Ok(Diag::open()?)),
-            None => Ok(Diag::open()?),
-        }
+        diag_in(self.netns_pid)
     }
 
     /// A routing netlink socket of the namespace to look at.
     pub(crate) fn rtnl(&self) -> io::Result<Rtnl> {
-        match self.netns_pid {
-            Some(pid) => inside(pid, || Ok(Rtnl::open()?)),
-            None => Ok(Rtnl::open()?),
-        }
+        rtnl_in(self.netns_pid)
     }
 }
 
+/// A sock_diag socket in the network namespace of a process (`None`: ours).
+pub(crate) fn diag_in(pid: Option<u32>) -> io::Result<Diag> {
+    let Some(pid) = pid else { return Ok(Diag::open()?) };
+    inside(pid, || Ok(Diag::open()?)).or_else(|_| Ok(Diag::over(opened(pid, Inside::DIAG)?)?))
+}
+
+/// A routing netlink socket in the network namespace of a process (`None`: ours).
+pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
+    let Some(pid) = pid else { return Ok(Rtnl::open()?) };
+    inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, Inside::ROUTE)?)?))
+}
+
+/// Files below `proc/sys/net` belong to the namespace of whoever opens them.
+fn file_in(pid: u32, path: &Path) -> io::Result<File> {
+    let name = CString::new(path.as_os_str().as_encoded_bytes())?;
+    inside(pid, || File::open(path)).or_else(|_| opened(pid, Inside::File(name)).map(File::from))
+}
+
+/// Opens one thing in the namespace of a process by way of a child: the only way into a user namespace, which no
+/// thread of a larger process may enter.
+fn opened(pid: u32, what: Inside) -> io::Result<OwnedFd> {
+    let mut fds = Netns::of_process(pid)?.open(&[what])?;
+    fds.pop().ok_or_else(|| io::Error::other("nothing came out of the namespace"))
+}
+
 /// Runs `work` in the network namespace of a process, on a thread of its own.
-pub(crate) fn inside<T: Send>(pid: u32, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+fn inside<T: Send>(pid: u32, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let ns = File::open(format!("/proc/{pid}/ns/net"))?;
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -42,6 +42,9 @@ impl Inside {
     /// A routing netlink socket.
     pub const ROUTE: Self =
         Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_ROUTE };
+    /// A netlink socket that describes other sockets.
+    pub const DIAG: Self =
+        Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_SOCK_DIAG };
 
     /// The device that makes TAP interfaces.
     pub fn tun() -> Self {

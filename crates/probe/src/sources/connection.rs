@@ -87,10 +87,9 @@ impl Source for Connections {
 
 impl Connections {
     fn ask(&mut self, ends: Ends, round: &Round<'_>) -> io::Result<()> {
-        let enough = self.known.len() / 2;
-        if !round.full && enough > 0 {
+        if !round.full && !self.known.is_empty() {
             self.ask_known(round.tree)?;
-            if self.sums.sampled > enough {
+            if self.sums.sampled * 2 > self.known.len() {
                 return Ok(());
             }
             self.sums = Sums::default();

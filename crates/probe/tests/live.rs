@@ -1,0 +1,206 @@
+//! The probe on the running kernel: counters that must move do, and servers are found. Exact counts or ratios of one
+//! run, never absolute speeds.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use loadline_probe::{Probe, Scope, find_server};
+use run::{Recording, Window};
+
+/// A child that is ended with the test.
+struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn skip(name: &str, reason: &str) {
+    println!("SKIP {name}: {reason}");
+    assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{name} needs: {reason}");
+}
+
+fn growth(r: &Recording, id: &str, instance: &str) -> f64 {
+    let told = r.reading(id, instance, Window::ALL);
+    assert!(told.value().is_some(), "{id} {instance}: {told:?}");
+    told.value().unwrap_or_default()
+}
+
+fn eventually<T>(mut what: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(found) = what() {
+            return found;
+        }
+        assert!(Instant::now() < until, "waited 10 s in vain");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_spinning_thread_is_seen_by_process_thread_and_processor() {
+    let me = std::process::id();
+    let sources = Some(vec!["process", "cpu"]);
+    let mut probe = Probe::new(Scope { processes: vec![me], sources, ..Scope::default() });
+    std::thread::scope(|scope| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            let tid = std::fs::read_link("/proc/thread-self").unwrap();
+            tell.send(tid.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
+            let begin = sys::clock::thread_cpu_ns();
+            while sys::clock::thread_cpu_ns() < begin + 200_000_000 {
+                std::hint::spin_loop();
+            }
+            tell.send(String::new()).unwrap();
+            let _ = stopped.recv();
+        });
+        let tid = told.recv().unwrap();
+        probe.sample(0.0);
+        told.recv().unwrap();
+        probe.sample(1.0);
+        drop(stop);
+        let r = probe.take();
+        let instance = &probe.processes()[0];
+        let (process, thread) =
+            (growth(&r, "process.cpu", instance), growth(&r, "thread.cpu", &format!("{instance}/{tid}")));
+        // The first sample may come after some of the spinning.
+        assert!(thread > 100_000.0 && thread < 210_000.0, "thread {thread} us");
+        assert!(
+            process >= thread
+                && growth(&r, "process.user", instance) + growth(&r, "process.system", instance) > 80_000.0
+        );
+        assert!(growth(&r, "cpu.user", "total") + growth(&r, "cpu.system", "total") > 80_000.0);
+    });
+}
+
+#[test]
+fn descriptors_and_children_of_a_child_are_exact() {
+    let mut child = Held(Command::new("sh").args(["-c", "sleep 60 & wait"]).stdin(Stdio::null()).spawn().unwrap());
+    let mut probe =
+        Probe::new(Scope { processes: vec![child.0.id()], sources: Some(vec!["process"]), ..Scope::default() });
+    let processes = eventually(|| {
+        probe.sample(0.0);
+        Some(probe.processes()).filter(|all| all.len() == 2)
+    });
+    // The child is seen as `sh` when it is met before its exec.
+    assert!(processes[0].starts_with("sh:") && (processes[1].starts_with("sleep:") || processes[1].starts_with("sh:")));
+    let r = probe.take();
+    let listed = std::fs::read_dir(format!("/proc/{}/fd", child.0.id())).unwrap().count() as f64;
+    let told = r.column("process.fds", &processes[0]).unwrap().values.iter().flatten().last().copied();
+    assert_eq!(told, Some(listed), "the size of /proc/PID/fd is the number of descriptors");
+    let _ = Command::new("kill").arg(processes[1].rsplit(':').next().unwrap()).status();
+    child.0.wait().unwrap();
+}
+
+#[test]
+fn a_full_accept_queue_is_seen_at_the_listener_and_in_the_stack() {
+    let fd = sys::socket::tcp("127.0.0.1:0".parse().unwrap()).unwrap();
+    sys::socket::bind(&fd, "127.0.0.1:0".parse().unwrap()).unwrap();
+    sys::socket::listen(&fd, 2).unwrap();
+    let addr = sys::socket::local_addr(&fd).unwrap();
+    let sources = Some(vec!["netstat", "listener"]);
+    let mut probe = Probe::new(Scope { listen: Some(addr), sources, ..Scope::default() });
+    probe.sample(0.0);
+    // Three fit in a queue of two; the SYNs of the others are dropped.
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let client = sys::socket::tcp(addr).unwrap();
+            let _ = sys::socket::connect(&client, addr);
+            client
+        })
+        .collect();
+    probe.sample(1.0);
+    let r = probe.take();
+    let name = addr.to_string();
+    let last = |id: &str| r.column(id, &name).unwrap().values.last().copied().flatten();
+    assert_eq!((last("listen.queue"), last("listen.limit")), (Some(3.0), Some(2.0)));
+    assert_eq!(growth(&r, "listen.drops", &name), 5.0);
+    assert!(growth(&r, "tcp.listen_overflows", "") >= 5.0 && growth(&r, "tcp.listen_drops", "") >= 5.0);
+    drop(clients);
+}
+
+#[test]
+fn bytes_over_loopback_are_counted_by_the_interface_and_the_stack() {
+    let sources = Some(vec!["interface", "netstat", "softirqs", "softnet"]);
+    let mut probe = Probe::new(Scope { sources, ..Scope::default() });
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(server.local_addr().unwrap()).unwrap();
+    let (mut peer, _) = server.accept().unwrap();
+    probe.sample(0.0);
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        peer.read_to_end(&mut all).unwrap();
+        all.len()
+    });
+    client.write_all(&vec![7; 1 << 20]).unwrap();
+    drop(client);
+    assert_eq!(reader.join().unwrap(), 1 << 20);
+    probe.sample(1.0);
+    let r = probe.take();
+    for (id, instance) in [("interface.rx_bytes", "lo"), ("interface.tx_bytes", "lo"), ("ip.in_octets", "")] {
+        assert!(growth(&r, id, instance) > f64::from(1 << 20), "{id}");
+    }
+    assert!(growth(&r, "tcp.orig_data_sent", "") >= 16.0 && growth(&r, "softirq.count", "NET_RX") >= 1.0);
+    assert!(r.sum("softnet.processed", Window::ALL, |_| true).value().unwrap() >= 16.0);
+}
+
+/// Starts a script that prints the address it listens on as its first line.
+fn python_server(code: &str) -> Option<(Held, SocketAddr)> {
+    let mut child = Held(Command::new("python3").args(["-c", code]).stdout(Stdio::piped()).spawn().ok()?);
+    let mut line = String::new();
+    BufReader::new(child.0.stdout.take()?).read_line(&mut line).ok()?;
+    Some((child, line.trim().parse().ok()?))
+}
+
+#[test]
+fn a_forking_server_is_found_with_all_its_processes() {
+    let code = "import os,socket,time\ns=socket.create_server(('127.0.0.1',0))\nkids=[os.fork() for _ in range(1)]\n\
+        if kids[0]==0:\n  k=os.fork()\n  s.close() if k==0 else None\n  time.sleep(60)\n\
+        else:\n  time.sleep(0.3)\n  print('%s:%d'%s.getsockname(),flush=True)\n  time.sleep(60)\n";
+    let Some((server, addr)) = python_server(code) else {
+        return skip("a_forking_server_is_found_with_all_its_processes", "python3");
+    };
+    let found = find_server(addr).unwrap();
+    // Parent, child, and a grandchild that has closed the socket.
+    assert_eq!(found.pids.len(), 3, "{found:?}");
+    assert!(found.pids.contains(&server.0.id()) && found.netns_pid.is_none() && found.listen == addr);
+    for pid in found.pids.iter().filter(|pid| **pid != server.0.id()) {
+        let _ = Command::new("kill").arg(pid.to_string()).status();
+    }
+}
+
+#[test]
+fn nginx_is_found_with_master_and_workers() {
+    const NAME: &str = "nginx_is_found_with_master_and_workers";
+    let dir = tempfile::Builder::new().prefix("loadline-probe-nginx").tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let at = dir.path().display();
+    let text = format!(
+        "daemon off;\nworker_processes 2;\npid {at}/pid;\nerror_log {at}/error.log;\nevents {{}}\nhttp {{ access_log off;\n\
+         server {{ listen 127.0.0.1:{port}; return 200 'ok'; }} }}\n"
+    );
+    std::fs::write(dir.path().join("nginx.conf"), text).unwrap();
+    let conf = dir.path().join("nginx.conf");
+    let Ok(child) = Command::new("nginx").arg("-c").arg(&conf).args(["-e", "stderr"]).stderr(Stdio::null()).spawn()
+    else {
+        return skip(NAME, "nginx");
+    };
+    let addr: SocketAddr = format!("127.0.0.1:{port}").parse().unwrap();
+    let found = eventually(|| find_server(addr).ok().filter(|found| found.pids.len() == 3));
+    assert!(found.pids.contains(&child.id()), "the master is one of {found:?}");
+    let mut probe = Probe::new(Scope { processes: found.pids, listen: Some(found.listen), ..Scope::default() });
+    probe.sample(0.0);
+    let processes = probe.processes();
+    assert!(processes.len() == 3 && processes.iter().all(|p| p.starts_with("nginx:")), "{processes:?}");
+    // SIGTERM lets the master end its workers.
+    Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    Held(child).0.wait().unwrap();
+    probe.sample(1.0);
+    let r = probe.take();
+    assert_eq!(r.absent.iter().filter(|a| a.counter.as_str() == "process.cpu").count(), 3, "all three have ended");
+}
