@@ -69,7 +69,9 @@ pub(crate) fn exchange<C: Client>(plan: &LoadPlan, client: &C) -> (usize, Vec<u8
         }
         Protocol::Echo { .. } => request.clone(),
         Protocol::Raw { expect_bytes, .. } => vec![b'x'; expect_bytes.unwrap_or(1).min(16 << 20) as usize],
-        Protocol::Record { record_bytes } => vec![b'x'; (record_bytes + 60).min(16 << 20) as usize],
+        Protocol::Record { record_bytes } => {
+            proto::record::ClientPlan::new((*record_bytes).min(1 << 20) as u32).canned_answer()
+        }
         Protocol::Discard { .. } => Vec::new(),
         Protocol::Source { message_bytes } => vec![b'x'; (*message_bytes).min(16 << 20) as usize],
     };

@@ -54,6 +54,7 @@ pub fn run(
         ClientKind::Raw(client) => with_client(&client, plan, addr, start_at_ns, control, report),
         ClientKind::Discard(client) => with_client(&client, plan, addr, start_at_ns, control, report),
         ClientKind::Source(client) => with_client(&client, plan, addr, start_at_ns, control, report),
+        ClientKind::Record(client) => with_client(&client, plan, addr, start_at_ns, control, report),
     }
 }
 

@@ -74,6 +74,7 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen),
         ClientKind::Raw(client) => with_client(&client, &plan, server),
         ClientKind::Discard(client) => with_client(&client, &plan, server),
         ClientKind::Source(client) => with_client(&client, &plan, server),
+        ClientKind::Record(client) => with_client(&client, &plan, server),
     }
 }
 

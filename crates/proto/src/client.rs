@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use run::Protocol;
 
-use crate::{Session, discard, echo, http1, raw, source};
+use crate::{Session, discard, echo, http1, raw, record, source};
 
 /// Makes the sessions of one protocol. Cheap to clone, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
@@ -29,6 +29,8 @@ pub enum ClientKind {
     Discard(discard::ClientPlan),
     /// Receives only.
     Source(source::ClientPlan),
+    /// Records of a file.
+    Record(record::ClientPlan),
 }
 
 /// One row of [`PROTOCOLS`].
@@ -47,6 +49,10 @@ pub const PROTOCOLS: &[ProtocolSpec] = &[
     ProtocolSpec { name: "raw", help: "sends the bytes of a file and expects a number of bytes, or the close" },
     ProtocolSpec { name: "discard", help: "sends blocks of bytes and expects nothing back" },
     ProtocolSpec { name: "source", help: "receives what the server sends and counts it in messages" },
+    ProtocolSpec {
+        name: "record",
+        help: "reads records of a file: 60 bytes out, 60 and the record back; splits as source 3 says",
+    },
 ];
 
 /// What is wrong with the protocol part of a plan.
@@ -88,7 +94,7 @@ pub fn client(plan: &Protocol) -> Result<ClientKind, ProtoError> {
         }
         Protocol::Discard { message_bytes } => ClientKind::Discard(discard::ClientPlan::new(positive(*message_bytes)?)),
         Protocol::Source { message_bytes } => ClientKind::Source(source::ClientPlan::new(positive(*message_bytes)?)),
-        Protocol::Record { .. } => return Err(ProtoError::Unknown(plan.name())),
+        Protocol::Record { record_bytes } => ClientKind::Record(record::ClientPlan::new(record(*record_bytes)?)),
     })
 }
 
@@ -109,6 +115,15 @@ fn positive(message_bytes: u64) -> Result<u64, ProtoError> {
     }
 }
 
+fn record(record_bytes: u64) -> Result<u32, ProtoError> {
+    let fits = u32::try_from(record_bytes).ok().filter(|n| (1..=record::MOST_BYTES).contains(n));
+    fits.ok_or_else(|| ProtoError::Invalid {
+        what: "a record of bytes",
+        value: record_bytes.to_string(),
+        advice: "give 1 byte to 1 MiB",
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +136,7 @@ mod tests {
             Protocol::Raw { send_file: None, expect_bytes: None },
             Protocol::Discard { message_bytes: 1 },
             Protocol::Source { message_bytes: 1 },
+            Protocol::Record { record_bytes: 1 },
         ];
         for (plan, spec) in plans.iter().zip(PROTOCOLS) {
             assert_eq!(plan.name(), spec.name);

@@ -8,6 +8,7 @@ pub mod echo;
 pub mod http1;
 mod pattern;
 pub mod raw;
+pub mod record;
 mod session;
 pub mod source;
 

@@ -109,7 +109,9 @@ pub fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let (name, note) = models::choose(plan, &options)?;
     let model = find(MODELS, "model", name, |m| m.name)?;
     let strategy = strategies::choose(plan, model, &options)?;
-    let mut server = models::start(plan, model, open(plan, &options)?, strategy, &options)?;
+    let service = open(plan, &options)?;
+    let mut server = models::start(plan, model, service.clone(), strategy, &options)?;
+    server.counts_of(service);
     note.into_iter().for_each(|note| server.note(note));
     Ok(server)
 }

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use sys::wake::Waker;
 
-use crate::ServeError;
 use crate::stats::{Cell, Stats};
+use crate::{ServeError, Service};
 
 /// Most peers kept by name.
 const NAMED_PEERS: usize = 16;
@@ -21,6 +21,7 @@ pub struct Server {
     model: &'static str,
     control: Arc<Control>,
     notes: Vec<String>,
+    service: Option<Arc<dyn Service>>,
 }
 
 /// What the threads of a server share.
@@ -45,7 +46,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Server {
     /// Wraps running threads. Used by models and by services that are servers of their own.
     pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
-        Self { local_addr, model, control, notes: Vec::new() }
+        Self { local_addr, model, control, notes: Vec::new(), service: None }
+    }
+
+    /// Its service counts something of its own.
+    pub(crate) fn counts_of(&mut self, service: Arc<dyn Service>) {
+        self.service = Some(service);
     }
 
     /// Says something to the user.
@@ -76,12 +82,16 @@ impl Server {
     /// Waits until all threads have ended, and gives the last counts.
     pub fn join(self) -> Stats {
         self.control.join();
-        self.control.stats()
+        self.stats()
     }
 
     /// What was counted so far.
     pub fn stats(&self) -> Stats {
-        self.control.stats()
+        let mut stats = self.control.stats();
+        if let Some(service) = &self.service {
+            service.add_to(&mut stats);
+        }
+        stats
     }
 
     /// What made a thread end before it was told to.

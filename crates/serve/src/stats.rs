@@ -33,6 +33,14 @@ pub struct Stats {
     pub closed_unread: u64,
     /// Connections closed because the peer was silent (limits).
     pub closed_silent: u64,
+    /// Records that came out of the page cache (record).
+    pub cache_hits: u64,
+    /// Records that came from the disk, all or in part (record).
+    pub disk_reads: u64,
+    /// Reads above 4096 bytes that had a buffer (record).
+    pub large_reads: u64,
+    /// Reads above 4096 bytes that had none (record).
+    pub large_refused: u64,
     /// The last few peers that a limit closed, with the reason.
     pub closed_peers: Vec<String>,
 }

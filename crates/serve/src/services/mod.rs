@@ -4,6 +4,7 @@ mod discard;
 mod echo;
 mod files;
 pub(crate) mod http;
+mod record;
 mod source;
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use run::ServePlan;
 
 use crate::conn::BoxedSession;
-use crate::{Options, ServeError, Server};
+use crate::{Options, ServeError, Server, Stats};
 
 /// Makes the server half of each connection. Shared by all threads.
 pub trait Service: Send + Sync {
@@ -25,6 +26,9 @@ pub trait Service: Send + Sync {
     fn busy_reply(&self) -> &[u8] {
         b""
     }
+
+    /// Adds what it counts itself to the counts of the server.
+    fn add_to(&self, _stats: &mut Stats) {}
 
     /// Whether small pieces may be held back by Nagle's algorithm (off by default).
     fn nagle(&self) -> bool {
@@ -64,5 +68,10 @@ pub const SERVICES: &[ServiceSpec] = &[
     },
     ServiceSpec { name: "echo", help: "sends back what it receives", kind: ServiceKind::Sessions(echo::open) },
     ServiceSpec { name: "discard", help: "reads and drops", kind: ServiceKind::Sessions(discard::open) },
+    ServiceSpec {
+        name: "record",
+        help: "reads and writes records of one file (--root), through the page cache or past it",
+        kind: ServiceKind::Sessions(record::open),
+    },
     ServiceSpec { name: "source", help: "sends as fast as it is read", kind: ServiceKind::Sessions(source::open) },
 ];

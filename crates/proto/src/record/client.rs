@@ -1,0 +1,172 @@
+//! Client half: reads one record again and again.
+
+use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MOST_BYTES, Operation, SPLIT_BYTES, Status};
+use crate::{Client, Fault, Progress, Session};
+
+/// Prepared client half.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientPlan {
+    record_bytes: u32,
+}
+
+impl ClientPlan {
+    /// Records of this many bytes, 1 to [`MOST_BYTES`]; the first of the file is read.
+    pub fn new(record_bytes: u32) -> Self {
+        Self { record_bytes: record_bytes.clamp(1, MOST_BYTES) }
+    }
+
+    /// What a server would answer to one request, for drivers without a server. The last request of a record that is
+    /// split unevenly would be answered too long, so ceilings are of sizes that are split evenly or not at all.
+    pub fn canned_answer(&self) -> Vec<u8> {
+        let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
+        let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };
+        let mut answer = head.encode().to_vec();
+        answer.resize(HEAD_BYTES + piece as usize, b'x');
+        answer
+    }
+}
+
+const fn piece_of(left: u32, large: bool) -> u32 {
+    if large || left < SPLIT_BYTES { left } else { SPLIT_BYTES }
+}
+
+impl Client for ClientPlan {
+    type Session = ClientSession;
+
+    fn session(&self) -> ClientSession {
+        ClientSession {
+            plan: *self,
+            waiting: 0,
+            done_bytes: 0,
+            large: self.record_bytes >= LARGE_BYTES,
+            state: State::Idle,
+            head: HeadBuffer::new(),
+            to_send: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// A request for this many bytes is out.
+    Head(u32),
+    /// This many bytes of a record are still to come.
+    Body(u32),
+}
+
+/// Client half on one connection. Records that are begun while one is under way wait for their turn.
+#[derive(Debug)]
+pub struct ClientSession {
+    plan: ClientPlan,
+    /// Records begun and not complete.
+    waiting: u32,
+    /// Bytes of the present record that came.
+    done_bytes: u32,
+    /// Whether the present record is asked for at once.
+    large: bool,
+    state: State,
+    head: HeadBuffer,
+    /// The request to be sent and how much of it was.
+    to_send: Option<([u8; HEAD_BYTES], usize)>,
+}
+
+impl ClientSession {
+    /// Asks for the next piece of the present record.
+    fn ask(&mut self) {
+        let piece = piece_of(self.plan.record_bytes - self.done_bytes, self.large);
+        let head = Head::request(Operation::Read, u64::from(self.done_bytes), piece);
+        self.to_send = Some((head.encode(), 0));
+        self.state = State::Head(piece);
+    }
+
+    fn on_head(&mut self, asked: u32, bytes: &[u8; HEAD_BYTES]) -> Result<(), Fault> {
+        let head = Head::decode(bytes).ok_or(Fault::Malformed("a reply without a head of the record protocol"))?;
+        match (head.operation, head.status) {
+            (Operation::Read, Some(Status::Done)) if head.length == asked => self.state = State::Body(asked),
+            (Operation::Read, Some(Status::NoBuffer)) if self.large && head.length == 0 => {
+                self.large = false;
+                self.ask();
+            }
+            (Operation::Read, Some(Status::Done)) => return Err(Fault::WrongBody("a record of another length")),
+            (Operation::Read, Some(status)) => return Err(Fault::WrongBody(status.words())),
+            _ => return Err(Fault::Malformed("a reply to something that was not asked")),
+        }
+        Ok(())
+    }
+
+    fn on_body(&mut self, left: u32, input: &mut &[u8]) -> u32 {
+        let n = input.len().min(left as usize);
+        *input = &input[n..];
+        self.done_bytes += n as u32;
+        if (n as u32) < left {
+            self.state = State::Body(left - n as u32);
+            return 0;
+        }
+        if self.done_bytes < self.plan.record_bytes {
+            self.ask();
+            return 0;
+        }
+        self.waiting -= 1;
+        self.start_next();
+        1
+    }
+
+    fn start_next(&mut self) {
+        self.done_bytes = 0;
+        self.large = self.plan.record_bytes >= LARGE_BYTES;
+        self.state = State::Idle;
+        if self.waiting > 0 {
+            self.ask();
+        }
+    }
+}
+
+impl Session for ClientSession {
+    fn begin(&mut self) {
+        self.waiting += 1;
+        if self.state == State::Idle {
+            self.start_next();
+        }
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let Some((bytes, at)) = &mut self.to_send else { return 0 };
+        let n = out.len().min(HEAD_BYTES - *at);
+        out[..n].copy_from_slice(&bytes[*at..*at + n]);
+        *at += n;
+        if *at == HEAD_BYTES {
+            self.to_send = None;
+        }
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.to_send.is_some()
+    }
+
+    fn receive(&mut self, mut input: &[u8]) -> Result<Progress, Fault> {
+        let mut progress = Progress::default();
+        while !input.is_empty() {
+            match self.state {
+                State::Idle => return Err(Fault::Malformed("bytes that nobody asked for")),
+                State::Head(asked) => {
+                    if let Some(bytes) = self.head.take(&mut input) {
+                        self.on_head(asked, &bytes)?;
+                    }
+                }
+                State::Body(left) => progress.completed += self.on_body(left, &mut input),
+            }
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        if self.waiting > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
+    }
+
+    fn reset(&mut self) {
+        (self.waiting, self.done_bytes, self.to_send, self.state) = (0, 0, None, State::Idle);
+        self.head = HeadBuffer::new();
+    }
+}

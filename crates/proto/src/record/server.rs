@@ -1,0 +1,369 @@
+//! Server half: answers requests out of [`Records`]. Whatever is wrong with a request is answered by a status.
+
+use std::sync::Arc;
+
+use super::{Head, HeadBuffer, MOST_BYTES, Operation, SPLIT_BYTES, Status};
+use crate::{Fault, Progress, Session};
+
+/// Where a record came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// All or part of it from the page cache.
+    pub cached: bool,
+    /// All or part of it from the disk.
+    pub disk: bool,
+}
+
+/// The file behind a server, shared by all its sessions.
+pub trait Records: Send + Sync {
+    /// Length of the file.
+    fn file_bytes(&self) -> Result<u64, Status>;
+
+    /// Appends `length` bytes from `offset` on to `into`; fewer only at the end of the file.
+    fn read(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status>;
+
+    /// Puts bytes into the file.
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Status>;
+
+    /// A buffer for one large read, if one is free; it is given back when the value goes.
+    fn large_buffer(self: Arc<Self>) -> Option<Held>;
+}
+
+/// One of a server's buffers for large reads, while it is in use.
+pub struct Held(Option<Box<dyn FnOnce() + Send>>);
+
+impl Held {
+    /// `give_back` is called once, when this value goes.
+    pub fn new(give_back: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(give_back)))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(give_back) = self.0.take() {
+            give_back();
+        }
+    }
+}
+
+/// Server half on one connection.
+pub struct ServerSession<R: Records> {
+    records: Arc<R>,
+    head: HeadBuffer,
+    /// A write whose bytes are still coming: where to, how many are missing, and what came.
+    writing: Option<(u64, u32)>,
+    body: Vec<u8>,
+    out: Vec<u8>,
+    at: usize,
+    /// Buffers that the replies in `out` hold.
+    held: Vec<Held>,
+    closing: bool,
+}
+
+impl<R: Records> ServerSession<R> {
+    /// A session on this file.
+    pub fn new(records: Arc<R>) -> Self {
+        Self {
+            records,
+            head: HeadBuffer::new(),
+            writing: None,
+            body: Vec::new(),
+            out: Vec::new(),
+            at: 0,
+            held: Vec::new(),
+            closing: false,
+        }
+    }
+
+    fn answer(&mut self, request: Option<Head>) -> bool {
+        let Some(request) = request.filter(|head| head.status.is_none()) else {
+            // After a bad head nobody knows where the next one begins.
+            self.closing = true;
+            self.reply(Head::request(Operation::Read, 0, 0), Err(Status::Malformed));
+            return false;
+        };
+        match request.operation {
+            Operation::Length => {
+                let outcome = self.records.file_bytes().map(|_| Origin::default());
+                self.reply(Head { length: 0, ..request }, outcome);
+            }
+            Operation::Read => self.read(request),
+            Operation::Write if request.length > MOST_BYTES => {
+                self.closing = true;
+                self.reply(Head { length: 0, ..request }, Err(Status::TooLong));
+                return false;
+            }
+            Operation::Write => {
+                self.writing = Some((request.offset, request.length));
+                return self.write(&mut &[][..]);
+            }
+        }
+        true
+    }
+
+    fn read(&mut self, request: Head) {
+        let refuse = |status| (Head { length: 0, ..request }, Err(status));
+        let (head, outcome) = if request.length > MOST_BYTES {
+            refuse(Status::TooLong)
+        } else if request.length > SPLIT_BYTES {
+            match Arc::clone(&self.records).large_buffer() {
+                Some(buffer) => {
+                    self.held.push(buffer);
+                    (request, Ok(()))
+                }
+                None => refuse(Status::NoBuffer),
+            }
+        } else {
+            (request, Ok(()))
+        };
+        match outcome {
+            Ok(()) => self.fetch(head),
+            Err(status) => self.reply(head, Err(status)),
+        }
+    }
+
+    /// Puts head and record behind what waits in `out`.
+    fn fetch(&mut self, request: Head) {
+        let begin = self.out.len();
+        self.reply(request, Ok(Origin::default()));
+        let body = self.out.len();
+        let outcome = self.records.read(request.offset, request.length, &mut self.out);
+        let got = (self.out.len() - body) as u32;
+        let outcome = match outcome {
+            Ok(_) if got == 0 && request.length > 0 => Err(Status::PastEnd),
+            Ok(_) if got < request.length => Err(Status::Short),
+            other => other,
+        };
+        if outcome != Ok(Origin::default()) {
+            // The head is written again now that its status and origin are known.
+            self.out.truncate(if outcome.is_err() { begin } else { self.out.len() });
+            let length = if outcome.is_err() { 0 } else { got };
+            let head = self.head_of(Head { length, ..request }, outcome);
+            match outcome {
+                Ok(_) => self.out[begin..body].copy_from_slice(&head),
+                Err(_) => self.out.extend_from_slice(&head),
+            }
+        }
+    }
+
+    /// Takes bytes of a write; true when it is complete and answered.
+    fn write(&mut self, input: &mut &[u8]) -> bool {
+        let Some((offset, length)) = self.writing else { return false };
+        let n = input.len().min(length as usize - self.body.len());
+        self.body.extend_from_slice(&input[..n]);
+        *input = &input[n..];
+        if self.body.len() < length as usize {
+            return false;
+        }
+        self.writing = None;
+        let body = std::mem::take(&mut self.body);
+        let outcome = self.records.write(offset, &body).map(|()| Origin::default());
+        self.reply(Head::request(Operation::Write, offset, 0), outcome);
+        true
+    }
+
+    fn reply(&mut self, request: Head, outcome: Result<Origin, Status>) {
+        let head = self.head_of(request, outcome);
+        self.out.extend_from_slice(&head);
+    }
+
+    fn head_of(&self, request: Head, outcome: Result<Origin, Status>) -> [u8; super::HEAD_BYTES] {
+        let (status, origin) = outcome.map_or_else(|s| (s, Origin::default()), |o| (Status::Done, o));
+        let file_bytes = self.records.file_bytes().unwrap_or(0);
+        Head { status: Some(status), origin: (origin.cached, origin.disk), file_bytes, ..request }.encode()
+    }
+}
+
+impl<R: Records> Session for ServerSession<R> {
+    fn begin(&mut self) {}
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let n = out.len().min(self.out.len() - self.at);
+        out[..n].copy_from_slice(&self.out[self.at..self.at + n]);
+        self.at += n;
+        if self.at == self.out.len() {
+            self.at = 0;
+            self.out.clear();
+            self.out.shrink_to(2 * SPLIT_BYTES as usize);
+            self.held.clear();
+        }
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.at < self.out.len()
+    }
+
+    fn receive(&mut self, mut input: &[u8]) -> Result<Progress, Fault> {
+        let mut progress = Progress { close: self.closing, linger: self.closing, ..Progress::default() };
+        while !input.is_empty() && !self.closing {
+            let complete = if self.writing.is_some() {
+                self.write(&mut input)
+            } else {
+                match self.head.take(&mut input) {
+                    Some(bytes) => self.answer(Head::decode(&bytes)),
+                    None => false,
+                }
+            };
+            progress.completed += u32::from(complete);
+            (progress.close, progress.linger) = (self.closing, self.closing);
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn reset(&mut self) {
+        self.head = HeadBuffer::new();
+        (self.writing, self.at, self.closing) = (None, 0, false);
+        self.body = Vec::new();
+        self.out = Vec::new();
+        self.held.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ClientPlan, HEAD_BYTES, LARGE_BYTES};
+    use super::*;
+    use crate::Client as _;
+    use proptest::prelude::*;
+    use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+    /// A file in memory with a number of large buffers.
+    struct Memory {
+        bytes: Vec<u8>,
+        free: AtomicI32,
+        gone: bool,
+    }
+
+    impl Records for Memory {
+        fn file_bytes(&self) -> Result<u64, Status> {
+            if self.gone { Err(Status::Vanished) } else { Ok(self.bytes.len() as u64) }
+        }
+
+        fn read(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status> {
+            self.file_bytes()?;
+            let from = (offset as usize).min(self.bytes.len());
+            let to = (from + length as usize).min(self.bytes.len());
+            into.extend_from_slice(&self.bytes[from..to]);
+            Ok(Origin { cached: true, disk: false })
+        }
+
+        fn write(&self, _: u64, _: &[u8]) -> Result<(), Status> {
+            Err(Status::ReadOnly)
+        }
+
+        fn large_buffer(self: Arc<Self>) -> Option<Held> {
+            if self.free.fetch_sub(1, Relaxed) <= 0 {
+                self.free.fetch_add(1, Relaxed);
+                return None;
+            }
+            Some(Held::new(move || {
+                self.free.fetch_add(1, Relaxed);
+            }))
+        }
+    }
+
+    fn memory(bytes: usize, free: i32) -> Arc<Memory> {
+        Arc::new(Memory { bytes: vec![7; bytes], free: free.into(), gone: false })
+    }
+
+    /// Lets both halves talk in pieces of `cut` bytes; returns completions and the bytes each way.
+    fn talk(record: u32, times: u32, free: i32, cut: usize) -> (u32, usize, usize) {
+        let records = memory(1 << 20, free);
+        let mut server = ServerSession::new(Arc::clone(&records));
+        let mut client = ClientPlan::new(record).session();
+        (0..times).for_each(|_| client.begin());
+        let (mut buf, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
+        loop {
+            let n = client.transmit(&mut buf);
+            if n > 0 {
+                server.receive(&buf[..n]).unwrap();
+            }
+            let m = server.transmit(&mut buf);
+            if n + m == 0 {
+                break;
+            }
+            completed += client.receive(&buf[..m]).unwrap().completed;
+            (up, down) = (up + n, down + m);
+        }
+        assert_eq!(records.free.load(Relaxed), free, "every buffer is given back");
+        (completed, up, down)
+    }
+
+    #[test]
+    fn messages_have_the_sizes_of_the_source() {
+        assert_eq!(talk(2048, 1, 1, 9999), (1, 60, 2108));
+        assert_eq!(talk(4096, 1, 1, 9999), (1, 60, 4156));
+        assert_eq!(talk(8192, 1, 1, 9999), (1, 120, 8192 + 120), "two requests of 4096");
+        assert_eq!(talk(LARGE_BYTES, 1, 1, 99_999), (1, 60, 12_288 + 60), "one large read");
+        assert_eq!(talk(57_344, 1, 1, 99_999), (1, 60, 57_404));
+        assert_eq!(talk(12_288, 1, 0, 99_999), (1, 240, 12_288 + 240), "no buffer: refused once, then split in three");
+    }
+
+    proptest! {
+        #[test]
+        fn any_splitting_gives_the_same(record in 1_u32..70_000, times in 1_u32..4, free in 0_i32..3, cut in 1_usize..9000) {
+            let (completed, up, down) = talk(record, times, free, cut);
+            prop_assert_eq!(completed, times);
+            prop_assert_eq!((up, down), { let (_, u, d) = talk(record, times, free, 1 << 17); (u, d) });
+        }
+
+        #[test]
+        fn no_bytes_make_either_half_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), head in any::<bool>()) {
+            let mut server = ServerSession::new(memory(5000, 1));
+            let good = Head::request(Operation::Read, 0, 100).encode();
+            if head {
+                server.receive(&good[..30]).unwrap();
+            }
+            let _ = server.receive(&bytes);
+            let mut client = ClientPlan::new(100).session();
+            client.begin();
+            let _ = client.receive(&bytes);
+        }
+    }
+
+    fn status_of(request: Head, records: Arc<Memory>) -> Status {
+        let mut server = ServerSession::new(records);
+        server.receive(&request.encode()).unwrap();
+        let mut out = [0; 9000];
+        let n = server.transmit(&mut out);
+        let head = Head::decode(out[..HEAD_BYTES].try_into().unwrap()).unwrap();
+        assert_eq!(n, HEAD_BYTES + head.length as usize);
+        head.status.unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_said() {
+        let read = |offset, length| Head::request(Operation::Read, offset, length);
+        assert_eq!(status_of(read(0, 5000), memory(5000, 1)), Status::Done);
+        assert_eq!(status_of(read(0, 5000), memory(5000, 0)), Status::NoBuffer);
+        assert_eq!(status_of(read(4000, 2048), memory(5000, 1)), Status::Short);
+        assert_eq!(status_of(read(5000, 1), memory(5000, 1)), Status::PastEnd);
+        assert_eq!(status_of(read(u64::MAX, 1), memory(5000, 1)), Status::PastEnd);
+        assert_eq!(status_of(read(0, u32::MAX), memory(5000, 1)), Status::TooLong);
+        let gone = Arc::new(Memory { bytes: vec![], free: 1.into(), gone: true });
+        assert_eq!(status_of(read(0, 1), gone), Status::Vanished);
+        assert_eq!(status_of(Head { status: Some(Status::Done), ..read(0, 1) }, memory(9, 1)), Status::Malformed);
+        assert_eq!(status_of(Head::request(Operation::Write, 0, 0), memory(9, 1)), Status::ReadOnly);
+    }
+
+    #[test]
+    fn a_bad_head_is_answered_and_then_the_connection_ends() {
+        let mut server = ServerSession::new(memory(9, 1));
+        let progress = server.receive(&[b'x'; 200]).unwrap();
+        assert!(progress.close && progress.linger && server.wants_transmit());
+    }
+
+    #[test]
+    fn a_client_is_told_why_its_read_failed() {
+        let mut client = ClientPlan::new(2048).session();
+        client.begin();
+        let reply = Head { status: Some(Status::Vanished), ..Head::request(Operation::Read, 0, 0) };
+        assert_eq!(client.receive(&reply.encode()), Err(Fault::WrongBody(Status::Vanished.words())));
+    }
+}

@@ -1,0 +1,207 @@
+//! Record (source 0 and 3): reads and writes of records of one file, through the page cache or past it.
+//!
+//! The file is the plan's root; without one, a file of our own in the temporary directory that has no name any more.
+//! Through the cache, what came from it is told from what came from the disk by asking first without waiting
+//! (RWF_NOWAIT, preadv2(2)); past the cache (O_DIRECT), everything comes from the disk.
+
+use std::fs::{File, OpenOptions};
+use std::io::{IoSliceMut, Write as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use proto::record::{Held, Origin, Records, ServerSession, Status};
+use run::ServePlan;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+use super::Service;
+use crate::conn::BoxedSession;
+use crate::{Options, ServeError, Stats};
+
+/// Length of our own file.
+const OWN_BYTES: usize = 1 << 20;
+/// Large reads that may be under way at once, unless the plan says otherwise.
+const LARGE_BUFFERS: u32 = 16;
+/// What O_DIRECT asks of offsets, lengths and memory on any disk of today.
+const BLOCK: u64 = 4096;
+
+struct Record {
+    file: Arc<RecordFile>,
+}
+
+struct RecordFile {
+    file: File,
+    direct: bool,
+    sync: bool,
+    writable: bool,
+    /// Without a name it cannot vanish.
+    named: bool,
+    large_free: AtomicU32,
+    cache_hits: AtomicU64,
+    disk_reads: AtomicU64,
+    large_reads: AtomicU64,
+    large_refused: AtomicU64,
+}
+
+pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
+    let direct = options.on("direct")?;
+    let (file, writable) = match &plan.root {
+        Some(path) => open_named(path, direct)?,
+        None => (open_own(direct)?, true),
+    };
+    let file = RecordFile {
+        file,
+        direct,
+        sync: options.on("sync")?,
+        writable,
+        named: plan.root.is_some(),
+        large_free: options.get("large_read_buffers")?.unwrap_or(LARGE_BUFFERS).into(),
+        cache_hits: 0.into(),
+        disk_reads: 0.into(),
+        large_reads: 0.into(),
+        large_refused: 0.into(),
+    };
+    Ok(Arc::new(Record { file: Arc::new(file) }))
+}
+
+fn with_direct(options: &mut OpenOptions, direct: bool) -> &mut OpenOptions {
+    options.custom_flags(if direct { rustix::fs::OFlags::DIRECT.bits() as i32 } else { 0 })
+}
+
+/// Opens a file for writing too where that is allowed.
+fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
+    let open = |write| with_direct(OpenOptions::new().read(true).write(write), direct).open(path);
+    let opened = open(true).map(|f| (f, true)).or_else(|_| open(false).map(|f| (f, false)));
+    opened.map_err(|error| ServeError::Root { path: path.into(), error })
+}
+
+fn open_own(direct: bool) -> Result<File, ServeError> {
+    let path = std::env::temp_dir().join(format!("loadline-record-{}", std::process::id()));
+    let make = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.write_all(&(0..OWN_BYTES).map(|at| (at >> 9) as u8).collect::<Vec<_>>())?;
+        file.sync_all()?;
+        with_direct(OpenOptions::new().read(true).write(true), direct).open(&path)
+    };
+    let made = make();
+    // A file that was just made and cannot be removed stays behind; the server works all the same.
+    let _ = std::fs::remove_file(&path);
+    made.map_err(|error| ServeError::Root { path: path.display().to_string(), error })
+}
+
+impl Service for Record {
+    fn session(&self) -> BoxedSession {
+        Box::new(ServerSession::new(Arc::clone(&self.file)))
+    }
+
+    fn add_to(&self, stats: &mut Stats) {
+        stats.cache_hits += self.file.cache_hits.load(Relaxed);
+        stats.disk_reads += self.file.disk_reads.load(Relaxed);
+        stats.large_reads += self.file.large_reads.load(Relaxed);
+        stats.large_refused += self.file.large_refused.load(Relaxed);
+    }
+}
+
+impl Records for RecordFile {
+    fn file_bytes(&self) -> Result<u64, Status> {
+        let meta = self.file.metadata().map_err(|_| Status::Failed)?;
+        if self.named && meta.nlink() == 0 { Err(Status::Vanished) } else { Ok(meta.len()) }
+    }
+
+    fn read(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status> {
+        self.file_bytes()?;
+        if i64::try_from(offset).is_err() {
+            return Ok(Origin::default());
+        }
+        let begin = into.len();
+        let origin =
+            if self.direct { self.read_direct(offset, length, into)? } else { self.read_cached(offset, length, into)? };
+        if into.len() > begin {
+            self.cache_hits.fetch_add(u64::from(!origin.disk), Relaxed);
+            self.disk_reads.fetch_add(u64::from(origin.disk), Relaxed);
+        }
+        Ok(origin)
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Status> {
+        if !self.writable || self.direct {
+            return Err(Status::ReadOnly);
+        }
+        let end = offset.checked_add(bytes.len() as u64).ok_or(Status::PastEnd)?;
+        if end > self.file_bytes()? {
+            return Err(Status::PastEnd);
+        }
+        self.file.write_all_at(bytes, offset).map_err(|_| Status::Failed)?;
+        if self.sync { self.file.sync_data().map_err(|_| Status::Failed) } else { Ok(()) }
+    }
+
+    fn large_buffer(self: Arc<Self>) -> Option<Held> {
+        let taken = self.large_free.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1));
+        if taken.is_err() {
+            self.large_refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        self.large_reads.fetch_add(1, Relaxed);
+        Some(Held::new(move || {
+            self.large_free.fetch_add(1, Relaxed);
+        }))
+    }
+}
+
+impl RecordFile {
+    fn read_cached(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status> {
+        let begin = into.len();
+        into.resize(begin + length as usize, 0);
+        let mut origin = Origin::default();
+        let mut filled = 0;
+        while filled < length as usize {
+            let (at, rest) = (offset + filled as u64, &mut into[begin + filled..]);
+            let quick = preadv2(&self.file, &mut [IoSliceMut::new(rest)], at, ReadWriteFlags::NOWAIT);
+            let got = match quick {
+                Ok(n) => {
+                    origin.cached |= n > 0;
+                    n
+                }
+                // Not in the cache, or a file system that cannot tell.
+                Err(Errno::AGAIN | Errno::OPNOTSUPP) => {
+                    let n = self.file.read_at(rest, at).map_err(|_| Status::Failed)?;
+                    origin.disk |= n > 0;
+                    n
+                }
+                Err(Errno::INTR) => continue,
+                Err(_) => return Err(Status::Failed),
+            };
+            if got == 0 {
+                break;
+            }
+            filled += got;
+        }
+        into.truncate(begin + filled);
+        Ok(origin)
+    }
+
+    /// Reads the blocks around a record into aligned memory and copies the record out.
+    fn read_direct(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status> {
+        let first = offset / BLOCK * BLOCK;
+        let span = ((offset + u64::from(length)).div_ceil(BLOCK) * BLOCK - first) as usize;
+        let mut memory = vec![0_u8; span + BLOCK as usize];
+        let lead = memory.as_ptr().align_offset(BLOCK as usize).min(BLOCK as usize);
+        let blocks = &mut memory[lead..lead + span];
+        let mut filled = 0;
+        while filled < span {
+            match self.file.read_at(&mut blocks[filled..], first + filled as u64) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Status::Failed),
+            }
+            if filled % BLOCK as usize != 0 {
+                break;
+            }
+        }
+        let from = (offset - first) as usize;
+        let to = filled.min(from + length as usize);
+        into.extend_from_slice(blocks.get(from..to).unwrap_or_default());
+        Ok(Origin { cached: false, disk: to > from })
+    }
+}
