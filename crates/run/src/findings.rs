@@ -19,6 +19,8 @@ pub struct Findings {
     pub bottleneck: Bottleneck,
     /// The claims of an experiment, computed.
     pub checks: Vec<Check>,
+    /// What an experiment concludes, in sentences; kept when an old run is judged again.
+    pub conclusions: Vec<String>,
     /// Fitted curves by name (`usl`, `linear`, …).
     pub fits: BTreeMap<String, Fit>,
     /// Whether the figures can be relied on.
