@@ -124,3 +124,28 @@ fn inside<T: Send>(pid: u32, work: impl FnOnce() -> io::Result<T> + Send) -> io:
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread inside the namespace died")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_opens_what_a_thread_could() {
+        let pid = std::process::id();
+        let diag = match opened(pid, Inside::DIAG) {
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                println!("SKIP a_child_opens_what_a_thread_could: needs root");
+                assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "needs root");
+                return;
+            }
+            told => told.unwrap(),
+        };
+        let mut diag = Diag::over(diag).unwrap();
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut seen = 0;
+        diag.listeners(false, Some(server.local_addr().unwrap().port()), |_| seen += 1).unwrap();
+        assert_eq!(seen, 1);
+        let mut rtnl = Rtnl::over(opened(pid, Inside::ROUTE).unwrap()).unwrap();
+        assert!(rtnl.is_local("127.0.0.1".parse().unwrap()).unwrap());
+    }
+}

@@ -1,0 +1,77 @@
+//! A server in another network namespace is found, and its namespace's counters are read.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use loadline_probe::{FindError, Probe, Scope, find_server};
+
+/// Ends with the test; its namespace ends with it.
+struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Listens with a queue of 1, into which two of six connections fit, and keeps them.
+const SERVER: &str = "import socket,time\n\
+    s=socket.socket()\ns.bind(('198.18.7.2',0))\ns.listen(1)\nkeep=[]\n\
+    for i in range(6):\n  c=socket.socket()\n  c.setblocking(False)\n  c.connect_ex(s.getsockname())\n  keep.append(c)\n\
+    print('%s:%d'%s.getsockname(),flush=True)\ntime.sleep(60)\n";
+
+/// A server on an address that only its namespace has, of ten local ports; `None` without the rights or programs.
+fn server(user: bool) -> Option<(Held, SocketAddr)> {
+    let script = "ip link set lo up && ip addr add 198.18.7.2/32 dev lo && \
+        echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range && exec python3 -c \"$0\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, SERVER]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    sys::netns::unshare(&mut command, user);
+    let mut child = Held(command.spawn().ok()?);
+    let mut line = String::new();
+    BufReader::new(child.0.stdout.take()?).read_line(&mut line).ok()?;
+    Some((child, line.trim().parse().ok()?))
+}
+
+#[test]
+fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
+    const NAME: &str = "a_server_in_another_namespace_is_found_and_its_counters_are_read";
+    for user in [false, true] {
+        let Some((server, addr)) = server(user) else {
+            println!("SKIP {NAME}: no right to make a network namespace (user namespace: {user}), or no ip or python3");
+            assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{NAME}");
+            continue;
+        };
+        let found = find_server(addr).unwrap();
+        assert_eq!((found.pids.as_slice(), found.netns_pid), (&[server.0.id()][..], Some(server.0.id())));
+        let scope = Scope { processes: found.pids, netns_pid: found.netns_pid, listen: Some(addr), ..Scope::default() };
+        let mut probe = Probe::new(scope);
+        probe.sample(0.0);
+        let r = probe.take();
+        let last = |id: &str, instance: &str| r.column(id, instance).and_then(|c| c.values.last().copied().flatten());
+        let queue = (last("listen.queue", &addr.to_string()), last("listen.limit", &addr.to_string()));
+        assert_eq!(queue, (Some(2.0), Some(1.0)), "{:?}", r.absent);
+        assert!(last("tcp.listen_overflows", "").unwrap() >= 4.0 && last("tcp.passive_opens", "") == Some(2.0));
+        assert_eq!(last("connection.sampled", ""), Some(2.0));
+        assert_eq!(last("ports.range", ""), Some(10.0));
+        let interfaces: Vec<_> = r.columns_of("interface.rx_bytes").map(|c| c.instance.as_str()).collect();
+        assert!(interfaces.contains(&"lo") && !interfaces.contains(&"eth0"), "{interfaces:?}");
+        drop(server);
+        assert!(matches!(find_server(addr), Err(FindError::NotLocal(_))), "the address went with its namespace");
+    }
+}
+
+#[test]
+fn naming_a_process_of_our_own_namespace_changes_nothing() {
+    let scope = |netns_pid| Scope { netns_pid, sources: Some(vec!["interface"]), ..Scope::default() };
+    let names = |netns_pid| {
+        let mut probe = Probe::new(scope(netns_pid));
+        probe.sample(0.0);
+        let r = probe.take();
+        let absent: Vec<String> = r.absent.iter().map(|a| format!("{} {}", a.instance, a.reason)).collect();
+        (r.columns.iter().map(|c| (c.counter.clone(), c.instance.clone())).collect::<Vec<_>>(), absent)
+    };
+    assert_eq!(names(None), names(Some(std::process::id())));
+}
