@@ -1,0 +1,60 @@
+//! Capacity: the highest completed rate that holds the objective.
+
+use run::{Capacity, Trial};
+
+use crate::Facts;
+use crate::facts::{clients, good};
+use crate::number::{finite, positive, rate};
+use crate::objective::holds;
+
+/// The capacity, by the open-loop search and the sweep; by whatever was tried if there is neither.
+pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
+    let held = |t: &&Trial| holds(t, &facts.limits).is_ok();
+    let best = |trials: &[&Trial]| trials.iter().copied().filter(|t| held(&t)).map(good).reduce(f64::max);
+    let (open, closed) = (best(&facts.search), best(&facts.sweep));
+    let one = facts.decisive.filter(|t| facts.search.is_empty() && facts.sweep.is_empty() && held(&t)).map(good);
+    let candidates = [open, closed, one];
+    let found = candidates.into_iter().flatten().reduce(f64::max).and_then(positive);
+    let objective = facts.limits.text.clone();
+    match found {
+        Some(rate) => Some(Capacity {
+            rate: finite(rate)?,
+            failed_at: failed_at(facts, rate),
+            objective,
+            method: method(facts, open, closed),
+            held: true,
+        }),
+        None => {
+            let least = facts.search.iter().chain(&facts.sweep).map(|t| good(t)).reduce(f64::min);
+            Some(Capacity {
+                rate: finite(least.or(facts.decisive.map(good))?)?,
+                failed_at: failed_at(facts, 0.0),
+                objective,
+                method: "even the lowest load that was tried broke the objective; this is its rate".into(),
+                held: false,
+            })
+        }
+    }
+}
+
+/// The lowest offered rate above the capacity at which the objective failed.
+fn failed_at(facts: &Facts<'_>, rate: f64) -> Option<f64> {
+    let failed = facts.search.iter().filter(|t| holds(t, &facts.limits).is_err());
+    failed.map(|t| t.rates.offered_rate).filter(|r| r.is_finite() && *r > rate).reduce(f64::min)
+}
+
+fn method(facts: &Facts<'_>, open: Option<f64>, closed: Option<f64>) -> String {
+    let at = |r: f64| facts.sweep.iter().find(|t| good(t) == r).map_or(0.0, |t| clients(t));
+    match (open, closed) {
+        (Some(o), Some(c)) if c > o => format!(
+            "closed loop with {} clients; an open loop held {}",
+            crate::number::figure(at(c)),
+            rate(o)
+        ),
+        (Some(_), _) => format!("open loop, bracketed in {} steps", facts.search.len()),
+        (None, Some(c)) => {
+            format!("closed loop with {} clients; no open loop held the objective", crate::number::figure(at(c)))
+        }
+        (None, None) => "one trial at one intensity: the capacity is at least this".into(),
+    }
+}

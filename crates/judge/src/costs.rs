@@ -1,0 +1,276 @@
+//! What one request costs: every row divides the growth of some counters over the measured window by the requests that
+//! completed in it, on the side (client or server) whose counters they are. Method: Blake's rule to use ratios of
+//! counters, never raw rates.
+//!
+//! Counters of a whole host or namespace see everything on it: where client and server share one, such a cost is that of
+//! both. The rows named `process_…` are the side's own. Rows named `…_net` have the rate at rest taken off.
+
+use run::{Cost, Reading, Run, Side, Trial, Window};
+
+use crate::number::{finite, positive};
+use crate::sides::window_of;
+
+/// One counter that goes into a cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The counter.
+    pub counter: &'static str,
+    /// The only instance that counts; empty for the side's derived figure (see `Side.counters`).
+    pub instance: &'static str,
+}
+
+/// What is done with the rate that the counter had before any load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing is taken off.
+    Gross,
+    /// The rate at rest is taken off; without one the cost is absent.
+    Net,
+}
+
+/// One row of [`COSTS`].
+#[derive(Clone, Copy, Debug)]
+pub struct CostSpec {
+    /// Name, with the unit where it is not a count.
+    pub id: &'static str,
+    /// Counters whose growth is added up.
+    pub numerator: &'static [Part],
+    /// What it is divided by: always completed requests of the window.
+    pub denominator: &'static str,
+    /// Unit of the quotient; empty for counts.
+    pub unit: &'static str,
+    /// Treatment of the rate at rest.
+    pub rest: Rest,
+    /// What it is, in a line.
+    pub help: &'static str,
+    /// How to read it.
+    pub explain: &'static str,
+}
+
+const fn p(counter: &'static str) -> Part {
+    Part { counter, instance: "" }
+}
+
+const fn at(counter: &'static str, instance: &'static str) -> Part {
+    Part { counter, instance }
+}
+
+const fn row(
+    id: &'static str,
+    numerator: &'static [Part],
+    unit: &'static str,
+    rest: Rest,
+    help: &'static str,
+    explain: &'static str,
+) -> CostSpec {
+    CostSpec { id, numerator, denominator: "completed request", unit, rest, help, explain }
+}
+
+use Rest::{Gross, Net};
+
+const HOST_CPU: &str = "Time of all processors of the host, whoever used it. It holds what no process is charged with: interrupts and most soft interrupts. Where client and server share the host, it is the cost of both.";
+const PROCESS: &str = "Charged to the side's own processes, children included. Soft interrupts that ran on a process's back are part of it on kernels without interrupt time accounting.";
+const NET: &str = "The rate before any load is taken off, so what remains is what the load caused (the source subtracts its clock interrupts in the same way).";
+const WIRE: &str = "Counted by the network namespace of this side: on loopback both directions of both ends pass through the one interface. Segments that the kernel merges or splits later (GSO, GRO) count once.";
+const SWITCH: &str = "A voluntary switch is a thread that waited for something, an involuntary one was displaced while it still had work. Many voluntary switches a request mean that the work is handed from thread to thread.";
+
+/// The table.
+pub const COSTS: &[CostSpec] = &[
+    row(
+        "cpu_us",
+        &[p("cpu.user"), p("cpu.system"), p("cpu.irq"), p("cpu.softirq")],
+        "us",
+        Gross,
+        "processor time of the host",
+        HOST_CPU,
+    ),
+    row(
+        "cpu_net_us",
+        &[p("cpu.user"), p("cpu.system"), p("cpu.irq"), p("cpu.softirq")],
+        "us",
+        Net,
+        "processor time of the host, net of rest",
+        NET,
+    ),
+    row("cpu_user_us", &[p("cpu.user")], "us", Gross, "processor time of the host in user mode", HOST_CPU),
+    row("cpu_system_us", &[p("cpu.system")], "us", Gross, "processor time of the host in the kernel", HOST_CPU),
+    row("cpu_softirq_us", &[p("cpu.softirq")], "us", Gross, "processor time of the host in soft interrupts", HOST_CPU),
+    row("cpu_irq_us", &[p("cpu.irq")], "us", Gross, "processor time of the host in hardware interrupts", HOST_CPU),
+    row("process_cpu_us", &[p("process.cpu")], "us", Gross, "processor time of the side's processes", PROCESS),
+    row("process_user_us", &[p("process.user")], "us", Gross, "of that, in user mode (sampled by ticks)", PROCESS),
+    row("process_system_us", &[p("process.system")], "us", Gross, "of that, in the kernel (sampled by ticks)", PROCESS),
+    row(
+        "process_wait_us",
+        &[p("process.run_delay")],
+        "us",
+        Gross,
+        "time that the side's threads were ready and had no processor",
+        "Near zero on a host with processors to spare. It grows where threads queue for one.",
+    ),
+    row("interrupts", &[p("system.interrupts")], "", Gross, "hardware interrupts", NET),
+    row("interrupts_net", &[p("system.interrupts")], "", Net, "hardware interrupts, net of rest", NET),
+    row("softirqs", &[p("softirq.count")], "", Gross, "soft interrupts of all kinds", NET),
+    row("softirqs_net", &[p("softirq.count")], "", Net, "soft interrupts of all kinds, net of rest", NET),
+    row(
+        "softirqs_net_rx",
+        &[at("softirq.count", "NET_RX")],
+        "",
+        Gross,
+        "soft interrupts that received packets",
+        "Below one a packet means that the kernel takes several packets at once. On loopback these run on the sender's processor.",
+    ),
+    row(
+        "softirqs_net_tx",
+        &[at("softirq.count", "NET_TX")],
+        "",
+        Gross,
+        "soft interrupts that sent packets",
+        "Most packets are sent without one; many of them mean that the queue of the interface was busy.",
+    ),
+    row("context_switches", &[p("system.context_switches")], "", Gross, "context switches of the host", SWITCH),
+    row(
+        "context_switches_net",
+        &[p("system.context_switches")],
+        "",
+        Net,
+        "context switches of the host, net of rest",
+        SWITCH,
+    ),
+    row("voluntary_switches", &[p("process.voluntary_switches")], "", Gross, "times that a thread waited", SWITCH),
+    row(
+        "involuntary_switches",
+        &[p("process.involuntary_switches")],
+        "",
+        Gross,
+        "times that a thread was displaced",
+        SWITCH,
+    ),
+    row("packets_in", &[p("ip.in_receives")], "", Gross, "IP packets in", WIRE),
+    row("packets_out", &[p("ip.out_requests")], "", Gross, "IP packets out", WIRE),
+    row("bytes_in", &[p("ip.in_octets")], "B", Gross, "IP bytes in, headers included", WIRE),
+    row("bytes_out", &[p("ip.out_octets")], "B", Gross, "IP bytes out, headers included", WIRE),
+    row("segments_in", &[p("tcp.in_segs")], "", Gross, "TCP segments in", WIRE),
+    row("segments_out", &[p("tcp.out_segs")], "", Gross, "TCP segments out, without those sent again", WIRE),
+    row("segments_again", &[p("tcp.retrans_segs")], "", Gross, "TCP segments sent again", WIRE),
+    row(
+        "delayed_acks",
+        &[p("tcp.delayed_acks")],
+        "",
+        Gross,
+        "acknowledgements that waited for their timer",
+        "About one a request together with 40 ms of response time is Nagle's algorithm waiting for the other end's timer.",
+    ),
+    row("connections_accepted", &[p("tcp.passive_opens")], "", Gross, "connections accepted", WIRE),
+    row("connections_opened", &[p("tcp.active_opens")], "", Gross, "connections opened", WIRE),
+    row("forks", &[p("system.forks")], "", Gross, "processes and threads made", NET),
+    row("minor_faults", &[p("process.minor_faults")], "", Gross, "page faults without a disk", PROCESS),
+    row("major_faults", &[p("process.major_faults")], "", Gross, "page faults with a disk", PROCESS),
+    row("disk_read_bytes", &[p("process.read_bytes")], "B", Gross, "bytes the side fetched from a disk", PROCESS),
+    row("disk_write_bytes", &[p("process.write_bytes")], "B", Gross, "bytes the side sent to a disk", PROCESS),
+];
+
+/// Fills the costs of both sides of every trial.
+pub(crate) fn derive(run: &mut Run) {
+    let rest: Vec<Side> = run.at_rest.clone();
+    for trial in &mut run.trials {
+        let client = costs(trial, &trial.client, rest.first());
+        let server = trial.server.as_ref().map(|s| costs(trial, s, rest.get(1)));
+        trial.client.costs = client;
+        if let (Some(side), Some(costs)) = (&mut trial.server, server) {
+            side.costs = costs;
+        }
+    }
+}
+
+fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::BTreeMap<String, Cost> {
+    let cost = |spec: &CostSpec| Cost {
+        per_request: per_request(spec, trial, side, rest)
+            .map_or_else(Reading::absent, Reading::Value),
+        unit: spec.unit.into(),
+    };
+    COSTS.iter().map(|spec| (spec.id.to_string(), cost(spec))).collect()
+}
+
+fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>) -> Result<f64, String> {
+    let window = window_of(trial);
+    let span_s = positive(side.recording.span_s(window)).ok_or("fewer than two samples in the window")?;
+    let rate = positive(trial.rates.completed_rate).ok_or("no request completed in the window")?;
+    let mut per_s = growth(spec, side, window)? / span_s;
+    if spec.rest == Net {
+        let rest = rest.ok_or("the rate at rest was not measured")?;
+        let rest_s = positive(rest.recording.span_s(Window::ALL)).ok_or("the rate at rest was not measured")?;
+        per_s = (per_s - growth(spec, rest, Window::ALL)? / rest_s).max(0.0);
+    }
+    finite(per_s / rate).ok_or_else(|| "the quotient is not a number".into())
+}
+
+fn growth(spec: &CostSpec, side: &Side, window: Window) -> Result<f64, String> {
+    let mut sum = 0.0;
+    for part in spec.numerator {
+        let reading = if part.instance.is_empty() {
+            let derived = side.counters.iter().find(|(id, _)| id.as_str() == part.counter);
+            derived.map_or_else(|| side.recording.why_absent(part.counter, ""), |(_, r)| r.clone())
+        } else {
+            side.recording.reading(part.counter, part.instance, window)
+        };
+        match reading {
+            Reading::Value(v) if v.is_finite() => sum += v,
+            Reading::Value(_) => return Err(format!("{} is not a number", part.counter)),
+            Reading::Absent { absent } => return Err(absent),
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Column, CounterId, Recording};
+
+    fn side(id: &'static str, instance: &str, values: &[f64]) -> Side {
+        let t_s = (0..values.len()).map(|i| i as f64).collect();
+        let values = values.iter().copied().map(Some).collect();
+        let column = Column { counter: CounterId::new(id), instance: instance.into(), values };
+        Side { recording: Recording { t_s, columns: vec![column], absent: vec![] }, ..Side::default() }
+    }
+
+    fn judged(load: Side, rest: Option<Side>) -> std::collections::BTreeMap<String, Cost> {
+        let mut trial = Trial { client: load, ..Trial::default() };
+        trial.rates.completed_rate = 10.0;
+        let mut run = Run { trials: vec![trial], at_rest: rest.into_iter().collect(), ..Run::default() };
+        crate::sides::derive(&mut run);
+        derive(&mut run);
+        run.trials[0].client.costs.clone()
+    }
+
+    #[test]
+    fn every_part_is_a_known_counter_and_every_id_is_once() {
+        for spec in COSTS {
+            assert_eq!(COSTS.iter().filter(|s| s.id == spec.id).count(), 1, "{}", spec.id);
+            spec.numerator.iter().for_each(|p| assert!(run::counter(p.counter).is_some(), "{}", p.counter));
+        }
+    }
+
+    #[test]
+    fn growth_over_the_window_is_divided_by_what_completed_in_it() {
+        let costs = judged(side("system.interrupts", "", &[100.0, 140.0, 180.0]), None);
+        assert_eq!(costs["interrupts"].per_request, Reading::Value(4.0));
+        assert!(costs["interrupts_net"].per_request.value().is_none());
+        assert!(costs["cpu_us"].per_request.value().is_none());
+    }
+
+    #[test]
+    fn the_rate_at_rest_is_taken_off_where_the_name_says_so() {
+        let rest = side("system.interrupts", "", &[0.0, 10.0]);
+        let costs = judged(side("system.interrupts", "", &[100.0, 140.0, 180.0]), Some(rest));
+        assert_eq!(costs["interrupts"].per_request, Reading::Value(4.0));
+        assert_eq!(costs["interrupts_net"].per_request, Reading::Value(3.0));
+    }
+
+    #[test]
+    fn one_instance_can_be_picked() {
+        let costs = judged(side("softirq.count", "NET_RX", &[0.0, 20.0]), None);
+        assert_eq!(costs["softirqs_net_rx"].per_request, Reading::Value(2.0));
+        assert!(costs["softirqs_net_tx"].per_request.value().is_none());
+    }
+}

@@ -1,0 +1,167 @@
+//! What the rules are asked about: a run with its decisive trial picked out, and both sides of it at hand.
+
+use run::{Intensity, Run, Trial, TrialKind};
+
+use crate::objective::{Limits, holds, limits, unloaded};
+use crate::number::positive;
+use crate::view::View;
+
+/// A step of less than this share of more throughput for twice the clients is none: the rate has stopped growing.
+pub(crate) const FLAT: f64 = 0.05;
+/// The first step that reaches this share of the highest rate stands for the saturated server.
+const REACHED: f64 = 0.97;
+
+/// A run prepared for judgement.
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// The objective.
+    pub limits: Limits,
+    /// Closed-loop steps that completed anything, by rising number of clients.
+    pub sweep: Vec<&'a Trial>,
+    /// Open-loop steps that completed anything, by rising offered rate; overload included.
+    pub search: Vec<&'a Trial>,
+    /// The step with the fewest clients.
+    pub unloaded: Option<&'a Trial>,
+    /// The trial at the limit: the first step of the sweep that reaches 97 % of the highest rate; without a sweep, the
+    /// trial with the highest rate.
+    pub decisive: Option<&'a Trial>,
+    /// The open-loop step with the lowest offered rate that broke the objective.
+    pub failing: Option<&'a Trial>,
+    /// Whether throughput stopped growing.
+    pub plateau: Plateau,
+}
+
+/// Whether more clients still brought more throughput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plateau {
+    /// From `from` clients to `to` clients (at least twice as many) the rate grew by less than 5 %.
+    Flat {
+        /// Clients of the decisive step.
+        from: f64,
+        /// Most clients that were tried.
+        to: f64,
+        /// Growth of the rate between them, as a share; below zero where it fell.
+        growth: f64,
+    },
+    /// It still grew when the last step was tried.
+    Grows,
+    /// There is no sweep to see it by.
+    NotTried,
+}
+
+/// Number of clients of a trial: connections times pipeline, or what was in flight.
+pub(crate) fn clients(trial: &Trial) -> f64 {
+    match &trial.intensity {
+        Intensity::Closed { connections, pipeline, .. } => f64::from(*connections) * f64::from(*pipeline),
+        Intensity::SClients { descriptors, .. } => f64::from(*descriptors),
+        Intensity::Open { .. } => trial.rates.concurrency,
+    }
+}
+
+fn closed(trial: &Trial) -> bool {
+    matches!(trial.intensity, Intensity::Closed { .. })
+}
+
+/// Completed and expected answers per second.
+pub(crate) fn good(trial: &Trial) -> f64 {
+    let t = &trial.measured.tally;
+    let share = if t.completed == 0 { 0.0 } else { t.unexpected_status as f64 / t.completed as f64 };
+    trial.rates.completed_rate * (1.0 - share.clamp(0.0, 1.0))
+}
+
+impl<'a> Facts<'a> {
+    /// Prepares a run whose derived figures are filled in.
+    pub fn of(run: &'a Run) -> Self {
+        let alive = || run.trials.iter().filter(|t| positive(t.rates.completed_rate).is_some());
+        let swept = |t: &&Trial| closed(t) && matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment);
+        let searched = |t: &&Trial| {
+            !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload | TrialKind::Experiment)
+        };
+        let mut sweep: Vec<&Trial> = alive().filter(swept).collect();
+        sweep.sort_by(|a, b| clients(a).total_cmp(&clients(b)));
+        let mut search: Vec<&Trial> = alive().filter(searched).collect();
+        search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
+        let limits = limits(run);
+        let failing = search.iter().copied().find(|t| holds(t, &limits).is_err());
+        let decisive = decisive(&sweep).or_else(|| alive().max_by(|a, b| good(a).total_cmp(&good(b))));
+        let plateau = plateau(&sweep, decisive);
+        Self { run, limits, unloaded: unloaded(&run.trials), sweep, search, decisive, failing, plateau }
+    }
+
+    /// Completed and expected answers per second of a trial.
+    pub fn good_rate(&self, trial: &Trial) -> f64 {
+        good(trial)
+    }
+
+    /// The client's side of the decisive trial.
+    pub fn client(&self) -> Option<View<'a>> {
+        self.decisive.map(|t| View::new("client", t, &t.client))
+    }
+
+    /// The server's side of the decisive trial.
+    pub fn server(&self) -> Option<View<'a>> {
+        self.decisive.and_then(server_of)
+    }
+
+    /// The trials that show what stops the server: the decisive one; the first that broke the objective; and, while the
+    /// rate still grew, the last step of the sweep.
+    pub fn focus(&self) -> Vec<&'a Trial> {
+        let last = self.sweep.last().copied().filter(|_| self.plateau == Plateau::Grows);
+        let mut focus: Vec<&Trial> = Vec::new();
+        for trial in [self.decisive, self.failing, last].into_iter().flatten() {
+            if !focus.iter().any(|t| std::ptr::eq(*t, trial)) {
+                focus.push(trial);
+            }
+        }
+        focus
+    }
+
+    /// Highest completed and expected rate of the decisive trial.
+    pub fn x_max(&self) -> Option<f64> {
+        self.decisive.map(good).and_then(positive)
+    }
+
+    /// Whether the rate has stopped growing, or an open loop broke the objective.
+    pub fn limited(&self) -> bool {
+        matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
+    }
+
+    /// Whether client and server use the same processors.
+    pub fn shared(&self) -> bool {
+        self.decisive.is_some_and(|t| t.client.shared || t.server.as_ref().is_some_and(|s| s.shared))
+    }
+}
+
+/// The server's side of a trial.
+pub(crate) fn server_of(trial: &Trial) -> Option<View<'_>> {
+    trial.server.as_ref().map(|s| View::new("server", trial, s))
+}
+
+/// Both sides of a trial, client first.
+pub(crate) fn sides_of(trial: &Trial) -> Vec<View<'_>> {
+    std::iter::once(View::new("client", trial, &trial.client)).chain(server_of(trial)).collect()
+}
+
+fn decisive<'a>(sweep: &[&'a Trial]) -> Option<&'a Trial> {
+    let best = sweep.iter().map(|t| good(t)).reduce(f64::max)?;
+    sweep.iter().copied().find(|t| good(t) >= REACHED * best)
+}
+
+fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
+    let (Some(first), Some(last)) = (decisive, sweep.last()) else { return Plateau::NotTried };
+    if sweep.len() < 2 {
+        return Plateau::NotTried;
+    }
+    let (from, to) = (clients(first), clients(last));
+    let growth = (good(last) / good(first).max(f64::MIN_POSITIVE)) - 1.0;
+    let enough = to >= 2.0 * from || by_one(sweep, first);
+    if enough && growth.is_finite() && growth < FLAT { Plateau::Flat { from, to, growth } } else { Plateau::Grows }
+}
+
+/// Source A.8 condition (a), for studies that add one client at a time: less than 2 % more for one more client.
+fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
+    let after = sweep.iter().find(|t| clients(t) > clients(first));
+    after.is_some_and(|t| clients(t) <= clients(first) + 1.0 && good(t) / good(first).max(f64::MIN_POSITIVE) < 1.02)
+}

@@ -1,0 +1,138 @@
+//! A straight line through points, `y = intercept + slope * x`, with 95 % intervals by Student's t.
+
+use std::collections::BTreeMap;
+
+use run::{Fit, Interval};
+
+use crate::number::finite;
+
+/// A fitted line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// y at x = 0.
+    pub intercept: f64,
+    /// Growth of y a unit of x.
+    pub slope: f64,
+    /// 95 % interval of the intercept.
+    pub intercept_interval: Interval,
+    /// 95 % interval of the slope.
+    pub slope_interval: Interval,
+    /// Share of the variance of y that the line explains, 0 to 1. 1 when y does not vary at all.
+    pub r2: f64,
+    /// Points fitted.
+    pub points: usize,
+}
+
+/// The line through `(x, y)` points by least squares. `None` for fewer than 3 finite points or when all x are equal.
+pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
+    let p: Vec<(f64, f64)> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+    if p.len() < 3 {
+        return None;
+    }
+    let n = p.len() as f64;
+    let mean_x = finite(p.iter().map(|(x, _)| x).sum::<f64>() / n)?;
+    let mean_y = finite(p.iter().map(|(_, y)| y).sum::<f64>() / n)?;
+    let sxx: f64 = p.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    let sxy: f64 = p.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let syy: f64 = p.iter().map(|(_, y)| (y - mean_y).powi(2)).sum();
+    if !(sxx.is_finite() && sxx > 0.0 && syy.is_finite()) {
+        return None;
+    }
+    let slope = finite(sxy / sxx)?;
+    let intercept = finite(mean_y - slope * mean_x)?;
+    let residual: f64 = p.iter().map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
+    let variance = residual / (n - 2.0);
+    let t = student_t95(p.len() - 2);
+    let around = |value: f64, error: f64| {
+        let half = t * error;
+        Some(Interval { low: finite(value - half)?, high: finite(value + half)? })
+    };
+    Some(Line {
+        intercept,
+        slope,
+        intercept_interval: around(intercept, (variance * (1.0 / n + mean_x * mean_x / sxx)).sqrt())?,
+        slope_interval: around(slope, (variance / sxx).sqrt())?,
+        r2: if syy > 0.0 { (1.0 - residual / syy).clamp(0.0, 1.0) } else { 1.0 },
+        points: p.len(),
+    })
+}
+
+/// The same line as a [`run::Fit`], for the findings of an experiment. `x` and `y` name the axes with their units.
+pub fn line_fit(points: &[(f64, f64)], x: &str, y: &str) -> Option<Fit> {
+    let line = linear(points)?;
+    let both = |a: f64, b: f64| BTreeMap::from([("intercept".to_string(), a), ("slope".to_string(), b)]);
+    Some(Fit {
+        formula: format!("{y} = intercept + slope * {x}"),
+        coefficients: both(line.intercept, line.slope),
+        intervals: BTreeMap::from([
+            ("intercept".to_string(), line.intercept_interval),
+            ("slope".to_string(), line.slope_interval),
+        ]),
+        r2: line.r2,
+        points: line.points,
+        quality: quality(&line),
+    })
+}
+
+fn quality(line: &Line) -> String {
+    let i = line.slope_interval;
+    if i.low <= 0.0 && i.high >= 0.0 {
+        return "the slope is not to be told from zero".into();
+    }
+    match line.r2 {
+        r if r >= 0.98 => "a straight line".into(),
+        r if r >= 0.90 => "nearly a straight line".into(),
+        _ => "the slope has a sign, the points do not lie on a line".into(),
+    }
+}
+
+/// The 97.5 % point of Student's t with `freedom` degrees of freedom: exact to 3 digits for 1 to 30, interpolated in
+/// 1/freedom above (error below 0.001).
+pub(crate) fn student_t95(freedom: usize) -> f64 {
+    const T: [f64; 30] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+        2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    ];
+    match freedom {
+        0 => f64::INFINITY,
+        1..=30 => T[freedom - 1],
+        _ => 1.960 + (2.042 - 1.960) * 30.0 / freedom as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exact_line_is_found_without_doubt() {
+        let line = linear(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.0)]).unwrap();
+        assert!((line.slope - 2.0).abs() < 1e-12 && (line.intercept - 1.0).abs() < 1e-12);
+        assert!(line.slope_interval.high - line.slope_interval.low < 1e-9);
+        assert_eq!(line.r2, 1.0);
+    }
+
+    /// By hand: Sxx 10, Sxy 6, Syy 6, residual 2.4, so slope 0.6, its standard error sqrt(0.8/10), R2 0.6.
+    #[test]
+    fn a_worked_example_comes_out() {
+        let line = linear(&[(1.0, 2.0), (2.0, 4.0), (3.0, 5.0), (4.0, 4.0), (5.0, 5.0)]).unwrap();
+        assert!((line.slope - 0.6).abs() < 1e-12 && (line.intercept - 2.2).abs() < 1e-12);
+        let half = (line.slope_interval.high - line.slope_interval.low) / 2.0;
+        assert!((half - 3.182 * 0.282_842_7).abs() < 1e-6);
+        assert!((line.r2 - 0.6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_no_line_is_none() {
+        assert!(linear(&[(1.0, 1.0), (2.0, 2.0)]).is_none());
+        assert!(linear(&[(1.0, 1.0); 5]).is_none());
+        assert!(linear(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, 2.0), (3.0, 3.0)]).is_none());
+        assert!(linear(&[(1e308, 1e308), (-1e308, 1e308), (0.0, -1e308), (1.0, 1.0)]).is_none());
+    }
+
+    #[test]
+    fn the_quality_is_worded() {
+        let flat = line_fit(&[(0.0, 1.0), (1.0, 2.0), (2.0, 1.0), (3.0, 2.0)], "clients", "us").unwrap();
+        assert!(flat.quality.contains("zero"));
+    }
+}

@@ -1,0 +1,217 @@
+//! The Universal Scalability Law of N. Gunther: X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
+//!
+//! lambda is the rate of one client, sigma the share of the work that cannot go on side by side (contention), kappa the
+//! price of agreeing (coherency). With kappa above zero the curve has a peak at sqrt((1 - sigma) / kappa).
+
+use std::collections::BTreeMap;
+
+use run::{Fit, Interval};
+
+use super::line::student_t95;
+use super::solve::{Problem, V3, inverse, minimise};
+use crate::Facts;
+use crate::number::{figure, finite, percent, positive, ratio};
+
+/// A fitted law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usl {
+    /// Requests per second of one client.
+    pub lambda: f64,
+    /// Contention, 0 to 1.
+    pub sigma: f64,
+    /// Coherency, 0 or above.
+    pub kappa: f64,
+    /// 95 % intervals of the three, in this order; absent where the points do not determine them.
+    pub intervals: Option<[Interval; 3]>,
+    /// Share of the variance explained.
+    pub r2: f64,
+    /// Points fitted.
+    pub points: usize,
+}
+
+impl Usl {
+    /// Completed rate at a concurrency.
+    pub fn at(&self, n: f64) -> f64 {
+        value([self.lambda, self.sigma, self.kappa], n)
+    }
+
+    /// Concurrency at the peak; absent when the curve never falls, or only beyond a million.
+    pub fn peak(&self) -> Option<f64> {
+        let n = positive(((1.0 - self.sigma) / positive(self.kappa)?).sqrt())?;
+        (n < 1e6).then_some(n)
+    }
+}
+
+fn value(p: V3, n: f64) -> f64 {
+    p[0] * n / (1.0 + p[1] * (n - 1.0) + p[2] * n * (n - 1.0))
+}
+
+struct Points {
+    /// (concurrency, rate over the largest rate).
+    points: Vec<(f64, f64)>,
+}
+
+impl Problem for Points {
+    fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    fn at(&self, i: usize, p: V3) -> (f64, V3) {
+        let (n, x) = self.points[i];
+        let d = 1.0 + p[1] * (n - 1.0) + p[2] * n * (n - 1.0);
+        let f = p[0] * n / d;
+        (f - x, [n / d, -f * (n - 1.0) / d, -f * n * (n - 1.0) / d])
+    }
+
+    fn bound(&self, p: V3) -> V3 {
+        [p[0].max(1e-9), p[1].clamp(0.0, 1.0), p[2].max(0.0)]
+    }
+}
+
+/// Fits the law to `(concurrency, completed rate)` points. `None` for fewer than 4 usable points or when the
+/// concurrencies do not spread.
+pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
+    let usable: Vec<(f64, f64)> =
+        points.iter().copied().filter(|(n, x)| *n >= 1.0 && n.is_finite() && positive(*x).is_some()).collect();
+    let largest = usable.iter().map(|(_, x)| *x).reduce(f64::max)?;
+    let (low, high) = usable.iter().fold((f64::MAX, 0.0_f64), |(l, h), (n, _)| (l.min(*n), h.max(*n)));
+    if usable.len() < 4 || high < 2.0 * low {
+        return None;
+    }
+    let scaled = Points { points: usable.iter().map(|(n, x)| (*n, x / largest)).collect() };
+    let lambda = scaled.points.iter().map(|(n, x)| x / n).fold(0.0, f64::max);
+    let starts = [[lambda, 0.05, 1e-4], [lambda, 0.5, 0.0], [lambda, 0.0, 1e-2]];
+    let tried = starts.into_iter().filter_map(|first| minimise(&scaled, first));
+    let (p, sum, normal) = tried.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let n = scaled.len();
+    let mean = scaled.points.iter().map(|(_, x)| x).sum::<f64>() / n as f64;
+    let total: f64 = scaled.points.iter().map(|(_, x)| (x - mean).powi(2)).sum();
+    let intervals = (n > 3).then(|| intervals(p, sum / (n - 3) as f64, normal, n - 3, largest)).flatten();
+    Some(Usl {
+        lambda: finite(p[0] * largest)?,
+        sigma: p[1],
+        kappa: p[2],
+        intervals,
+        r2: ratio(sum, total).map_or(1.0, |s| (1.0 - s).clamp(0.0, 1.0)),
+        points: n,
+    })
+}
+
+fn intervals(p: V3, variance: f64, normal: [V3; 3], freedom: usize, scale: f64) -> Option<[Interval; 3]> {
+    let covariance = inverse(normal)?;
+    let t = student_t95(freedom);
+    let around = |i: usize, scale: f64, least: f64| {
+        let half = t * (variance * covariance[i][i].max(0.0)).sqrt();
+        Some(Interval { low: finite(((p[i] - half) * scale).max(least))?, high: finite((p[i] + half) * scale)? })
+    };
+    Some([around(0, scale, 0.0)?, around(1, 1.0, 0.0)?, around(2, 1.0, 0.0)?])
+}
+
+/// The fit over the sweep of a run.
+pub(crate) fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
+    let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (crate::facts::clients(t), facts.good_rate(t))).collect();
+    let law = usl(&points)?;
+    let names = ["lambda", "sigma", "kappa"].map(String::from);
+    let values = [law.lambda, law.sigma, law.kappa];
+    Some(Fit {
+        formula: "X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))".into(),
+        coefficients: BTreeMap::from_iter(names.clone().into_iter().zip(values)),
+        intervals: law.intervals.map(|i| BTreeMap::from_iter(names.into_iter().zip(i))).unwrap_or_default(),
+        r2: law.r2,
+        points: law.points,
+        quality: quality(&law),
+    })
+}
+
+fn quality(law: &Usl) -> String {
+    let fit = match law.r2 {
+        r if r >= 0.98 => "good",
+        r if r >= 0.90 => "fair",
+        _ => "poor: do not read anything into the coefficients",
+    };
+    let cause = match (law.sigma, law.kappa) {
+        (s, k) if k > 0.0 && law.peak().is_some_and(|n| n < 1e4) && k * 100.0 > s => "agreeing (kappa) costs most",
+        (s, _) if s > 0.01 => "contention (sigma) costs most",
+        _ => "it scales nearly in proportion",
+    };
+    let peak = law.peak().map_or_else(|| "no peak".to_string(), |n| format!("peak near {} clients", figure(n)));
+    format!("{fit} (R2 {}); {cause}; {peak}", percent(law.r2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+    use nalgebra::{Dyn, Matrix, OMatrix, OVector, Owned, U3, Vector3};
+
+    const N: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+    fn points(p: V3, noise: f64) -> Vec<(f64, f64)> {
+        let wobble = |i: usize| 1.0 + noise * [1.0, -0.7, 0.3, -1.0, 0.8][i % 5];
+        N.iter().enumerate().map(|(i, n)| (*n, value(p, *n) * wobble(i))).collect()
+    }
+
+    #[test]
+    fn exact_points_give_the_law_back() {
+        for p in [[1000.0, 0.05, 0.0002], [50.0, 0.3, 0.0], [9000.0, 0.0, 0.01]] {
+            let law = usl(&points(p, 0.0)).unwrap();
+            assert!((law.lambda / p[0] - 1.0).abs() < 1e-4, "{law:?}");
+            assert!((law.sigma - p[1]).abs() < 1e-4 && (law.kappa - p[2]).abs() < 1e-5, "{law:?}");
+            assert!(law.r2 > 0.999_999);
+        }
+    }
+
+    struct Oracle {
+        points: Vec<(f64, f64)>,
+        p: Vector3<f64>,
+    }
+
+    impl LeastSquaresProblem<f64, Dyn, U3> for Oracle {
+        type ResidualStorage = Owned<f64, Dyn>;
+        type JacobianStorage = Owned<f64, Dyn, U3>;
+        type ParameterStorage = Owned<f64, U3>;
+
+        fn set_params(&mut self, x: &Vector3<f64>) {
+            self.p = *x;
+        }
+
+        fn params(&self) -> Vector3<f64> {
+            self.p
+        }
+
+        fn residuals(&self) -> Option<OVector<f64, Dyn>> {
+            let p = [self.p[0], self.p[1], self.p[2]];
+            Some(OVector::<f64, Dyn>::from_iterator(
+                self.points.len(),
+                self.points.iter().map(|(n, x)| value(p, *n) - x),
+            ))
+        }
+
+        fn jacobian(&self) -> Option<Matrix<f64, Dyn, U3, Owned<f64, Dyn, U3>>> {
+            let p = [self.p[0], self.p[1], self.p[2]];
+            let scaled = Points { points: self.points.clone() };
+            let rows: Vec<f64> = (0..self.points.len()).flat_map(|i| scaled.at(i, p).1).collect();
+            Some(OMatrix::<f64, Dyn, U3>::from_row_slice(&rows))
+        }
+    }
+
+    #[test]
+    fn noisy_points_give_what_the_library_finds() {
+        for p in [[1.0, 0.05, 0.0002], [0.2, 0.2, 0.001]] {
+            let noisy = points(p, 0.03);
+            let ours = usl(&noisy).unwrap();
+            let problem = Oracle { points: noisy, p: Vector3::new(p[0], p[1], p[2]) };
+            let (theirs, _) = LevenbergMarquardt::new().minimize(problem);
+            assert!((ours.lambda / theirs.p[0] - 1.0).abs() < 1e-3, "{ours:?} {:?}", theirs.p);
+            assert!((ours.sigma - theirs.p[1]).abs() < 1e-3, "{ours:?} {:?}", theirs.p);
+            assert!((ours.kappa - theirs.p[2]).abs() < 1e-4, "{ours:?} {:?}", theirs.p);
+        }
+    }
+
+    #[test]
+    fn too_few_or_useless_points_give_none() {
+        assert!(usl(&[(1.0, 1.0), (2.0, 2.0), (4.0, 3.0)]).is_none());
+        assert!(usl(&[(8.0, 1.0); 6]).is_none());
+        assert!(usl(&[(f64::NAN, 1.0), (2.0, 0.0), (4.0, -1.0), (8.0, f64::INFINITY)]).is_none());
+    }
+}

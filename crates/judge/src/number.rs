@@ -1,0 +1,77 @@
+//! How figures are written in sentences, and what counts as a figure at all. Not for tables: those belong to report.
+
+/// The value, if it is a finite number.
+pub(crate) fn finite(x: f64) -> Option<f64> {
+    x.is_finite().then_some(x)
+}
+
+/// The value, if it is finite and above zero: what may stand under a fraction.
+pub(crate) fn positive(x: f64) -> Option<f64> {
+    (x.is_finite() && x > 0.0).then_some(x)
+}
+
+/// `a / b`, if that is a finite number.
+pub(crate) fn ratio(a: f64, b: f64) -> Option<f64> {
+    if b == 0.0 { None } else { finite(a / b) }
+}
+
+/// A number with three significant digits, thousands apart: `0.0123`, `4.56`, `78.9`, `12,300`.
+pub(crate) fn figure(x: f64) -> String {
+    if !x.is_finite() {
+        return "unknown".into();
+    }
+    if x == 0.0 {
+        return "0".into();
+    }
+    let magnitude = x.abs().log10().floor() as i32;
+    let decimals = (2 - magnitude).clamp(0, 9) as usize;
+    let text = format!("{x:.decimals$}");
+    if decimals == 0 { thousands(&text) } else { text }
+}
+
+/// A share as per cent: `0.123` is `12.3 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", figure(share * 100.0))
+}
+
+/// A duration in microseconds with the unit a person would use.
+pub(crate) fn duration(us: f64) -> String {
+    match us.abs() {
+        t if t >= 1e6 => format!("{} s", figure(us / 1e6)),
+        t if t >= 1e3 => format!("{} ms", figure(us / 1e3)),
+        _ => format!("{} us", figure(us)),
+    }
+}
+
+/// A rate of requests.
+pub(crate) fn rate(per_s: f64) -> String {
+    format!("{}/s", figure(per_s))
+}
+
+fn thousands(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |d| ("-", d));
+    let mut out = String::from(sign);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_unit_that_fits() {
+        assert_eq!(figure(12_345.6), "12,346");
+        assert_eq!(figure(-0.012_34), "-0.0123");
+        assert_eq!(figure(4.5), "4.50");
+        assert_eq!(figure(f64::NAN), "unknown");
+        assert_eq!(duration(39_900.0), "39.9 ms");
+        assert_eq!(percent(0.987), "98.7 %");
+        assert_eq!(rate(1_234_567.0), "1,234,567/s");
+    }
+}

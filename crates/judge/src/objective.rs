@@ -1,0 +1,104 @@
+//! What a good answer is, in figures, and whether a trial held it. Lab's search and the findings use the same words.
+
+use run::{Run, Trial, TrialKind};
+
+use crate::number::{duration, percent, positive, ratio};
+
+/// The objective in figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Longest 99th percentile of the response time, microseconds; absent while the unloaded one is not known.
+    pub p99_us: Option<f64>,
+    /// Largest share of requests that may fail, 0 to 1.
+    pub errors: f64,
+    /// Both in words: `p99 <= 20.0 ms and errors <= 0.100 %`.
+    pub text: String,
+}
+
+/// How much longer than unloaded a response may take when the user names no limit.
+const TIMES_UNLOADED: f64 = 10.0;
+
+/// The objective of a run: what the plan asks for; without a limit of its own, 10 times the unloaded 99th percentile.
+pub fn limits(run: &Run) -> Limits {
+    let asked = run.plan.objective.p99_us.and_then(positive);
+    let unloaded = unloaded(&run.trials).and_then(|t| positive(t.latency_us.p99));
+    let p99_us = asked.or(unloaded.map(|p| p * TIMES_UNLOADED));
+    let errors = run.plan.objective.errors;
+    let p99 = match (asked, p99_us) {
+        (Some(limit), _) => format!("p99 <= {}", duration(limit)),
+        (None, Some(limit)) => format!("p99 <= {} ({TIMES_UNLOADED} times the unloaded one)", duration(limit)),
+        (None, None) => "no limit on p99 (no unloaded trial)".into(),
+    };
+    Limits { p99_us, errors, text: format!("{p99} and errors <= {}", percent(errors)) }
+}
+
+/// The trial with the least load that has a meaning: the smallest step of the sweep.
+pub(crate) fn unloaded(trials: &[Trial]) -> Option<&Trial> {
+    let sweep = trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment));
+    let usable = sweep.filter(|t| positive(t.rates.completed_rate).is_some() && positive(t.latency_us.p50).is_some());
+    usable.min_by(|a, b| crate::facts::clients(a).total_cmp(&crate::facts::clients(b)))
+}
+
+/// Share of the measured requests that failed: errors, unexpected answers, and none at all. 1 when nothing was measured.
+pub(crate) fn error_share(trial: &Trial) -> f64 {
+    let t = &trial.measured.tally;
+    let failed = t.error_count() as f64 + t.unexpected_status as f64 + t.unanswered as f64;
+    let connects = t.attempted.saturating_sub(t.connected) as f64;
+    let all = (t.completed as f64 + t.error_count() as f64 + t.unanswered as f64).max(connects.min(failed));
+    ratio(failed, all).map_or(1.0, |s| s.clamp(0.0, 1.0))
+}
+
+/// Whether a trial held the objective; the error says in a sentence with figures why not.
+pub fn holds(trial: &Trial, limits: &Limits) -> Result<(), String> {
+    if positive(trial.rates.completed_rate).is_none() {
+        return Err("nothing completed".into());
+    }
+    let errors = error_share(trial);
+    if errors > limits.errors {
+        return Err(format!("{} of the requests failed, {} may", percent(errors), percent(limits.errors)));
+    }
+    let (offered, completed) = (trial.rates.offered_rate, trial.rates.completed_rate);
+    if completed < 0.9 * offered && matches!(trial.intensity, run::Intensity::Open { .. }) {
+        return Err(format!("{} of the offered load was completed", percent(completed / offered)));
+    }
+    match limits.p99_us {
+        Some(limit) if trial.latency_us.p99 > limit => {
+            Err(format!("p99 was {}, {} is allowed", duration(trial.latency_us.p99), duration(limit)))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Intensity, Rates, Summary};
+
+    fn trial(p99: f64, completed: u64, failed: u64) -> Trial {
+        let mut t = Trial { kind: TrialKind::Sweep, ..Trial::default() };
+        t.rates = Rates { completed_rate: completed as f64, offered_rate: completed as f64, ..Rates::default() };
+        t.latency_us = Summary { p50: p99 / 2.0, p99, count: completed, ..Summary::default() };
+        t.measured.tally.completed = completed;
+        t.measured.tally.unexpected_status = failed;
+        t
+    }
+
+    #[test]
+    fn without_a_limit_ten_times_the_unloaded_counts() {
+        let run = Run { trials: vec![trial(100.0, 1000, 0)], ..Run::default() };
+        let limits = limits(&run);
+        assert_eq!(limits.p99_us, Some(1000.0));
+        assert!(holds(&trial(1000.0, 1000, 1), &limits).is_ok());
+        assert!(holds(&trial(1001.0, 1000, 0), &limits).is_err());
+        assert!(holds(&trial(10.0, 1000, 2), &limits).unwrap_err().contains("0.200 %"));
+        assert!(holds(&trial(10.0, 0, 0), &limits).is_err());
+    }
+
+    #[test]
+    fn an_open_loop_that_falls_behind_does_not_hold() {
+        let mut t = trial(10.0, 800, 0);
+        t.intensity = Intensity::Open { rate: 1000.0, arrival: run::Arrival::Poisson, max_connections: 100 };
+        t.rates.offered_rate = 1000.0;
+        assert!(holds(&t, &limits(&Run::default())).is_err());
+    }
+}

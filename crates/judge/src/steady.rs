@@ -1,0 +1,97 @@
+//! The test of steady state: has the completed rate settled? Used by lab while warming up, on completed requests per
+//! second in equal intervals (a tenth of a second each).
+//!
+//! The method: take the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. Fit a line. The
+//! rate is steady when the line's drift over those intervals is at most [`DRIFT`] of their mean, or when the drift is
+//! not to be told from noise (the 95 % interval of the slope holds zero) and still below [`NOISY_DRIFT`]; and when the
+//! coefficient of variation is at most [`VARIATION`], which a rate that comes and goes in bursts exceeds.
+//! A rate of zero throughout is not steady: nothing is being measured.
+
+use run::Steady;
+
+use crate::fit::linear;
+use crate::number::percent;
+
+/// Fewest intervals to judge by.
+const LEAST: usize = 6;
+/// Most intervals to judge by: older ones no longer matter.
+const MOST: usize = 20;
+/// Drift that does no harm, as a share of the mean.
+const DRIFT: f64 = 0.05;
+/// Drift that is tolerated when it is within the noise.
+const NOISY_DRIFT: f64 = 0.20;
+/// Largest standard deviation as a share of the mean.
+const VARIATION: f64 = 0.5;
+
+/// Whether a series of rates in equal intervals has settled, and why. `warmup_s` is left at 0 for the caller, who
+/// knows the length of an interval.
+pub fn steady(series: &[f64]) -> Steady {
+    let clean: Vec<f64> = series.iter().copied().filter(|v| v.is_finite()).collect();
+    let (steady, reason) = answer(&clean);
+    Steady { steady, warmup_s: 0.0, reason }
+}
+
+fn answer(series: &[f64]) -> (bool, String) {
+    if series.len() < LEAST {
+        return (false, format!("{} intervals so far, {LEAST} are needed", series.len()));
+    }
+    let take = (series.len() / 2).clamp(LEAST, MOST);
+    let last = &series[series.len() - take..];
+    let mean = last.iter().sum::<f64>() / take as f64;
+    if !mean.is_finite() || mean <= 0.0 {
+        return (false, format!("nothing completed in the last {take} intervals"));
+    }
+    let variance = last.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (take - 1) as f64;
+    let variation = variance.sqrt() / mean;
+    let points: Vec<(f64, f64)> = last.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
+    let (drift, within_noise) = drift(&points, mean);
+    let settled = drift.abs() <= DRIFT || (within_noise && drift.abs() <= NOISY_DRIFT);
+    let noise = if within_noise { "within the noise" } else { "beyond the noise" };
+    let figures = format!(
+        "over the last {take} intervals the rate drifted by {} ({noise}) and varied by {}",
+        percent(drift),
+        percent(variation)
+    );
+    (settled && variation <= VARIATION, figures)
+}
+
+/// Drift over all points as a share of the mean, and whether the slope's interval holds zero.
+fn drift(points: &[(f64, f64)], mean: f64) -> (f64, bool) {
+    let Some(line) = linear(points) else { return (0.0, true) };
+    let slope = line.slope * (points.len() - 1) as f64 / mean;
+    (slope, line.slope_interval.low <= 0.0 && line.slope_interval.high >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_with_noise_is_steady_and_a_ramp_is_not() {
+        let level: Vec<f64> = (0..20).map(|i| 1000.0 + if i % 2 == 0 { 90.0 } else { -90.0 }).collect();
+        assert!(steady(&level).steady, "{}", steady(&level).reason);
+        let ramp: Vec<f64> = (0..20).map(|i| 100.0 * f64::from(i)).collect();
+        assert!(!steady(&ramp).steady);
+    }
+
+    #[test]
+    fn a_ramp_that_has_ended_is_forgotten() {
+        let series: Vec<f64> = (0..40).map(|i| f64::from(i.min(15)) * 100.0).collect();
+        assert!(steady(&series).steady, "{}", steady(&series).reason);
+    }
+
+    #[test]
+    fn too_little_nothing_and_bursts_are_not_steady() {
+        assert!(!steady(&[]).steady);
+        assert!(!steady(&[5.0; 5]).steady);
+        assert!(!steady(&[0.0; 50]).steady);
+        let bursts: Vec<f64> = (0..20).map(|i| if i % 4 == 0 { 4000.0 } else { 0.0 }).collect();
+        assert!(!steady(&bursts).steady);
+    }
+
+    #[test]
+    fn small_counts_with_their_own_noise_are_steady() {
+        let counts = [20.0, 30.0, 20.0, 10.0, 20.0, 30.0, 20.0, 20.0, 10.0, 20.0, 30.0, 20.0];
+        assert!(steady(&counts).steady, "{}", steady(&counts).reason);
+    }
+}
