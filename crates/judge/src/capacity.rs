@@ -9,10 +9,10 @@ use crate::objective::holds;
 
 /// The capacity, by the open-loop search and the sweep; by whatever was tried if there is neither.
 pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
-    let held = |t: &&Trial| holds(t, &facts.limits).is_ok();
-    let best = |trials: &[&Trial]| trials.iter().copied().filter(|t| held(&t)).map(good).reduce(f64::max);
+    let held = |t: &Trial| holds(t, &facts.limits).is_ok();
+    let best = |trials: &[&Trial]| trials.iter().copied().filter(|t| held(t)).map(good).reduce(f64::max);
     let (open, closed) = (best(&facts.search), best(&facts.sweep));
-    let one = facts.decisive.filter(|t| facts.search.is_empty() && facts.sweep.is_empty() && held(&t)).map(good);
+    let one = facts.decisive.filter(|t| facts.search.is_empty() && facts.sweep.is_empty() && held(t)).map(good);
     let candidates = [open, closed, one];
     let found = candidates.into_iter().flatten().reduce(f64::max).and_then(positive);
     let objective = facts.limits.text.clone();
@@ -46,11 +46,9 @@ fn failed_at(facts: &Facts<'_>, rate: f64) -> Option<f64> {
 fn method(facts: &Facts<'_>, open: Option<f64>, closed: Option<f64>) -> String {
     let at = |r: f64| facts.sweep.iter().find(|t| good(t) == r).map_or(0.0, |t| clients(t));
     match (open, closed) {
-        (Some(o), Some(c)) if c > o => format!(
-            "closed loop with {} clients; an open loop held {}",
-            crate::number::figure(at(c)),
-            rate(o)
-        ),
+        (Some(o), Some(c)) if c > o => {
+            format!("closed loop with {} clients; an open loop held {}", crate::number::figure(at(c)), rate(o))
+        }
         (Some(_), _) => format!("open loop, bracketed in {} steps", facts.search.len()),
         (None, Some(c)) => {
             format!("closed loop with {} clients; no open loop held the objective", crate::number::figure(at(c)))

@@ -17,6 +17,8 @@ pub struct Part {
     pub counter: &'static str,
     /// The only instance that counts; empty for the side's derived figure (see `Side.counters`).
     pub instance: &'static str,
+    /// Left out where it could not be read (IP version 6 on a host without it).
+    pub optional: bool,
 }
 
 /// What is done with the rate that the counter had before any load.
@@ -48,11 +50,15 @@ pub struct CostSpec {
 }
 
 const fn p(counter: &'static str) -> Part {
-    Part { counter, instance: "" }
+    Part { counter, instance: "", optional: false }
+}
+
+const fn maybe(counter: &'static str) -> Part {
+    Part { counter, instance: "", optional: true }
 }
 
 const fn at(counter: &'static str, instance: &'static str) -> Part {
-    Part { counter, instance }
+    Part { counter, instance, optional: false }
 }
 
 const fn row(
@@ -145,10 +151,17 @@ pub const COSTS: &[CostSpec] = &[
         "times that a thread was displaced",
         SWITCH,
     ),
-    row("packets_in", &[p("ip.in_receives")], "", Gross, "IP packets in", WIRE),
-    row("packets_out", &[p("ip.out_requests")], "", Gross, "IP packets out", WIRE),
-    row("bytes_in", &[p("ip.in_octets")], "B", Gross, "IP bytes in, headers included", WIRE),
-    row("bytes_out", &[p("ip.out_octets")], "B", Gross, "IP bytes out, headers included", WIRE),
+    row("packets_in", &[p("ip.in_receives"), maybe("ip6.in_receives")], "", Gross, "IP packets in", WIRE),
+    row("packets_out", &[p("ip.out_requests"), maybe("ip6.out_requests")], "", Gross, "IP packets out", WIRE),
+    row("bytes_in", &[p("ip.in_octets"), maybe("ip6.in_octets")], "B", Gross, "IP bytes in, headers included", WIRE),
+    row(
+        "bytes_out",
+        &[p("ip.out_octets"), maybe("ip6.out_octets")],
+        "B",
+        Gross,
+        "IP bytes out, headers included",
+        WIRE,
+    ),
     row("segments_in", &[p("tcp.in_segs")], "", Gross, "TCP segments in", WIRE),
     row("segments_out", &[p("tcp.out_segs")], "", Gross, "TCP segments out, without those sent again", WIRE),
     row("segments_again", &[p("tcp.retrans_segs")], "", Gross, "TCP segments sent again", WIRE),
@@ -184,8 +197,7 @@ pub(crate) fn derive(run: &mut Run) {
 
 fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::BTreeMap<String, Cost> {
     let cost = |spec: &CostSpec| Cost {
-        per_request: per_request(spec, trial, side, rest)
-            .map_or_else(Reading::absent, Reading::Value),
+        per_request: per_request(spec, trial, side, rest).map_or_else(Reading::absent, Reading::Value),
         unit: spec.unit.into(),
     };
     COSTS.iter().map(|spec| (spec.id.to_string(), cost(spec))).collect()
@@ -216,6 +228,7 @@ fn growth(spec: &CostSpec, side: &Side, window: Window) -> Result<f64, String> {
         match reading {
             Reading::Value(v) if v.is_finite() => sum += v,
             Reading::Value(_) => return Err(format!("{} is not a number", part.counter)),
+            Reading::Absent { .. } if part.optional => {}
             Reading::Absent { absent } => return Err(absent),
         }
     }

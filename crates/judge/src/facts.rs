@@ -2,8 +2,8 @@
 
 use run::{Intensity, Run, Trial, TrialKind};
 
-use crate::objective::{Limits, holds, limits, unloaded};
 use crate::number::positive;
+use crate::objective::{Limits, holds, limits, unloaded};
 use crate::view::View;
 
 /// A step of less than this share of more throughput for twice the clients is none: the rate has stopped growing.
@@ -164,4 +164,12 @@ fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| clients(t) <= clients(first) + 1.0 && good(t) / good(first).max(f64::MIN_POSITIVE) < 1.02)
+}
+
+/// Whether the target is on the loopback interface, as far as its address tells.
+pub(crate) fn loopback(run: &Run) -> bool {
+    let url = run.plan.target.url.as_str();
+    // Empty is the embedded default, which listens on loopback.
+    let rest = url.split_once("://").map_or(url, |(_, r)| r);
+    rest.is_empty() || ["127.", "localhost", "[::1]"].iter().any(|p| rest.starts_with(p))
 }

@@ -12,7 +12,9 @@ use run::{CounterId, Kind, Reading, Recording, Run, Side, Window, counter};
 const NOT_ADDED: &[&str] = &[
     "process.fd_limit",
     "process.cpus_allowed",
+    "process.cpu_mask",
     "thread.cpus_allowed",
+    "thread.cpu_mask",
     "interface.speed",
     "listen.limit",
     "connection.rtt",
@@ -23,6 +25,10 @@ const NOT_ADDED: &[&str] = &[
     "connection.receive_queue",
     "connection.rwnd_limited",
     "connection.sndbuf_limited",
+    "connection.min_rtt",
+    "connection.mss",
+    "connection.peer_window",
+    "connection.delivery_rate",
     "connection.ato",
     "cgroup.cpu_quota",
     "cgroup.memory",
@@ -88,7 +94,8 @@ pub(crate) fn is_own(side: &Side, instance: &str) -> bool {
 }
 
 fn pid(instance: &str) -> Option<&str> {
-    let process = instance.rsplit_once('/').map_or(instance, |(p, tid)| if tid.parse::<u32>().is_ok() { p } else { instance });
+    let process =
+        instance.rsplit_once('/').map_or(instance, |(p, tid)| if tid.parse::<u32>().is_ok() { p } else { instance });
     process.rsplit_once(':').map(|(_, pid)| pid).filter(|pid| pid.parse::<u32>().is_ok())
 }
 
@@ -146,7 +153,11 @@ mod tests {
     fn what_could_not_be_read_stays_absent_with_its_reason() {
         let mut s = side(vec![]);
         let reason = "no permission".to_string();
-        s.recording.absent.push(run::Absence { counter: CounterId::new("process.fds"), instance: String::new(), reason });
+        s.recording.absent.push(run::Absence {
+            counter: CounterId::new("process.fds"),
+            instance: String::new(),
+            reason,
+        });
         assert_eq!(counters(&s, Window::ALL)[&CounterId::new("process.fds")], Reading::absent("no permission"));
     }
 }

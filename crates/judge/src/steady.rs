@@ -3,7 +3,8 @@
 //!
 //! The method: take the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. Fit a line. The
 //! rate is steady when the line's drift over those intervals is at most [`DRIFT`] of their mean, or when the drift is
-//! not to be told from noise (the 95 % interval of the slope holds zero) and still below [`NOISY_DRIFT`]; and when the
+//! not to be told from noise (the 95 % interval of the slope holds zero) and no larger than [`NOISY_DRIFT`] or one
+//! standard deviation; and when the
 //! coefficient of variation is at most [`VARIATION`], which a rate that comes and goes in bursts exceeds.
 //! A rate of zero throughout is not steady: nothing is being measured.
 
@@ -45,7 +46,7 @@ fn answer(series: &[f64]) -> (bool, String) {
     let variation = variance.sqrt() / mean;
     let points: Vec<(f64, f64)> = last.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
     let (drift, within_noise) = drift(&points, mean);
-    let settled = drift.abs() <= DRIFT || (within_noise && drift.abs() <= NOISY_DRIFT);
+    let settled = drift.abs() <= DRIFT || (within_noise && drift.abs() <= NOISY_DRIFT.max(variation));
     let noise = if within_noise { "within the noise" } else { "beyond the noise" };
     let figures = format!(
         "over the last {take} intervals the rate drifted by {} ({noise}) and varied by {}",

@@ -31,6 +31,15 @@ pub struct Task {
     pub wait: Option<f64>,
     /// Processors that it may use; absent when unknown.
     pub allowed: Option<f64>,
+    /// Which ones, as bits; absent when unknown.
+    pub mask: Option<u64>,
+}
+
+impl Task {
+    /// Share of the time that it ran or wanted to: 1 when it never had to wait for anything but a processor.
+    pub fn wants(&self) -> f64 {
+        self.busy + self.wait.unwrap_or(0.0)
+    }
 }
 
 /// The processors of a host.
@@ -94,17 +103,21 @@ impl<'a> View<'a> {
 
     /// Where a figure was read, for a line of evidence.
     pub fn place(&self, instance: &str) -> String {
-        [self.role, self.side.host.as_str(), instance].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ")
+        [self.role, self.side.host.as_str(), instance]
+            .into_iter()
+            .filter(|s| !s.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// The side's processes, busiest first.
     pub fn processes(&self) -> Vec<Task> {
-        self.tasks("process.cpu", "process.run_delay", "process.cpus_allowed")
+        self.tasks(["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
     }
 
     /// The side's threads, busiest first.
     pub fn threads(&self) -> Vec<Task> {
-        self.tasks("thread.cpu", "thread.run_delay", "thread.cpus_allowed")
+        self.tasks(["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"])
     }
 
     /// Threads where they were read, else processes.
@@ -113,7 +126,7 @@ impl<'a> View<'a> {
         if threads.is_empty() { self.processes() } else { threads }
     }
 
-    fn tasks(&self, cpu: &'static str, delay: &'static str, allowed: &'static str) -> Vec<Task> {
+    fn tasks(&self, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
         let own = self.instances(cpu).into_iter().filter(|(name, _)| is_own(self.side, name));
         let gauge = |id, name: &str| self.side.recording.reading(id, name, self.window).value().and_then(finite);
@@ -121,6 +134,7 @@ impl<'a> View<'a> {
             busy: us / span_us,
             wait: gauge(delay, &name).map(|us| us / span_us),
             allowed: gauge(allowed, &name).and_then(positive),
+            mask: gauge(mask, &name).filter(|m| *m >= 1.0 && *m < 2f64.powi(52) && m.fract() == 0.0).map(|m| m as u64),
             name,
         };
         let mut tasks: Vec<Task> = own.map(task).collect();
@@ -128,35 +142,59 @@ impl<'a> View<'a> {
         tasks
     }
 
-    /// Processors' worth of time that the side's processes used: the exact figure, or the sampled one where it is
-    /// larger (processes that ended in the window are only in the latter).
+    /// Processors' worth of time that the side's processes used: the exact figure; without it, the one sampled by ticks.
     pub fn cpu_used(&self) -> Option<f64> {
-        let exact = self.share_of_time("process.cpu");
-        let sampled = self.share_of_time("process.user").zip(self.share_of_time("process.system")).map(|(u, s)| u + s);
-        // Two ticks of doubt: a sampled figure must be clearly larger to be believed.
-        let doubt = self.span_s.map_or(0.0, |s| 0.02 / s);
-        match (exact, sampled) {
-            (Some(e), Some(s)) if s > e * 1.1 + doubt => Some(s),
-            (Some(e), _) => Some(e),
-            (None, s) => s,
-        }
+        let sampled = || Some(self.share_of_time("process.user")? + self.share_of_time("process.system")?);
+        self.share_of_time("process.cpu").or_else(sampled)
     }
 
-    /// How many processors the side's busy processes may use: at most those that are online. Processes that do nearly
-    /// nothing (a master that only waits) do not count; several that are held to one each may use as many together.
-    pub fn cpu_allowed(&self) -> Option<f64> {
+    /// The processes that do the work: those with at least a twentieth of the side's time. A master that only waits is
+    /// none.
+    fn busy_processes(&self) -> Vec<Task> {
         let processes = self.processes();
         let used: f64 = processes.iter().map(|p| p.busy).sum();
-        let busy: Vec<&Task> = processes.iter().filter(|p| p.busy >= 0.05 * used).collect();
+        processes.into_iter().filter(|p| p.busy >= 0.05 * used).collect()
+    }
+
+    /// The processors that the busy processes may use, as bits; absent when unknown.
+    pub fn mask(&self) -> Option<u64> {
+        let busy = self.busy_processes();
+        let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
+        masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
+    }
+
+    /// How many processors the side's busy processes may use, at most those that are online. Where only their number is
+    /// known, several processes that are held to one each are taken to have one each.
+    pub fn cpu_allowed(&self) -> Option<f64> {
+        let online = self.online();
+        if let Some(mask) = self.mask() {
+            let bits = f64::from(mask.count_ones());
+            return Some(online.map_or(bits, |o| bits.min(o)));
+        }
+        let busy = self.busy_processes();
         let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max);
         let together: f64 = busy.iter().filter_map(|p| p.allowed).sum();
-        let online = self.online();
         match (widest, online) {
-            (Some(w), Some(o)) if w >= o => Some(o),
             (Some(_), Some(o)) => Some(together.min(o)),
             (Some(w), None) => Some(w),
             (None, o) => o,
         }
+    }
+
+    /// Busy share (0 to 1) of the processors that the side may use, whoever used them; of the whole host where the
+    /// processors are not known one by one.
+    pub fn processors_busy(&self) -> Option<f64> {
+        let span_us = self.span_s? * 1e6;
+        let mask = self.mask().unwrap_or(0);
+        let own = |name: &str| name.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0);
+        let waiting = |name: &str| self.side.recording.reading("cpu.iowait", name, self.window).value().unwrap_or(0.0);
+        let idle = self.instances("cpu.idle").into_iter().filter(|(name, _)| own(name));
+        let idle: Vec<f64> = idle.map(|(name, us)| (us + waiting(&name)) / span_us).collect();
+        if idle.is_empty() {
+            let host = self.host()?;
+            return ratio(host.busy, host.online).map(|b| b.min(1.0));
+        }
+        Some((1.0 - idle.iter().sum::<f64>() / idle.len() as f64).clamp(0.0, 1.0))
     }
 
     /// Processors that are online.
@@ -169,20 +207,10 @@ impl<'a> View<'a> {
         let idle = self.share_of_time("cpu.idle")?;
         let iowait = self.share_of_time("cpu.iowait").unwrap_or(0.0);
         let steal = self.share_of_time("cpu.steal").unwrap_or(0.0);
-        let parts = ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"].map(|id| self.share_of_time(id).unwrap_or(0.0));
+        let parts =
+            ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"].map(|id| self.share_of_time(id).unwrap_or(0.0));
         let busy: f64 = parts.iter().sum();
         let online = self.online().or_else(|| positive((busy + idle + iowait + steal).round()))?;
         Some(Host { online, busy, softirq: parts[3], iowait, steal })
-    }
-
-    /// How many single processors were busy for all but 4 % of the time.
-    pub fn full_processors(&self) -> usize {
-        let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return 0 };
-        let single = |c: &str| c != "total" && !c.is_empty();
-        let idle = self.instances("cpu.idle").into_iter().filter(|(name, _)| single(name));
-        let waiting = |name: &str| {
-            self.side.recording.reading("cpu.iowait", name, self.window).value().unwrap_or(0.0)
-        };
-        idle.filter(|(name, idle)| (idle + waiting(name)) / span_us <= 0.04).count()
     }
 }

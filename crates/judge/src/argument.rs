@@ -1,0 +1,125 @@
+//! The argument, step by step, as source 0 and 3 argue: from one client to many, from demands to the queue, each step a
+//! sentence with its figures, ending at the verdict.
+
+use run::Findings;
+
+use crate::Facts;
+use crate::demand::demands;
+use crate::facts::{Plateau, server_of};
+use crate::laws::{Step, steps};
+use crate::number::{duration, figure, percent, rate, ratio};
+
+/// The sentences.
+pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
+    let steps = steps(facts);
+    let mut out = Vec::new();
+    out.extend(first(&steps));
+    out.extend(growth(facts, &steps));
+    out.extend(knee(findings, &steps));
+    out.extend(cost_change(facts));
+    out.extend(ranking(facts));
+    out.extend(objective(findings));
+    out.push(end(findings));
+    out
+}
+
+fn first(steps: &[Step]) -> Option<String> {
+    let one = steps.first()?;
+    let clients = if one.n <= 1.0 { "One client".to_string() } else { format!("{} clients", figure(one.n)) };
+    Some(format!("{clients} completed {} with a response time of {}.", rate(one.x), duration(one.r_us)))
+}
+
+fn growth(facts: &Facts<'_>, steps: &[Step]) -> Option<String> {
+    if steps.len() < 2 {
+        return None;
+    }
+    let one = steps.first()?;
+    let list: Vec<String> = steps
+        .iter()
+        .skip(1)
+        .map(|s| {
+            format!(
+                "{} clients {} ({} times the first, {})",
+                figure(s.n),
+                rate(s.x),
+                ratio(s.x, one.x).map_or_else(|| "?".into(), figure),
+                duration(s.r_us)
+            )
+        })
+        .collect();
+    let end = match facts.plateau {
+        Plateau::Flat { from, to, growth } => {
+            format!(
+                "From {} to {} clients the rate grew by {}: it has stopped growing",
+                figure(from),
+                figure(to),
+                percent(growth)
+            )
+        }
+        _ => "The rate was still growing at the last step".into(),
+    };
+    Some(format!("Adding clients: {}. {end}.", list.join("; ")))
+}
+
+fn knee(findings: &Findings, steps: &[Step]) -> Option<String> {
+    let k = findings.knee.as_ref()?;
+    let each = ratio(1e6, k.x_max)?;
+    let last = steps.iter().rev().find_map(|s| s.dr_us).filter(|d| *d > 0.0);
+    let seen = last.map_or(String::new(), |d| format!(" (the last step added {} a client)", duration(d)));
+    Some(format!(
+        "The knee is at N* = R1 Xmax = {} times {} = {} requests in flight; past it each further client only waits, and adds 1/Xmax = {} to the response time{seen}.",
+        duration(k.r1_us),
+        rate(k.x_max),
+        figure(k.concurrency),
+        duration(each)
+    ))
+}
+
+fn cost_change(facts: &Facts<'_>) -> Option<String> {
+    let (one, top) = (facts.unloaded?, facts.decisive?);
+    let cost = |t| server_of(t).and_then(|v| ratio(v.cpu_used()? * 1e6, v.trial.rates.completed_rate));
+    let (a, b) = (cost(one)?, cost(top)?);
+    let change = ratio(b, a)? - 1.0;
+    let meaning = if change <= -0.1 {
+        "it gets cheaper with load, so the growing response time is not work but waiting"
+    } else if change >= 0.1 {
+        "it gets dearer with load"
+    } else {
+        "it hardly changes with load"
+    };
+    Some(format!(
+        "A request cost the server {} of processor time with one client and {} at the limit: {meaning}.",
+        duration(a),
+        duration(b)
+    ))
+}
+
+fn ranking(facts: &Facts<'_>) -> Option<String> {
+    let demands = demands(facts);
+    let list: Vec<String> = demands
+        .iter()
+        .take(5)
+        .map(|d| format!("{} {} ({} in use)", d.device, duration(d.seconds * 1e6), percent(d.utilisation)))
+        .collect();
+    (!list.is_empty()).then(|| format!("Demands of one request, largest first: {}.", list.join("; ")))
+}
+
+fn objective(findings: &Findings) -> Option<String> {
+    let c = findings.capacity.as_ref()?;
+    if !c.held {
+        return Some(format!("The objective ({}) did not hold at any load that was tried.", c.objective));
+    }
+    let failed = c.failed_at.map_or(String::new(), |f| format!("; it broke when {} were offered", rate(f)));
+    Some(format!("The objective ({}) held up to {}{failed}.", c.objective, rate(c.rate)))
+}
+
+fn end(findings: &Findings) -> String {
+    let b = &findings.bottleneck;
+    let sure = match b.confidence {
+        c if c >= 0.85 => "Therefore",
+        c if c >= 0.6 => "Most likely",
+        c if c > 0.0 => "It may be that",
+        _ => "Undecided",
+    };
+    format!("{sure}: {} [{}].", b.sentence, b.id)
+}

@@ -1,0 +1,88 @@
+//! The operational laws, as figures: steps of the sweep, Little's law, the bounds of a closed system.
+//!
+//! Source: Denning and Buzen's operational analysis as Blake uses it. X completed rate, N clients, R response time, Z
+//! think time, D demand of a device a request. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax);
+//! R >= max(R1, N Dmax - Z).
+
+use run::{Intensity, Trial};
+
+use crate::Facts;
+use crate::facts::{clients, good};
+use crate::number::{finite, positive, ratio};
+
+/// One step of a sweep, beside the one before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Step {
+    /// Clients.
+    pub(crate) n: f64,
+    /// Completed and expected answers per second.
+    pub(crate) x: f64,
+    /// Mean response time, microseconds.
+    pub(crate) r_us: f64,
+    /// Growth of `x` over the step before, as a share.
+    pub(crate) growth: Option<f64>,
+    /// Growth of the response time a client more, microseconds.
+    pub(crate) dr_us: Option<f64>,
+}
+
+/// The steps of the sweep.
+pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for trial in &facts.sweep {
+        let (n, x) = (clients(trial), good(trial));
+        let r_us = positive(trial.latency_us.mean).or_else(|| ratio(n * 1e6, x)).unwrap_or(0.0);
+        let before = steps.last();
+        let growth = before.and_then(|b| ratio(x, b.x)).map(|g| g - 1.0);
+        let dr_us = before.and_then(|b| ratio(r_us - b.r_us, n - b.n));
+        steps.push(Step { n, x, r_us, growth, dr_us });
+    }
+    steps
+}
+
+/// Little's law for one trial: what was in flight, and what rate times time in the system says. Both from the same
+/// window, so they should agree.
+pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
+    let seen = positive(trial.rates.concurrency)?;
+    let service = if trial.service_us.count > 0 { trial.service_us.mean } else { trial.latency_us.mean };
+    Some((seen, positive(trial.rates.completed_rate * service / 1e6)?))
+}
+
+/// Mean think time of a closed loop, microseconds.
+pub(crate) fn think_us(trial: &Trial) -> f64 {
+    match &trial.intensity {
+        Intensity::Closed { think, .. } => finite(think.mean_ms * 1e3).unwrap_or(0.0).max(0.0),
+        _ => 0.0,
+    }
+}
+
+/// The upper bound of the rate with `n` clients: N / (R1 + Z) and 1 / Dmax, requests per second.
+pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> Option<f64> {
+    let by_clients = ratio(n * 1e6, r1_us + think_us)?;
+    let by_device = d_max_s.and_then(positive).map(|d| 1.0 / d);
+    Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_of_the_source_come_out() {
+        // Source 0: R1 5.1138 ms; a device of 1.945 ms binds from 2.63 clients on.
+        let with_two = bound(2.0, 5113.8, 0.0, Some(1.0 / 514.252)).unwrap();
+        assert!((with_two - 391.1).abs() < 0.1);
+        let with_five = bound(5.0, 5113.8, 0.0, Some(1.0 / 514.252)).unwrap();
+        assert!((with_five - 514.252).abs() < 1e-9);
+        assert!(bound(1.0, 0.0, 0.0, None).is_none());
+    }
+
+    #[test]
+    fn little_needs_both_figures() {
+        let mut trial = Trial::default();
+        assert!(little(&trial).is_none());
+        trial.rates.concurrency = 4.0;
+        trial.rates.completed_rate = 200.0;
+        trial.latency_us.mean = 20_000.0;
+        assert_eq!(little(&trial), Some((4.0, 4.0)));
+    }
+}

@@ -1,0 +1,1 @@
+//! Runs whose bottleneck is known.

@@ -1,0 +1,26 @@
+//! The generator has no local ports left: connects that failed with EADDRNOTAVAIL are counted one by one.
+
+use run::ErrorKind;
+
+use super::signs::failed_locally;
+use super::{Rule, Verdict};
+use crate::Facts;
+
+pub(super) const RULE: Rule = Rule {
+    id: "client-ports",
+    needs: &["errors"],
+    judge,
+    advice: &[
+        "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, further addresses of the interface elsewhere.",
+        "Keep connections open instead of one a request, unless new connections are what you want to measure.",
+        "Widen net.ipv4.ip_local_port_range, or let the server close first, so that TIME_WAIT is on its side.",
+    ],
+    explain: "A pair of addresses has as many connections to one server port as ip_local_port_range allows (28,232 by default), \
+              and a port that was closed from this side is held for 60 s in TIME_WAIT: about 470 new connections a second \
+              and source address. Connects that failed for want of a port never left the machine and say nothing about the \
+              server.",
+};
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    failed_locally(facts, ErrorKind::ClientPorts, "socket.tcp_time_wait", "local port", "ports.range")
+}

@@ -1,0 +1,191 @@
+//! The link is full: the wire carries what it can, or everything points to a queue between the hosts.
+//!
+//! The conditions are those of source 0 and 3: (a) one more client brings less than 2 % more (a doubling less than 5 %),
+//! (b) each one lengthens the response time by 1 / Xmax within 10 %, (c) no host is above 80 %, (d) the wire carries
+//! at least 90 % of its rate, framing counted, or at least 66.7 % while retransmissions or deferrals rise. With (a) to (c)
+//! and not (d) the queue is outside of every measured device, and that is said instead of guessed.
+
+use run::{Evidence, Trial};
+
+use super::{Rule, Verdict, line, measured};
+use crate::facts::{Plateau, sides_of};
+use crate::laws::steps;
+use crate::number::{duration, figure, percent, positive, ratio};
+use crate::view::View;
+use crate::{Facts, facts};
+
+pub(super) const RULE: Rule = Rule {
+    id: "network-medium",
+    needs: &["interface.speed", "interface.tx_bytes", "medium.bytes", "qdisc.overlimits", "connection.rtt"],
+    judge,
+    advice: &[
+        "Send less a request (compression, smaller answers, fewer packets), or use a faster link; more processors will not help.",
+    ],
+    explain: "A full link shows as throughput that no longer grows while every processor idles, each further client only \
+              lengthening the response time by 1 / Xmax. Then the bytes on the wire (24 B of preamble, check sequence and gap \
+              counted for each packet) are held against what the link carries. A shaper on the own interface shows as its \
+              queueing discipline's backlog, a bottleneck further away as a round trip that grows with the load.",
+};
+
+/// Wire bytes of a packet that no counter sees: preamble 8, check sequence 4, gap 12.
+const FRAMING: f64 = 24.0;
+/// Use from which the wire counts as full.
+const WIRE_FULL: f64 = 0.9;
+/// Use from which it does when collisions, deferrals, drops or retransmissions rise.
+const WIRE_BUSY: f64 = 0.667;
+
+/// How full the fullest known medium of a trial was.
+pub(crate) struct MediumUse {
+    /// Share of what it carries, 0 to 1.
+    pub(crate) share: f64,
+    /// The line that says so.
+    pub(crate) evidence: Evidence,
+}
+
+/// The fullest medium that either side of a trial knows the rate of.
+pub(crate) fn medium_use(trial: &Trial) -> Option<MediumUse> {
+    let uses = sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v)));
+    uses.max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+fn of_media(view: &View<'_>) -> Vec<MediumUse> {
+    let of = |(name, bytes): (String, f64)| {
+        let rate = view.side.recording.reading("medium.rate", &name, view.window).value().and_then(positive)?;
+        let used = ratio(bytes, view.span_s?)?;
+        Some(entry(view, "medium.bytes", &name, used, rate))
+    };
+    view.instances("medium.bytes").into_iter().filter_map(of).collect()
+}
+
+fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
+    let of = |(name, speed): (String, f64)| {
+        let speed = positive(speed)?;
+        let grown = |id| view.side.recording.reading(id, &name, view.window).value();
+        let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
+        let out = way("interface.tx_bytes", "interface.tx_packets");
+        let back = way("interface.rx_bytes", "interface.rx_packets");
+        let (counter, used) = match (out, back) {
+            (Some(o), Some(b)) if b > o => ("interface.rx_bytes", b),
+            (Some(o), _) => ("interface.tx_bytes", o),
+            (None, b) => ("interface.rx_bytes", b?),
+        };
+        Some(entry(view, counter, &name, used, speed))
+    };
+    view.instances("interface.speed").into_iter().filter(|(name, _)| name != "lo").filter_map(of).collect()
+}
+
+fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f64) -> MediumUse {
+    let share = used / rate;
+    let text = format!(
+        "{name} carried {} Mbit/s of {} Mbit/s, framing counted ({})",
+        figure(used * 8e-6),
+        figure(rate * 8e-6),
+        percent(share)
+    );
+    MediumUse { share, evidence: measured(view, (counter, name), (used, "B/s"), Some(rate), text) }
+}
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
+    let medium = medium_use(trial);
+    let (laws, held) = conditions(facts);
+    let share = medium.as_ref().map_or(0.0, |m| m.share);
+    let rising = rising(trial);
+    if share >= WIRE_FULL || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
+        let confidence = if share >= WIRE_FULL { 0.8 + 0.05 * held as f64 } else { 0.6 + 0.05 * held as f64 };
+        let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
+        let sentence = format!("the link is full: it carries {} of what it can", percent(share));
+        return Verdict::Binds { confidence, sentence, evidence };
+    }
+    if let Some((confidence, sentence, first)) = outside(facts, trial) {
+        let evidence = first.into_iter().chain(medium.map(|m| m.evidence)).chain(laws).collect();
+        return Verdict::Binds { confidence, sentence, evidence };
+    }
+    match medium {
+        Some(m) => Verdict::RuledOut(m.evidence.text),
+        None if facts::loopback(facts.run) => Verdict::RuledOut("loopback is memory: it has no rate of its own".into()),
+        None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
+    }
+}
+
+/// Conditions (a), (b) and (c) as lines, and how many hold.
+fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
+    let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
+    let mut lines = Vec::new();
+    if let Plateau::Flat { from, to, growth } = facts.plateau {
+        let text = format!("from {} to {} clients the rate grew by {}", figure(from), figure(to), percent(growth));
+        lines.push(line(&client, "completed_rate", "", text));
+    }
+    let each_us = 1e6 / x_max;
+    let last = steps(facts).into_iter().rev().find_map(|s| s.dr_us);
+    if let Some(dr) = last.filter(|dr| (dr / each_us - 1.0).abs() <= 0.1) {
+        let text =
+            format!("each further client adds {} to the response time, 1/Xmax is {}", duration(dr), duration(each_us));
+        lines.push(measured(&client, ("latency_us.mean", ""), (dr, "us"), Some(each_us), text));
+    }
+    let hosts: Vec<f64> = facts
+        .decisive
+        .map(|t| sides_of(t).iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online)).collect())
+        .unwrap_or_default();
+    if let Some(most) = hosts.into_iter().reduce(f64::max).filter(|m| *m < 0.8) {
+        let text = format!("no host was busier than {}", percent(most));
+        lines.push(measured(&client, ("cpu.idle", "total"), (most, ""), Some(0.8), text));
+    }
+    let held = lines.len();
+    (lines, held)
+}
+
+/// What rises when a wire is too busy.
+fn rising(trial: &Trial) -> Option<Evidence> {
+    let ids =
+        [("interface.collisions", 1.0), ("medium.deferrals", 1.0), ("medium.drops", 1.0), ("tcp.retrans_segs", 10.0)];
+    sides_of(trial).into_iter().find_map(|v| {
+        ids.into_iter().find_map(|(id, least)| {
+            let n = v.value(id).filter(|n| *n >= least)?;
+            Some(measured(&v, (id, ""), (n, ""), Some(0.0), format!("{id} grew by {}", figure(n))))
+        })
+    })
+}
+
+/// Signs of a full link whose rate nobody told: a shaper's queue on an own interface, or a round trip that grows with
+/// the load while the hosts idle.
+fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
+    if !facts.limited() {
+        return None;
+    }
+    for view in sides_of(trial) {
+        let queues = view.instances("qdisc.backlog").into_iter().filter(|(_, b)| *b >= 1500.0);
+        for (name, backlog) in queues {
+            let over = view.side.recording.reading("qdisc.overlimits", &name, view.window).value().unwrap_or(0.0);
+            if over >= 1.0 {
+                let text = format!(
+                    "{} B waited in the queue of {name}, which held packets back {} times",
+                    figure(backlog),
+                    figure(over)
+                );
+                let evidence = measured(&view, ("qdisc.backlog", &name), (backlog, "B"), None, text);
+                return Some((0.8, format!("the link is full: packets wait in the queue of {name}"), vec![evidence]));
+            }
+        }
+    }
+    grown_round_trip(facts, trial)
+}
+
+fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
+    let view = facts::server_of(trial)?;
+    let before = facts.unloaded.and_then(facts::server_of)?.value("connection.rtt").and_then(positive)?;
+    let rtt = view.value("connection.rtt")?;
+    let r = positive(trial.latency_us.mean)?;
+    let idle = sides_of(trial).iter().filter_map(|v| v.host()).all(|h| h.busy < 0.8 * h.online);
+    if facts::loopback(facts.run) || !idle || rtt < 0.5 * r || rtt < 3.0 * before {
+        return None;
+    }
+    let text = format!(
+        "the server's round trip grew from {} to {}, of a response time of {}",
+        duration(before),
+        duration(rtt),
+        duration(r)
+    );
+    let evidence = measured(&view, ("connection.rtt", ""), (rtt, "us"), Some(before), text);
+    Some((0.6, "the queue is in the network: a link on the way is full".into(), vec![evidence]))
+}

@@ -1,0 +1,79 @@
+//! Nothing was at its limit in the range that was tried.
+
+use run::Intensity;
+
+use super::{Rule, Verdict, line, medium_use};
+use crate::Facts;
+use crate::facts::{Plateau, clients, sides_of};
+use crate::number::{figure, percent, rate, ratio};
+use crate::objective::error_share;
+
+pub(super) const RULE: Rule = Rule {
+    id: "not-saturated",
+    needs: &["cpu.idle"],
+    judge,
+    advice: &["Try more: more connections, a higher rate, a larger --budget."],
+    explain: "The rate still grew with the last step (or the one rate that was asked for was completed), the objective held, and no \
+              device that is known was above 85 %. The server takes at least what was tried; how much more is not known.",
+};
+
+/// Use from which a device might be what binds.
+const NEAR: f64 = 0.85;
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
+    if let Plateau::Flat { from, to, .. } = facts.plateau {
+        return Verdict::RuledOut(format!("from {} to {} clients the rate no longer grew", figure(from), figure(to)));
+    }
+    if let Some(failing) = facts.failing {
+        return Verdict::RuledOut(format!("the objective broke at {}", rate(failing.rates.offered_rate)));
+    }
+    let kept = match &trial.intensity {
+        Intensity::Closed { .. } => facts.plateau == Plateau::Grows || clients(trial) <= 1.0,
+        _ => trial.rates.completed_rate >= 0.98 * trial.rates.offered_rate,
+    };
+    if !kept {
+        return match &trial.intensity {
+            Intensity::Closed { .. } => Verdict::CannotSay(vec![
+                "a second intensity: one closed loop does not tell a limit from a choice (loadline find)".into(),
+            ]),
+            _ => Verdict::RuledOut(format!(
+                "{} of {} came back",
+                rate(trial.rates.completed_rate),
+                rate(trial.rates.offered_rate)
+            )),
+        };
+    }
+    let errors = error_share(trial);
+    if errors > facts.limits.errors {
+        return Verdict::RuledOut(format!("{} of the requests failed", percent(errors)));
+    }
+    quiet(facts, trial)
+}
+
+fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
+    let views = sides_of(trial);
+    let hosts = views.iter().filter_map(|v| v.host().and_then(|h| ratio(h.busy, h.online)));
+    let threads = views.iter().filter_map(|v| v.workers().first().map(|t| t.busy));
+    let busiest = hosts.chain(threads).chain(medium_use(trial).map(|m| m.share)).reduce(f64::max);
+    let Some(busiest) = busiest else {
+        return Verdict::CannotSay(vec!["use of any device (cpu.idle, thread.cpu)".into()]);
+    };
+    if busiest > NEAR {
+        return Verdict::RuledOut(format!("a device was busy {} of the time", percent(busiest)));
+    }
+    let what = if facts.plateau == Plateau::Grows {
+        format!(
+            "the rate still grew at {} clients, {}",
+            figure(facts.sweep.last().map_or(0.0, |t| clients(t))),
+            rate(trial.rates.completed_rate)
+        )
+    } else {
+        format!("all of {} was completed", rate(trial.rates.completed_rate))
+    };
+    let text = format!("no device that is known was busier than {}", percent(busiest));
+    let Some(client) = views.first() else { return Verdict::CannotSay(Vec::new()) };
+    let evidence = vec![line(client, "completed_rate", "", what.clone()), line(client, "cpu.idle", "", text)];
+    let confidence = if trial.server.is_some() { 0.8 } else { 0.6 };
+    Verdict::Binds { confidence, sentence: format!("nothing was at its limit: {what}"), evidence }
+}

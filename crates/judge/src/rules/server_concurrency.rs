@@ -1,0 +1,116 @@
+//! A fixed number of workers, a lock, or a wait downstream: the rate no longer grows while the processors idle and the
+//! time that one request takes by itself stays the same.
+
+use super::{Rule, Verdict, line, measured, server};
+use crate::Facts;
+use crate::facts::{Plateau, loopback};
+use crate::knee::r1_us;
+use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    id: "server-concurrency",
+    needs: &["sweep", "process.cpu", "cpu.online"],
+    judge,
+    advice: &[
+        "Raise the number of workers, threads or connections to whatever the server waits for; the knee says how many it has now.",
+        "If that number is already large, look for one lock, or for a service behind the server that serves so many at a time.",
+    ],
+    explain: "When each request holds one of W places for a time S, the rate ends at W / S however idle the machine is. \
+              Xmax times R1 gives W. The places may be worker processes or threads, a connection pool, a lock (W = 1), or \
+              a service behind the server. The rule needs a sweep that has gone flat, a server whose processors and threads \
+              are not full, and a queue that is not in the network.",
+};
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let view = match server(facts) {
+        Ok(view) => view,
+        Err(verdict) => return verdict,
+    };
+    let (from, to, growth) = match facts.plateau {
+        Plateau::Flat { from, to, growth } => (from, to, growth),
+        Plateau::Grows => return Verdict::RuledOut("more clients still brought more throughput".into()),
+        Plateau::NotTried => {
+            return Verdict::CannotSay(vec!["a sweep over the number of clients (loadline find)".into()]);
+        }
+    };
+    let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
+        return Verdict::CannotSay(vec!["process.cpu of the server's processes and cpu.online".into()]);
+    };
+    let share = ratio(used, allowed).unwrap_or(1.0);
+    let thread = view.workers().first().map_or(0.0, |t| t.wants());
+    if share > 0.8 || thread > 0.9 {
+        return Verdict::RuledOut(format!(
+            "the server was busy: {} of its processors, its busiest thread {}",
+            percent(share),
+            percent(thread)
+        ));
+    }
+    let Some(place) = queue_place(facts, &view) else {
+        return Verdict::CannotSay(vec![
+            "connection.rtt on the server's side: whether the queue is in the server or in the network".into(),
+        ]);
+    };
+    let text = format!("from {} to {} clients the rate grew by {}", figure(from), figure(to), percent(growth));
+    let mut evidence = vec![line(&view, "completed_rate", "", text)];
+    let text = format!(
+        "the server used {} of {} processors, its busiest thread {}",
+        figure(used),
+        figure(allowed),
+        percent(thread)
+    );
+    evidence.push(measured(&view, ("process.cpu", ""), (used, "processors"), Some(allowed), text));
+    evidence.push(place.0);
+    let (sentence, extra) = places(facts, &view);
+    evidence.extend(extra);
+    Verdict::Binds { confidence: place.1, sentence, evidence }
+}
+
+/// Where the requests wait, and how sure that makes the verdict.
+fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64)> {
+    let r = positive(view.trial.latency_us.mean)?;
+    let unread = view.value("connection.receive_queue").filter(|q| *q >= 1.0);
+    let unaccepted = view.max("listen.queue").filter(|q| *q >= 1.0);
+    if let Some(q) = unread {
+        let text =
+            format!("{} bytes of requests waited unread in the server's receive queues, a connection", figure(q));
+        return Some((measured(view, ("connection.receive_queue", ""), (q, "B"), None, text), 0.9));
+    }
+    if let Some(q) = unaccepted {
+        let text = format!("{} connections waited for the server to accept them", figure(q));
+        return Some((measured(view, ("listen.queue", ""), (q, ""), view.value("listen.limit"), text), 0.85));
+    }
+    if facts.shared() || loopback(facts.run) {
+        let text = "client and server are on one host: there is no network in which requests could queue".to_string();
+        return Some((line(view, "", "", text), 0.8));
+    }
+    let rtt = view.value("connection.rtt").filter(|rtt| *rtt < 0.5 * r)?;
+    let text = format!(
+        "the round trip takes {} of a response time of {}: the rest is spent in the server",
+        duration(rtt),
+        duration(r)
+    );
+    Some((measured(view, ("connection.rtt", ""), (rtt, "us"), Some(r), text), 0.8))
+}
+
+/// How many places there are: Xmax R1.
+fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
+    let x = facts.x_max().unwrap_or(0.0);
+    let Some(r1) = facts.unloaded.and_then(r1_us) else {
+        return (format!("the server stays at {} with idle processors", rate(x)), Vec::new());
+    };
+    let places = x * r1 / 1e6;
+    let text = format!(
+        "{} a request with one client times {} at most: as if {} requests were served at a time",
+        duration(r1),
+        rate(x),
+        figure(places)
+    );
+    let evidence = measured(view, ("latency_us.mean", ""), (places, "requests"), None, text);
+    let sentence = format!(
+        "the server serves about {} requests at a time, {} each, and waits with idle processors for the rest",
+        figure(places),
+        duration(r1)
+    );
+    (sentence, vec![evidence])
+}

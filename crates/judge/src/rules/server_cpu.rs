@@ -1,0 +1,111 @@
+//! All processors that the server may use are full.
+
+use run::Evidence;
+
+use super::signs::{FULL, thread_line};
+use super::{Rule, Verdict, measured, server};
+use crate::Facts;
+use crate::number::{figure, percent, ratio};
+use crate::view::{Task, View};
+
+pub(super) const RULE: Rule = Rule {
+    id: "server-cpu",
+    needs: &["process.cpu", "cpu.online", "cpu.idle"],
+    judge,
+    advice: &[
+        "Give the server more processors, or make a request cheaper: the costs per request say where the time goes.",
+        "Much time in the kernel points at system calls and packets, much in user mode at the server's own code: profile it at this load.",
+    ],
+    explain: "The server's processes use all the time of the processors that they may use (their affinity, else all that are \
+              online), or those processors are full and the server's threads wait for one. A master that only waits does not \
+              widen that set. Told apart from server-single-thread: there other processors are free that the thread cannot use.",
+};
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let view = match server(facts) {
+        Ok(view) => view,
+        Err(verdict) => return verdict,
+    };
+    let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else { return by_host(facts, &view) };
+    let share = ratio(used, allowed).unwrap_or(0.0);
+    let busy = view.processors_busy();
+    match reason(facts, &view, share, busy) {
+        Some(confidence) => bind(facts, &view, (used, allowed), busy, confidence),
+        None => Verdict::RuledOut(format!(
+            "the server used {} of {} processors{}",
+            figure(used),
+            figure(allowed),
+            busy.map_or(String::new(), |b| format!(", which were {} busy in all", percent(b)))
+        )),
+    }
+}
+
+/// How sure it is that the processors are what the server lacks.
+fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> Option<f64> {
+    let workers = view.workers();
+    let waited = workers.iter().filter_map(|t| t.wait).sum::<f64>();
+    if share >= FULL {
+        return Some(if facts.shared() { 0.9 } else { 0.95 });
+    }
+    let full = busy.is_some_and(|b| b >= FULL);
+    let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= 0.1).collect();
+    let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= 0.97);
+    match full {
+        // Others are on the same processors, or interrupts that no process is charged with.
+        true if share >= 0.85 => Some(0.85),
+        true if share >= 0.5 && waited >= 0.05 && all_want => Some(0.75),
+        true if share >= 0.5 && waited >= 0.1 => Some(0.6),
+        false if share >= 0.9 && all_want => Some(0.8),
+        _ => None,
+    }
+}
+
+fn bind(
+    facts: &Facts<'_>,
+    view: &View<'_>,
+    (used, allowed): (f64, f64),
+    busy: Option<f64>,
+    confidence: f64,
+) -> Verdict {
+    let text =
+        format!("the server's processes used {} of the {} processors they may use", figure(used), figure(allowed));
+    let mut evidence = vec![measured(view, ("process.cpu", ""), (used, "processors"), Some(allowed), text)];
+    evidence.extend(view.workers().iter().filter(|t| t.busy >= 0.1).take(4).map(|t| thread_line(view, t)));
+    if let Some(b) = busy {
+        evidence.push(measured(
+            view,
+            ("cpu.idle", ""),
+            (1.0 - b, ""),
+            Some(1.0 - FULL),
+            format!("these processors were idle {} of the time", percent((1.0 - b).max(0.0))),
+        ));
+    }
+    evidence.extend(split(view));
+    let with = if facts.shared() && used / allowed < FULL { ", which it shares with the generator" } else { "" };
+    let sentence = format!("the server's processors are full: it used {} of {}{with}", figure(used), figure(allowed));
+    Verdict::Binds { confidence, sentence, evidence }
+}
+
+/// Where the time of a request goes.
+fn split(view: &View<'_>) -> Option<Evidence> {
+    let (user, system) = (view.per_request("process.user")?, view.per_request("process.system")?);
+    let text =
+        format!("a request costs the server {} us in user mode and {} us in the kernel", figure(user), figure(system));
+    Some(measured(view, ("process.user", ""), (user + system, "us"), None, text))
+}
+
+/// Without the server's processes: a host of its own that is full is a sign, a shared one is none.
+fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
+    let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);
+    let Some(host) = view.host() else { return missing() };
+    if facts.shared() {
+        return missing();
+    }
+    let text = format!("the server's host was busy with {} of {} processors", figure(host.busy), figure(host.online));
+    if host.busy < FULL * host.online {
+        return Verdict::RuledOut(text);
+    }
+    let evidence =
+        vec![measured(view, ("cpu.idle", "total"), (host.busy, "processors"), Some(host.online), text.clone())];
+    Verdict::Binds { confidence: 0.6, sentence: text, evidence }
+}

@@ -1,0 +1,51 @@
+//! The server's control group is throttled: it may use processors, but only for a part of each period.
+
+use super::signs::throttled;
+use super::{Rule, Verdict, measured, server};
+use crate::Facts;
+use crate::number::{figure, percent, positive, ratio};
+
+pub(super) const RULE: Rule = Rule {
+    id: "server-cpu-quota",
+    needs: &["cgroup.cpu_periods", "cgroup.cpu_throttled_periods"],
+    judge,
+    advice: &[
+        "Raise the quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or lower the server's thread count to what the quota can keep running.",
+    ],
+    explain: "A control group with a quota is stopped for the rest of a period (100 ms as a rule) once its processor time is used \
+              up. Processors look idle, yet nothing runs, and response times show steps of the period. The kernel counts the \
+              periods and how many of them were cut short.",
+};
+
+/// Share of periods cut short from which the quota is what binds.
+const HELD: f64 = 0.25;
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let view = match server(facts) {
+        Ok(view) => view,
+        Err(verdict) => return verdict,
+    };
+    let Some(held) = throttled(&view) else {
+        return match view.value("cgroup.cpu_periods") {
+            Some(_) => Verdict::RuledOut("the server's control group has no quota".into()),
+            None => Verdict::CannotSay(vec!["cgroup.cpu_periods of the server's control group".into()]),
+        };
+    };
+    if held.share < HELD {
+        return Verdict::RuledOut(format!("the quota ran out in {} of the periods", percent(held.share)));
+    }
+    let mut evidence = vec![held.evidence];
+    let quota = view.value("cgroup.cpu_quota").and_then(positive);
+    let used = view.cpu_used();
+    if let (Some(q), Some(u)) = (quota, used) {
+        let text = format!("the server used {} of the {} processors that the quota gives", figure(u), figure(q));
+        evidence.push(measured(&view, ("process.cpu", ""), (u, "processors"), Some(q), text));
+    }
+    let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= 0.7);
+    let of = quota.map_or(String::new(), |q| format!(" of {} processors", figure(q)));
+    Verdict::Binds {
+        confidence: if near { 0.95 } else { 0.7 },
+        sentence: format!("the server's quota{of} ran out in {} of its periods", percent(held.share)),
+        evidence,
+    }
+}

@@ -1,0 +1,89 @@
+//! The server's host, control group or TCP stack is short of memory.
+
+use run::Evidence;
+
+use super::{Rule, Verdict, measured, server};
+use crate::Facts;
+use crate::number::{figure, percent, positive, ratio};
+use crate::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    id: "server-memory",
+    needs: &[
+        "pressure.memory_some",
+        "cgroup.memory_max_events",
+        "memory.swap_out",
+        "tcp.memory_pressures",
+        "process.major_faults",
+    ],
+    judge,
+    advice: &[
+        "Give the server more memory, lower what each connection keeps (buffers, thread stacks), or raise the control group's limit.",
+        "For memory of TCP itself: net.ipv4.tcp_mem, and smaller socket buffers a connection.",
+    ],
+    explain: "Memory runs out in four ways, each with a counter of its own: the host swaps or stalls (pressure, swap, major \
+              faults), the control group meets its limit and reclaims, TCP enters memory pressure or drops connections, or \
+              a process is killed. A stall of a tenth of the time is what counts here, not a high fill: memory that is merely \
+              full costs nothing.",
+};
+
+/// Share of the time with a thread waiting for memory from which memory is what binds.
+const STALLED: f64 = 0.10;
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let view = match server(facts) {
+        Ok(view) => view,
+        Err(verdict) => return verdict,
+    };
+    let signs = signs(&view);
+    if let Some((confidence, first)) =
+        signs.iter().map(|(c, e)| (*c, e.text.clone())).max_by(|a, b| a.0.total_cmp(&b.0))
+    {
+        return Verdict::Binds {
+            confidence,
+            sentence: format!("the server is short of memory: {first}"),
+            evidence: signs.into_iter().map(|(_, e)| e).collect(),
+        };
+    }
+    match view.share_of_time("pressure.memory_some") {
+        Some(share) => Verdict::RuledOut(format!("threads waited for memory {} of the time", percent(share))),
+        None if view.value("memory.swap_out").is_some() || view.value("process.major_faults").is_some() => {
+            Verdict::RuledOut("no swapping, no major faults to speak of, no drops for want of memory".into())
+        }
+        None => Verdict::CannotSay(vec!["pressure.memory_some and swap counters of the server's host".into()]),
+    }
+}
+
+fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
+    let mut out = Vec::new();
+    if let Some(share) = view.share_of_time("pressure.memory_some").filter(|s| *s >= STALLED) {
+        let text = format!("a thread of the host waited for memory {} of the time", percent(share));
+        out.push((0.85, measured(view, ("pressure.memory_some", ""), (share, ""), Some(STALLED), text)));
+    }
+    let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
+    let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));
+    if let Some(share) = fill.and_then(|(m, l)| ratio(m, l)).filter(|s| *s >= 0.9 && hits >= 10.0) {
+        let text = format!("its control group is {} full and met its limit {} times", percent(share), figure(hits));
+        out.push((0.8, measured(view, ("cgroup.memory_max_events", ""), (hits, ""), None, text)));
+    }
+    for (id, least, what) in [
+        ("tcp.abort_on_memory", 1.0, "connections were dropped for want of TCP memory"),
+        ("tcp.memory_pressures", 1.0, "times TCP ran short of memory"),
+        ("cgroup.oom_kills", 1.0, "processes were killed for want of memory"),
+    ] {
+        if let Some(n) = view.value(id).filter(|n| *n >= least) {
+            out.push((0.85, measured(view, (id, ""), (n, ""), Some(0.0), format!("{} {what}", figure(n)))));
+        }
+    }
+    for (id, what) in
+        [("memory.swap_out", "pages written to swap"), ("process.major_faults", "page faults with a disk")]
+    {
+        if let Some(n) = view.per_request(id).filter(|n| *n >= 0.1) {
+            out.push((
+                0.75,
+                measured(view, (id, ""), (n, "a request"), None, format!("{} {what} a request", figure(n))),
+            ));
+        }
+    }
+    out
+}

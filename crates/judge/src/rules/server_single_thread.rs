@@ -1,0 +1,59 @@
+//! One thread of the server is full while processors that it may not use at the same time are free.
+
+use super::signs::{FULL, thread_line};
+use super::{Rule, Verdict, measured, server};
+use crate::Facts;
+use crate::number::{figure, percent};
+
+pub(super) const RULE: Rule = Rule {
+    id: "server-single-thread",
+    needs: &["thread.cpu", "cpu.online"],
+    judge,
+    advice: &[
+        "Let more threads or processes do this work (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
+    ],
+    explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time, its host is half idle, \
+              and more processors would change nothing. The busiest thread is looked at alone, with the time it waited for a \
+              processor added when it ran for the most part.",
+};
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let view = match server(facts) {
+        Ok(view) => view,
+        Err(verdict) => return verdict,
+    };
+    let workers = view.workers();
+    let Some(first) = workers.first() else {
+        return Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()]);
+    };
+    let threads = view.value("process.threads").filter(|n| *n >= 2.0);
+    if !first.name.contains('/') && threads.is_some() && first.busy > 1.05 {
+        return Verdict::CannotSay(vec![
+            "thread.cpu: only whole processes were read, and this one has several threads".into(),
+        ]);
+    }
+    let full = first.busy >= FULL || (first.wants() >= 0.97 && first.busy >= 0.6);
+    if !full {
+        return Verdict::RuledOut(format!("its busiest thread used {} of a processor", percent(first.busy)));
+    }
+    let Some(allowed) = view.cpu_allowed() else {
+        return Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]);
+    };
+    if allowed < 1.5 {
+        return Verdict::RuledOut("the server may use one processor only, and that is full".into());
+    }
+    let mut evidence = vec![thread_line(&view, first)];
+    if let Some(second) = workers.get(1) {
+        evidence.push(thread_line(&view, second));
+    }
+    if let Some(host) = view.host() {
+        let idle = (host.online - host.busy).max(0.0);
+        let text = format!("{} of {} processors were idle meanwhile", figure(idle), figure(host.online));
+        evidence.push(measured(&view, ("cpu.idle", "total"), (idle, "processors"), None, text));
+    }
+    Verdict::Binds {
+        confidence: if first.busy >= FULL && first.name.contains('/') { 0.95 } else { 0.8 },
+        sentence: format!("one thread of the server is full ({}), and more processors would not help it", first.name),
+        evidence,
+    }
+}

@@ -1,0 +1,121 @@
+//! Nagle's algorithm waits for a delayed acknowledgement: a response in two writes takes the other end's timer, 40 ms on
+//! Linux, while nobody works.
+
+use run::Trial;
+
+use super::{Rule, Verdict, measured};
+use crate::Facts;
+use crate::facts::{server_of, sides_of};
+use crate::number::{duration, figure, percent, ratio};
+use crate::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    id: "tcp-delayed-ack",
+    needs: &["latency_us", "tcp.delayed_acks"],
+    judge,
+    advice: &[
+        "Set TCP_NODELAY on the server's connections, or write header and body in one call (writev, MSG_MORE, TCP_CORK).",
+    ],
+    explain: "With Nagle's algorithm a second small segment waits until the first is acknowledged; the other end delays that \
+              acknowledgement by 40 ms in the hope of sending data with it. A response whose header and body are written apart \
+              then takes 40 ms whatever the machine. Signs: one client sees 38 to 52 ms, about one acknowledgement by timer \
+              a request, idle processors, and unacknowledged bytes in the server's send queue. A server that merely sleeps 40 ms \
+              has an empty send queue and one data segment a response.",
+};
+
+/// The response times that the timer makes, microseconds.
+const TIMER_US: std::ops::RangeInclusive<f64> = 38_000.0..=52_000.0;
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let (Some(one), Some(decisive)) = (facts.unloaded.or(facts.decisive), facts.decisive) else {
+        return Verdict::CannotSay(vec!["a trial with one client".into()]);
+    };
+    let floor = one.latency_us.p50;
+    if !TIMER_US.contains(&floor) {
+        return Verdict::RuledOut(format!(
+            "half of the responses took {} with the least load, not about 40 ms",
+            duration(floor)
+        ));
+    }
+    // The timers of a namespace are counted together: the larger of both sides' counts is that of the waiting end.
+    let counts = sides_of(one).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
+    let Some((view, acks)) = counts.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
+    };
+    if acks < 0.5 {
+        return Verdict::RuledOut(format!("{} acknowledgements by timer a request", figure(acks)));
+    }
+    if decisive.latency_us.p50 > 2.2 * floor {
+        return Verdict::RuledOut(format!(
+            "the timer costs about 40 ms a request, but at the limit half of the responses took {}",
+            duration(decisive.latency_us.p50)
+        ));
+    }
+    match proof(one) {
+        Proof::Against(why) => Verdict::RuledOut(why),
+        proof => bind(one, &view, acks, floor, proof),
+    }
+}
+
+enum Proof {
+    For(run::Evidence),
+    Against(String),
+    None,
+}
+
+/// Whether the server had unacknowledged bytes waiting, or sent more than one data segment a response.
+fn proof(one: &Trial) -> Proof {
+    let Some(server) = server_of(one) else { return Proof::None };
+    if let Some(bytes) = server.value("connection.send_queue") {
+        if bytes < 1.0 {
+            return Proof::Against(
+                "the server's send queues were empty while the clients waited: it had nothing to send yet".into(),
+            );
+        }
+        let text = format!("{} bytes of an answer waited in the server's send queue on average", figure(bytes));
+        return Proof::For(measured(&server, ("connection.send_queue", ""), (bytes, "B"), None, text));
+    }
+    let least = if one.client.host == server.side.host { 2.5 } else { 1.5 };
+    match server.per_request("tcp.orig_data_sent") {
+        Some(n) if n < least => {
+            Proof::Against(format!("{} data segments a request: the answer is one segment", figure(n)))
+        }
+        Some(n) => {
+            let text = format!("{} data segments a request: the answer is written in parts", figure(n));
+            Proof::For(measured(&server, ("tcp.orig_data_sent", ""), (n, "a request"), Some(least), text))
+        }
+        None => Proof::None,
+    }
+}
+
+fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Verdict {
+    let client = View::new("client", one, &one.client);
+    let mut evidence = vec![
+        measured(
+            &client,
+            ("latency_us.p50", ""),
+            (floor, "us"),
+            Some(40_000.0),
+            format!("half of the responses took {} with the least load", duration(floor)),
+        ),
+        measured(
+            view,
+            ("tcp.delayed_acks", ""),
+            (acks, "a request"),
+            Some(1.0),
+            format!("{} acknowledgements a request were sent by their timer", figure(acks)),
+        ),
+    ];
+    if let Some(busy) = server_of(one).and_then(|s| ratio(s.cpu_used()?, s.cpu_allowed()?)) {
+        let text = format!("the server used {} of its processors meanwhile", percent(busy));
+        evidence.push(measured(&client, ("process.cpu", ""), (busy, ""), None, text));
+    }
+    let confidence = if let Proof::For(e) = proof {
+        evidence.push(e);
+        0.9
+    } else {
+        0.7
+    };
+    let sentence = "each request waits about 40 ms for a delayed acknowledgement: the answer is written in parts with Nagle's algorithm on".into();
+    Verdict::Binds { confidence, sentence, evidence }
+}

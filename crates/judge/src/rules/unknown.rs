@@ -1,0 +1,47 @@
+//! The evidence does not single out one cause. Always the last rule, and it always binds.
+
+use super::{Rule, Verdict, line};
+use crate::Facts;
+use crate::facts::{Plateau, sides_of};
+use crate::number::{figure, percent, ratio};
+
+pub(super) const RULE: Rule = Rule {
+    id: "unknown",
+    needs: &[],
+    judge,
+    advice: &[
+        "Look at what is listed as missing: run on the server's host, as root, or name its process with --server-pid.",
+    ],
+    explain: "No rule found its signs, or the counters that it needs could not be read. The verdict then says what is known (the \
+              rate went flat or not, where no queue was found) and what is missing, and names nothing. If the rate went flat \
+              while every measured host idles, the queue is outside of the measured devices.",
+};
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let Some(client) = facts.client() else {
+        let sentence = "no trial completed anything, so there is nothing to judge".to_string();
+        return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
+    };
+    let busiest = facts.decisive.map(sides_of).unwrap_or_default();
+    let busiest = busiest.iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online)).reduce(f64::max);
+    let mut evidence = Vec::new();
+    let flat = match facts.plateau {
+        Plateau::Flat { from, to, growth } => {
+            let text = format!("from {} to {} clients the rate grew by {}", figure(from), figure(to), percent(growth));
+            evidence.push(line(&client, "completed_rate", "", text));
+            true
+        }
+        _ => false,
+    };
+    if let Some(b) = busiest {
+        evidence.push(line(&client, "cpu.idle", "total", format!("no measured host was busier than {}", percent(b))));
+    }
+    let sentence = match (flat, busiest) {
+        (true, Some(b)) if b < 0.8 => {
+            "the queue is outside of the measured devices, and nothing tells which device it is at"
+        }
+        (true, _) => "the rate has stopped growing, and what is known does not tell why",
+        (false, _) => "the evidence does not single out one cause",
+    };
+    Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence }
+}

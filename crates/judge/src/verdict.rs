@@ -1,0 +1,43 @@
+//! The verdict: every rule is asked, the first that binds in causal order is it, the others say why they are not.
+
+use run::{Bottleneck, RuledOut};
+
+use crate::Facts;
+use crate::demand::next;
+use crate::rules::{RULES, Rule, Verdict};
+
+/// Asks all rules.
+pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
+    let answers: Vec<(&Rule, Verdict)> = RULES.iter().map(|r| (r, (r.judge)(facts))).collect();
+    let bound = answers.iter().position(|(_, v)| matches!(v, Verdict::Binds { .. }));
+    let Some((winner, Verdict::Binds { confidence, sentence, evidence })) = bound.and_then(|i| answers.get(i)) else {
+        return Bottleneck::default();
+    };
+    let is_unknown = winner.id == "unknown";
+    let mut ruled_out = Vec::new();
+    let mut missing = Vec::new();
+    for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != "unknown") {
+        match answer {
+            Verdict::RuledOut(why) => ruled_out.push(RuledOut { id: rule.id.into(), why: why.clone() }),
+            // What would only matter behind a sure verdict is not worth a line.
+            Verdict::CannotSay(what) if is_unknown || *confidence < 0.9 => {
+                missing.extend(what.iter().map(|w| format!("{}: {w}", rule.id)));
+            }
+            Verdict::CannotSay(_) => {}
+            Verdict::Binds { sentence: also, .. } => ruled_out.push(RuledOut {
+                id: rule.id.into(),
+                why: format!("its signs are there too ({also}), but {} comes before it and explains them", winner.id),
+            }),
+        }
+    }
+    Bottleneck {
+        id: winner.id.into(),
+        confidence: if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 },
+        sentence: sentence.clone(),
+        evidence: evidence.clone(),
+        ruled_out,
+        next: if is_unknown { None } else { next(facts, winner.id) },
+        missing,
+        advice: winner.advice.iter().map(|a| (*a).to_string()).collect(),
+    }
+}
