@@ -36,7 +36,7 @@ pub use view::{Host, Task, View};
 
 use run::Run;
 
-/// Derives and concludes: see the head of the crate. `findings.checks`, fits that an experiment made, and the measured
+/// Derives and concludes: see the head of the crate. `findings.checks`, `findings.conclusions`, fits that an experiment made, and the measured
 /// `trust.generator_ceiling` are kept; everything else in `findings` is made anew.
 pub fn judge(run: &mut Run) {
     sides::derive(run);
@@ -47,6 +47,7 @@ pub fn judge(run: &mut Run) {
         knee: knee::knee(&facts),
         bottleneck: verdict::verdict(&facts),
         checks: run.findings.checks.clone(),
+        conclusions: run.findings.conclusions.clone(),
         fits: run.findings.fits.clone(),
         trust: trust::trust(&facts),
         argument: Vec::new(),
