@@ -1,12 +1,12 @@
 //! What a host is: kernel, processors, memory, and the settings that bear on results.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use run::HostInfo;
 
 use crate::sources::port_range;
-use crate::text::keyed;
+use crate::text::{after, keyed, number};
 use crate::units;
 
 /// Settings that are files of one line: name of the fact and file.
@@ -93,13 +93,21 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     }
 }
 
-/// From the kernel's configuration where it is kept as text; `None` where that cannot be found out.
+/// From the kernel's configuration where it is kept as text. Else from what it shows: the tick that samples times
+/// without it runs as an interrupt itself and hardly ever meets another one, so interrupts seem to cost nothing.
 fn irq_time_accounting(root: &Path) -> Option<bool> {
     let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).ok()?;
     let release = release.trim();
     let places = [format!("boot/config-{release}"), format!("lib/modules/{release}/config")];
-    let text = places.iter().map(|p| root.join(p)).find_map(|p: PathBuf| std::fs::read_to_string(p).ok())?;
-    Some(text.lines().any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y"))
+    match places.iter().find_map(|p| std::fs::read_to_string(root.join(p)).ok()) {
+        Some(text) => Some(text.lines().any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y")),
+        None => {
+            let stat = std::fs::read(root.join("proc/stat")).ok()?;
+            let irq_ticks = after(&stat, "cpu")?.nth(5).and_then(number)?;
+            let interrupts = keyed(&stat, "intr")?;
+            (interrupts > 100_000.0).then_some(irq_ticks > 0)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -129,6 +137,10 @@ mod tests {
             ("yes (hypervisor flag)", "on")
         );
         assert!(!host.facts.contains_key("processor governor"));
+        tree.remove("boot");
+        assert_eq!(irq_time_accounting(tree.root()), None);
+        tree.write("proc/stat", "cpu  9 0 9 9 0 0 3 0 0 0\nintr 200000 1\n");
+        assert_eq!(irq_time_accounting(tree.root()), Some(false));
     }
 
     #[test]
