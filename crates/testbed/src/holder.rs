@@ -65,5 +65,17 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
+        // Normally nothing is left; but somebody may have killed the keeper, and with it the one who clears.
+        end_all_in(&self.netns);
+    }
+}
+
+/// Kills whatever is in a namespace.
+fn end_all_in(netns: &Netns) {
+    let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    for pid in pids.filter(|pid| netns.holds(*pid as u32)).filter_map(rustix::process::Pid::from_raw) {
+        // Gone in the meantime is as good.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -14,6 +14,7 @@ mod error;
 mod forward;
 mod holder;
 mod media;
+pub mod named;
 mod net;
 mod testbed;
 mod tools;

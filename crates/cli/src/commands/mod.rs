@@ -3,6 +3,7 @@
 mod completions;
 mod man;
 mod schema;
+mod testbed;
 
 use clap::Subcommand;
 
@@ -10,6 +11,9 @@ use crate::Exit;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Make test hosts and media for other programs
+    #[command(subcommand)]
+    Testbed(testbed::Args),
     /// Print the JSON schema of run.json
     Schema,
     /// Print shell completions
@@ -21,6 +25,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Testbed(args) => testbed::run(&args),
             Self::Schema => schema::run(),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
