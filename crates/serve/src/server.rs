@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use sys::wake::Waker;
 
@@ -132,6 +133,11 @@ impl Control {
                 self.fail("a serving thread panicked".into());
             }
         }
+        // Threads that nobody joins (two a connection) end when their sockets are shut down.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.threads_now.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn stats(&self) -> Stats {
@@ -180,8 +186,9 @@ impl Control {
         run: impl FnOnce() -> Result<(), ServeError> + Send + 'static,
     ) -> Result<JoinHandle<()>, ServeError> {
         let control = self.clone();
+        // Counted before it runs, so that nobody finds it missing.
+        let counted = Counted::new(&control);
         let body = move || {
-            let counted = Counted::new(&control);
             let confined = if control.cpus.is_empty() {
                 Ok(())
             } else {

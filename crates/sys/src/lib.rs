@@ -17,6 +17,7 @@ pub mod poll;
 pub mod poll_ring;
 pub mod rtnl;
 pub mod select;
+pub mod sigio;
 pub mod socket;
 pub mod syn_count;
 pub mod tap;

@@ -1,7 +1,15 @@
 //! The I/O models: one file each, one row in [`MODELS`]. Every model serves every service.
 
+mod blocking;
 mod epoll;
+mod event_groups;
+mod groups;
+mod poll;
+mod select;
+mod select_array;
+mod sigio;
 mod uring;
+mod uring_groups;
 mod workers;
 
 use std::net::SocketAddr;
@@ -11,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use run::ServePlan;
 
 use crate::listener::Pace;
-use crate::ready::{Inbox, Shard};
+use crate::ready::{Inbox, Readiness, Shard, Worker};
 use crate::server::Control;
 use crate::strategies::Policy;
 use crate::{Options, ServeError, Server, Service, behaviours, listener};
@@ -37,6 +45,78 @@ const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
 /// Every model.
 pub const MODELS: &[ModelSpec] = &[
     ModelSpec {
+        name: "blocking",
+        original: "blocking sockets",
+        cost: "a recv, a send and two switches of threads; two threads a connection",
+        strategies: &["limits"],
+        cannot: "its threads block in a receive for each connection, with the buffer in hand",
+        start: blocking::start,
+    },
+    ModelSpec {
+        name: "select",
+        original: "non-blocking sockets with select",
+        cost: "a scan of bit sets up to the highest descriptor at every wait; one thread",
+        strategies: ALL,
+        cannot: "",
+        start: select::start,
+    },
+    ModelSpec {
+        name: "select-array",
+        original: "non-blocking sockets with select, sets as arrays",
+        cost: "searches of arrays that grow with the square of the connections at every wait; one thread",
+        strategies: ALL,
+        cannot: "",
+        start: select_array::start,
+    },
+    ModelSpec {
+        name: "poll",
+        original: "non-blocking sockets with select",
+        cost: "a list of all connections to the kernel and back at every wait; one thread",
+        strategies: ALL,
+        cannot: "",
+        start: poll::start,
+    },
+    ModelSpec {
+        name: "sigio",
+        original: "WSAAsyncSelect",
+        cost: "a system call to take each queued signal, a recv until it would block; one thread",
+        strategies: ALL,
+        cannot: "",
+        start: sigio::start,
+    },
+    ModelSpec {
+        name: "event-groups",
+        original: "WSAEventSelect",
+        cost: "a wait that scans 64 entries for one event; a thread for every 63 connections",
+        strategies: ALL,
+        cannot: "",
+        start: event_groups::start,
+    },
+    ModelSpec {
+        name: "uring-groups",
+        original: "overlapped I/O with events",
+        cost: "an io_uring_enter for what completes together in a group; a thread for every 62 connections",
+        strategies: ALL,
+        cannot: "",
+        start: uring_groups::start,
+    },
+    ModelSpec {
+        name: "uring",
+        original: "overlapped I/O with a completion port",
+        cost: "a share of one io_uring_enter; one receive posted a connection, sends queued beyond 200 outstanding",
+        strategies: ALL,
+        cannot: "",
+        start: uring::single,
+    },
+    ModelSpec {
+        name: "uring-sharded",
+        original: "not in the source (a completion port a thread)",
+        cost: "as uring, a ring and a listener a thread; a receive is posted once for a connection's whole life",
+        strategies: ALL,
+        cannot: "",
+        start: uring::sharded,
+    },
+    ModelSpec {
         name: "epoll",
         original: "not in the source",
         cost: "one epoll_wait for up to 1024 events, then a recv and a send each; level-triggered",
@@ -59,22 +139,6 @@ pub const MODELS: &[ModelSpec] = &[
         strategies: ALL,
         cannot: "",
         start: epoll::sharded,
-    },
-    ModelSpec {
-        name: "uring",
-        original: "overlapped I/O with a completion port",
-        cost: "a share of one io_uring_enter; one receive posted a connection, sends queued beyond 200 outstanding",
-        strategies: ALL,
-        cannot: "",
-        start: uring::single,
-    },
-    ModelSpec {
-        name: "uring-sharded",
-        original: "not in the source (a completion port a thread)",
-        cost: "as uring, a ring and a listener a thread; a receive is posted once for a connection's whole life",
-        strategies: ALL,
-        cannot: "",
-        start: uring::sharded,
     },
     ModelSpec {
         name: "workers",
@@ -136,6 +200,18 @@ impl Launch<'_> {
             cell: self.control.cell(),
             on_close: None,
         })
+    }
+
+    /// Starts the one thread of a model that has one; more that were asked for are not made.
+    pub(crate) fn one_thread<R: Readiness>(
+        &self,
+        name: &str,
+        poller: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<SocketAddr, ServeError> {
+        let (mut listeners, addr) = self.listen(1, false)?;
+        let shard = self.shard(Some(listeners.remove(0)))?;
+        self.control.spawn(name, || Worker::new(shard, poller()).run())?;
+        Ok(addr)
     }
 
     /// An error for an option that only readiness models with a listener of their own can honour.

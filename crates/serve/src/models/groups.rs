@@ -1,0 +1,122 @@
+//! Threads with a bounded number of connections each: one thread accepts and deals connections out, and starts a further
+//! thread when all are full. What the group models share.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sys::poll::{self, Entry};
+
+use super::Launch;
+use crate::listener::{Accepted, Acceptor};
+use crate::ready::{Inbox, Shard};
+use crate::server::{Control, lock};
+use crate::stats::Cell;
+use crate::{ServeError, Service};
+
+/// Starts the loop of one group in its new thread.
+pub(super) type RunGroup = Arc<dyn Fn(Shard) -> Result<(), ServeError> + Send + Sync>;
+
+/// One group.
+struct Group {
+    inbox: Arc<Inbox>,
+    taken: Arc<AtomicU32>,
+}
+
+/// The thread that accepts.
+struct Dealer {
+    control: Arc<Control>,
+    service: Arc<dyn Service>,
+    policy: crate::strategies::Policy,
+    capacity: u32,
+    run: RunGroup,
+    groups: Vec<Group>,
+    cell: Arc<Cell>,
+}
+
+/// Accepts and deals out to groups of at most `capacity` connections.
+pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result<SocketAddr, ServeError> {
+    let (mut listeners, addr) = launch.listen(1, false)?;
+    let waker = launch.control.waker()?;
+    let pace = crate::listener::Pace::from(launch.options)?;
+    let acceptor = Acceptor::new(listeners.remove(0), pace, sys::clock::monotonic_ns());
+    let dealer = Dealer {
+        control: launch.control.clone(),
+        service: launch.service.clone(),
+        policy: launch.policy,
+        capacity,
+        run,
+        groups: Vec::new(),
+        cell: launch.control.cell(),
+    };
+    launch.control.spawn("dealer", move || dealer.serve(acceptor, &waker))?;
+    Ok(addr)
+}
+
+impl Dealer {
+    fn serve(mut self, mut acceptor: Acceptor, waker: &sys::wake::Waker) -> Result<(), ServeError> {
+        while !self.control.stopping() {
+            let asked = if acceptor.on_readiness() { poll::IN } else { 0 };
+            let mut entries = [Entry::new(waker.as_raw_fd(), poll::IN), Entry::new(acceptor.fd().as_raw_fd(), asked)];
+            let now_ns = sys::clock::monotonic_ns();
+            let timeout = acceptor.due_ns().map(|due| due.saturating_sub(now_ns));
+            poll::poll(&mut entries, timeout).map_err(|e| ServeError::os("wait for connections", e))?;
+            let now_ns = sys::clock::monotonic_ns();
+            for _ in 0..acceptor.allowance(now_ns) {
+                match acceptor.take(now_ns, &self.cell) {
+                    Accepted::One(fd) => self.deal(fd),
+                    Accepted::Enough | Accepted::Pause => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a connection to the first group that has room.
+    fn deal(&mut self, fd: OwnedFd) {
+        let room = |g: &Group| g.taken.load(Ordering::Acquire) < self.capacity;
+        let at = match self.groups.iter().position(room) {
+            Some(at) => at,
+            None => match self.grow() {
+                Ok(()) => self.groups.len() - 1,
+                Err(e) => {
+                    // No thread, no service: the peer is told by a reset, the user by the count and the reason.
+                    self.cell.accepted.add(1);
+                    self.cell.refused.add(1);
+                    if self.cell.refused.get() == 1 {
+                        self.control.fail(e.to_string());
+                    }
+                    let _ = sys::socket::set_reset_on_close(&fd);
+                    return;
+                }
+            },
+        };
+        let group = &self.groups[at];
+        group.taken.fetch_add(1, Ordering::AcqRel);
+        lock(&group.inbox.fds).push(fd);
+        group.inbox.waker.wake();
+    }
+
+    fn grow(&mut self) -> Result<(), ServeError> {
+        let inbox = Arc::new(Inbox { waker: self.control.waker()?, fds: std::sync::Mutex::default() });
+        let taken = Arc::new(AtomicU32::new(0));
+        let left = taken.clone();
+        let shard = Shard {
+            control: self.control.clone(),
+            service: self.service.clone(),
+            policy: self.policy,
+            listener: None,
+            pace: None,
+            inbox: inbox.clone(),
+            cell: self.control.cell(),
+            on_close: Some(Box::new(move || {
+                left.fetch_sub(1, Ordering::AcqRel);
+            })),
+        };
+        let run = self.run.clone();
+        self.control.spawn("group", move || run(shard))?;
+        self.groups.push(Group { inbox, taken });
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! poll(2): the whole list of descriptors goes to the kernel and back at every wait. Relative of the select server with
+//! no limit on numbers. One thread.
+//!
+//! Cost of an event: a scan of all connections in the kernel and one here, shared by all that are ready at that wake.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use sys::poll::{self, Entry};
+
+use super::Launch;
+use crate::ServeError;
+use crate::conn::Want;
+use crate::ready::{Readiness, Ready, Worker};
+
+pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
+    launch.one_thread("poll", PollList::default)
+}
+
+/// Descriptors in the order in which they came; the place of a removed one is taken by the last.
+#[derive(Default)]
+pub(super) struct PollList {
+    entries: Vec<Entry>,
+    tokens: Vec<u32>,
+    /// Only the lowest ready index is told (event groups that are not fair).
+    pub(super) lowest_only: bool,
+}
+
+impl PollList {
+    fn place(&self, token: u32) -> Option<usize> {
+        self.tokens.iter().position(|t| *t == token)
+    }
+}
+
+fn events(want: Want) -> i16 {
+    (if want.read { poll::IN } else { 0 }) | (if want.write { poll::OUT } else { 0 })
+}
+
+impl Readiness for PollList {
+    const EDGE: bool = false;
+
+    fn add(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()> {
+        self.entries.push(Entry::new(fd.as_raw_fd(), events(want)));
+        self.tokens.push(token);
+        Ok(())
+    }
+
+    fn change(&mut self, _fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()> {
+        if let Some(at) = self.place(token) {
+            self.entries[at].ask(events(want));
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, _fd: BorrowedFd<'_>, token: u32) {
+        if let Some(at) = self.place(token) {
+            self.entries.swap_remove(at);
+            self.tokens.swap_remove(at);
+        }
+    }
+
+    fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()> {
+        poll::poll(&mut self.entries, timeout_ns)?;
+        let found = self.entries.iter().zip(&self.tokens).filter(|(e, _)| e.found() != 0).map(|(e, token)| Ready {
+            token: *token,
+            read: e.found() & poll::IN != 0,
+            gone: e.found() & (poll::HUP | poll::ERR) != 0,
+        });
+        ready.extend(found.take(if self.lowest_only { 1 } else { usize::MAX }));
+        Ok(())
+    }
+}
+
+/// A list that tells only of the lowest ready index, as WaitForMultipleEvents does.
+pub(super) fn group(fair: bool) -> PollList {
+    PollList { lowest_only: !fair, ..PollList::default() }
+}
+
+/// Makes the worker of a group.
+pub(super) fn run(shard: crate::ready::Shard, fair: bool) -> Result<(), ServeError> {
+    Worker::new(shard, group(fair)).run()
+}

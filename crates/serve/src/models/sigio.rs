@@ -1,0 +1,94 @@
+//! Signal-driven I/O: the kernel queues a real-time signal for every change of a socket (O_ASYNC, F_SETSIG), and one
+//! thread takes them one at a time, in order, as a window procedure takes messages: the relative of WSAAsyncSelect. When
+//! the queue is full (RLIMIT_SIGPENDING) the kernel sends SIGIO instead, and everything is looked at once. One thread.
+//!
+//! It differs in that signals are not held back until the data is read: there is one for every event, also for an
+//! answer's acknowledgement that makes room.
+//!
+//! Cost of an event: a system call to take its signal, then a recv until it would block, and a send.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use sys::sigio::{Signal, Signals};
+
+use super::Launch;
+use crate::ServeError;
+use crate::conn::Want;
+use crate::ready::{Readiness, Ready, WAKER, Worker};
+
+/// An eventfd raises no signal, so the loop looks up this often whether it is to stop.
+const LOOK_UP_NS: u64 = 50_000_000;
+
+pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
+    let (mut listeners, addr) = launch.listen(1, false)?;
+    let shard = launch.shard(Some(listeners.remove(0)))?;
+    launch.control.spawn("sigio", || {
+        let signals = Signals::for_this_thread().map_err(|e| ServeError::os("block the signals of sockets", e))?;
+        Worker::new(shard, Queue { signals, tokens: Vec::new(), tried: Vec::new() }).run()
+    })?;
+    Ok(addr)
+}
+
+struct Queue {
+    signals: Signals,
+    /// Token of each descriptor number, one more than it is; 0: not watched.
+    tokens: Vec<u32>,
+    /// What was ready before it was watched raised no signal: it is tried once.
+    tried: Vec<u32>,
+}
+
+impl Readiness for Queue {
+    const EDGE: bool = true;
+
+    fn add(&mut self, fd: BorrowedFd<'_>, token: u32, _want: Want) -> sys::Result<()> {
+        if token == WAKER {
+            return Ok(());
+        }
+        let at = usize::try_from(fd.as_raw_fd()).unwrap_or_default();
+        if self.tokens.len() <= at {
+            self.tokens.resize(at + 1, 0);
+        }
+        self.tokens[at] = token.wrapping_add(1);
+        if token == u32::MAX {
+            self.tokens[at] = WAKER;
+        }
+        self.tried.push(token);
+        self.signals.watch(fd)
+    }
+
+    fn change(&mut self, _fd: BorrowedFd<'_>, _token: u32, _want: Want) -> sys::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&mut self, fd: BorrowedFd<'_>, _token: u32) {
+        if let Some(token) = self.tokens.get_mut(fd.as_raw_fd() as usize) {
+            *token = 0;
+        }
+        let _ = self.signals.unwatch(fd);
+    }
+
+    fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()> {
+        let all = |token| Ready { token, read: true, gone: true };
+        if !self.tried.is_empty() {
+            ready.extend(self.tried.drain(..).map(all));
+            return Ok(());
+        }
+        match self.signals.wait(timeout_ns.unwrap_or(LOOK_UP_NS).min(LOOK_UP_NS))? {
+            Some(Signal::Of(fd)) => ready.extend(self.token(fd as usize).map(all)),
+            Some(Signal::Overflow) => ready.extend((0..self.tokens.len()).filter_map(|fd| self.token(fd)).map(all)),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Queue {
+    fn token(&self, fd: usize) -> Option<u32> {
+        match self.tokens.get(fd).copied() {
+            None | Some(0) => None,
+            Some(WAKER) => Some(u32::MAX),
+            Some(t) => Some(t - 1),
+        }
+    }
+}
