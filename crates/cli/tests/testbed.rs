@@ -1,0 +1,104 @@
+//! `loadline testbed`: made, used and taken down by separate commands, and after its keeper was killed.
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+fn loadline(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
+    command.arg("testbed").args(arguments).env("XDG_RUNTIME_DIR", dir);
+    command.output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Makes a testbed; false where this machine cannot.
+fn up(dir: &Path, test: &str, arguments: &[&str]) -> bool {
+    let output = loadline(dir, arguments);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    if words.contains("cannot make a network namespace") || words.contains("install iproute2") {
+        assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{test}: {words}");
+        println!("SKIP {test}: {words}");
+        return false;
+    }
+    assert!(output.status.success(), "{words}");
+    true
+}
+
+fn gone(pids: &[u64]) {
+    let end = Instant::now() + Duration::from_secs(5);
+    while pids.iter().any(|pid| Path::new(&format!("/proc/{pid}/ns/net")).exists()) {
+        assert!(Instant::now() < end, "some of {pids:?} are still there");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn status(dir: &Path) -> serde_json::Value {
+    serde_json::from_str(&said(&loadline(dir, &["status", "--json"]))).unwrap()
+}
+
+fn holders(status: &serde_json::Value) -> Vec<u64> {
+    status[0]["hosts"].as_array().unwrap().iter().map(|h| h["netns_pid"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_named_testbed_serves_other_programs_until_it_is_taken_down() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !up(dir, "a_named_testbed", &["up", "lan", "--medium", "switch:100M", "--hosts", "left,right"]) {
+        return;
+    }
+    let again = loadline(dir, &["up", "lan"]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is up already"));
+    let inside = said(&loadline(dir, &["exec", "lan", "right", "--", "cat", "/proc/net/dev"]));
+    assert!(inside.contains("eth0") && !inside.contains("bridge0"), "{inside}");
+    let failed = loadline(dir, &["exec", "lan", "middle", "--", "true"]);
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("left, right"));
+    assert_eq!(loadline(dir, &["exec", "lan", "left", "--", "sh", "-c", "exit 7"]).status.code(), Some(7));
+    let pids = holders(&status(dir));
+    said(&loadline(dir, &["down", "lan"]));
+    gone(&pids);
+    assert_eq!(said(&loadline(dir, &["status"])), "no testbed is up\n");
+    assert_eq!(std::fs::read_dir(dir.join("loadline/testbeds")).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_is_left_when_the_keeper_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !up(dir, "the_keeper_is_killed", &["up", "x", "--medium", "wan:delay=1ms"]) {
+        return;
+    }
+    let mut stubborn = Command::new(env!("CARGO_BIN_EXE_loadline"))
+        .args(["testbed", "exec", "x", "client1", "--", "sleep", "600"])
+        .env("XDG_RUNTIME_DIR", dir)
+        .spawn()
+        .unwrap();
+    let found = status(dir);
+    let pids = holders(&found);
+    let keeper = found[0]["keeper"].as_u64().unwrap().to_string();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(Command::new("kill").args(["-9", &keeper]).status().unwrap().success());
+    gone(&pids);
+    assert!(!stubborn.wait().unwrap().success());
+    assert_eq!(said(&loadline(dir, &["down", "x"])), "x was not up\n");
+    assert_eq!(std::fs::read_dir(dir.join("loadline/testbeds")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_wrong_medium_or_name_is_said_before_anything_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let wrong = |arguments: &[&str], word: &str| {
+        let output = loadline(dir.path(), arguments);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && words.contains(word), "{words}");
+    };
+    wrong(&["up", "x", "--medium", "token-ring"], "ethernet10");
+    wrong(&["up", "a/b"], "letters");
+    wrong(&["up", "x", "--hosts", "a,a"], "taken");
+    wrong(&["status", "nobody"], "not up");
+}
