@@ -93,7 +93,7 @@ fn with_suffix(value: f64, suffix: &str) -> String {
 
 fn prefixed(value: f64, unit: &str) -> String {
     const STEPS: [(f64, &str); 5] = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    if !value.is_finite() {
+    if !value.is_finite() || value.abs() >= 1e18 {
         return format!("{} {unit}", significant(value)).trim_end().into();
     }
     // 999.6 kB is 1 MB when it is rounded, so the step is chosen with the rounded value.
@@ -149,8 +149,9 @@ fn round_significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    // Through text, because dividing by powers of ten adds errors of its own.
-    format!("{value:.2e}").parse().unwrap_or(value)
+    // Through text, because dividing by powers of ten adds errors of its own; the nudge makes halves go up as readers
+    // expect, where the formatter rounds them to even.
+    format!("{:.2e}", value * (1.0 + 1e-12)).parse().unwrap_or(value)
 }
 
 fn separated(digits: &str) -> String {

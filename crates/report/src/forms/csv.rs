@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use run::{ErrorKind, Intensity, Run, Side, Summary, Trial, TrialKind};
 
+use super::wrap::clean;
 use crate::number::machine;
 use crate::{Doc, ReportError, Style};
 
@@ -15,8 +16,8 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     let mut header: Vec<String> = COLUMNS.iter().map(|(name, _)| (*name).into()).collect();
     header.extend(ErrorKind::ALL.iter().map(|k| format!("errors_{}", snake(&format!("{k:?}")))));
     header.extend(SUMMARIES.iter().flat_map(|(name, _)| FIGURES.iter().map(move |(f, _)| format!("{name}_{f}_us"))));
-    header.extend(axes.iter().map(|a| format!("axis_{a}")));
-    header.extend(costs.iter().map(|(side, id, unit)| format!("{side}_{id}_{}_per_request", unit_name(unit))));
+    header.extend(axes.iter().map(|a| clean(&format!("axis_{a}"))));
+    header.extend(costs.iter().map(|(side, id, unit)| clean(&format!("{side}_{id}_{}_per_request", unit_name(unit)))));
     push(&mut out, header);
     for (i, trial) in run.trials.iter().enumerate() {
         let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
@@ -34,7 +35,7 @@ type Column = (&'static str, fn(usize, &Trial) -> String);
 /// The stable columns.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
-    ("label", |_, t| t.label.clone()),
+    ("label", |_, t| clean(&t.label)),
     ("kind", |_, t| kind(t.kind).into()),
     ("loop", |_, t| intensity(&t.intensity).0.into()),
     ("connections", |_, t| intensity(&t.intensity).1),

@@ -58,7 +58,9 @@ pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportErro
         sections.push(Shown { section, folded, body: body(&section.blocks)? });
     }
     let style = include_str!("../../templates/style.css");
-    filled(&Page { doc, version: &run.version, style, sections })
+    let page = filled(&Page { doc, version: &run.version, style, sections })?;
+    // Names may come from a server; control characters have no business on a page.
+    Ok(page.replace(|c: char| c.is_control() && c != '\n', " "))
 }
 
 fn filled(template: &impl Template) -> Result<String, ReportError> {
@@ -129,4 +131,23 @@ fn tone(tone: &Tone) -> &'static str {
 /// Width of a bar of evidence in percent.
 fn percent(share: &f64) -> String {
     format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
+}
+
+/// A text in which figures keep their units: the space between them does not break.
+fn glue(text: &str) -> String {
+    const UNITS: &[&str] =
+        &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu", "requests/s"];
+    let mut out = String::with_capacity(text.len());
+    let mut after_figure = false;
+    for (i, word) in text.split(' ').enumerate() {
+        let bare = word.trim_end_matches([',', ';', '.', ':', ')']);
+        let unit = UNITS.contains(&bare) || bare.ends_with("/s");
+        if i > 0 {
+            out.push(if after_figure && unit { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+        after_figure =
+            word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '−' | '(')) && !word.is_empty();
+    }
+    out
 }

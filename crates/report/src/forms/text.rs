@@ -78,18 +78,14 @@ impl Page {
 
     fn evidence(&mut self, lines: &[EvidenceLine]) {
         const BRIEF: usize = 4;
+        let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            let place = if line.place.is_empty() || line.text.contains(&line.place) {
-                String::new()
-            } else {
-                format!(" [{}]", line.place)
-            };
-            self.wrapped(
-                &gutter(if i == 0 { "Because" } else { "" }),
-                &gutter(""),
-                &format!("{}{place}", line.text),
-                "",
-            );
+            // The place is said where it changes.
+            let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
+            let place = if known { String::new() } else { format!(" [{}]", line.place) };
+            said = &line.place;
+            let head = gutter(if i == 0 { "Because" } else { "" });
+            self.wrapped(&head, &gutter(""), &format!("{}{place}", line.text), "");
         }
         self.rest(lines.len(), BRIEF, "line of evidence", "lines of evidence");
     }

@@ -9,8 +9,10 @@ use crate::{Style, Table, Tone};
 
 /// Columns above this rank are never in the terminal.
 const TERMINAL_RANK: u8 = 4;
-/// The least room for a column of words.
+/// The least and the most room for a column of words, and the room between columns.
 const LEAST: usize = 8;
+const MOST: usize = 60;
+const GAP: usize = 2;
 
 /// The lines of a table.
 pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
@@ -18,21 +20,19 @@ pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
     if !table.caption.is_empty() {
         lines.extend(wrap(&table.caption, style.width).iter().map(|l| paint(l, "2", style)));
     }
-    let (shown, dropped, word_room) = choose(table, style.width);
+    let (shown, widths, dropped) = choose(table, style.width);
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    grid.set_header(shown.iter().map(|c| cut(&table.columns[*c].name, 40)));
+    grid.set_header(shown.iter().zip(&widths).map(|(c, w)| cut(&table.columns[*c].name, *w)));
     for row in &table.rows {
-        grid.add_row(shown.iter().map(|c| {
-            let room = if table.columns[*c].right { 40 } else { word_room };
-            cut(row.get(*c).map_or("", |cell| cell.text.as_str()), room)
-        }));
+        let cells = shown.iter().zip(&widths);
+        grid.add_row(cells.map(|(c, w)| cut(row.get(*c).map_or("", |cell| cell.text.as_str()), *w)));
     }
     for (i, column) in shown.iter().enumerate() {
         if let Some(made) = grid.column_mut(i) {
             let side = if table.columns[*column].right { CellAlignment::Right } else { CellAlignment::Left };
             made.set_cell_alignment(side);
-            made.set_padding((0, 2));
+            made.set_padding((0, GAP as u16));
         }
     }
     let color = |i: usize| i.checked_sub(1).map_or("2", |row| tone_code(row_tone(table, row)));
@@ -60,27 +60,32 @@ fn row_tone(table: &Table, row: usize) -> Tone {
     cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
 }
 
-/// Which columns fit, the names of those that were dropped for width, and the room for words.
-fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<String>, usize) {
+/// Which columns fit, how wide each of them may be, and the names of those that were dropped for width.
+fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
     let natural = |c: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
-        cells.chain([table.columns[c].name.chars().count()]).max().unwrap_or(0).min(40)
+        cells.chain([table.columns[c].name.chars().count()]).max().unwrap_or(0).min(MOST)
     };
     let mut shown: Vec<usize> = (0..table.columns.len()).filter(|c| table.columns[*c].rank <= TERMINAL_RANK).collect();
+    let mut widths: Vec<usize> = shown.iter().map(|c| natural(*c)).collect();
     let mut dropped = Vec::new();
-    loop {
-        let words = shown.iter().filter(|c| !table.columns[**c].right).count();
-        let figures: usize = shown.iter().filter(|c| table.columns[**c].right).map(|c| natural(*c)).sum();
-        let gaps = 2 * shown.len().saturating_sub(1);
-        let room = width.saturating_sub(figures + gaps);
-        let wanted = shown.iter().filter(|c| !table.columns[**c].right).map(|c| natural(*c)).max().unwrap_or(0);
-        let each = room / words.max(1);
-        if each >= wanted || shown.iter().all(|c| table.columns[*c].rank == 0) {
-            return (shown, dropped, if words == 0 { 40 } else { each.clamp(LEAST, wanted.max(LEAST)) });
-        }
+    while widths.iter().sum::<usize>() + GAP * shown.len().saturating_sub(1) > width {
         let highest = shown.iter().map(|c| table.columns[*c].rank).max().unwrap_or(0);
-        if let Some(place) = shown.iter().rposition(|c| table.columns[*c].rank == highest) {
+        if let Some(place) = shown.iter().rposition(|c| table.columns[*c].rank == highest).filter(|_| highest > 0) {
             dropped.push(table.columns[shown.remove(place)].name.clone());
+            widths.remove(place);
+            continue;
+        }
+        // Nothing more to drop: the widest column of words gives way.
+        let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > LEAST);
+        match words.max_by_key(|i| widths[*i]) {
+            Some(widest) => widths[widest] -= 1,
+            None if shown.len() > 2 => {
+                dropped.extend(shown.pop().map(|last| table.columns[last].name.clone()));
+                widths.pop();
+            }
+            None => break,
         }
     }
+    (shown, widths, dropped)
 }

@@ -78,12 +78,15 @@ fn table(shown: &[&Trial]) -> Table {
     // The saturated trial comes first: it is the one that the verdict rests on.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
-            columns.push(Col::figures(&format!("{name}, {}", pick::name(trial)), if i == 0 { 0 } else { 3 }));
+            columns.push(Col::figures(&format!("{name}, {}", pick::name(trial)), if i == 0 { 0 } else { 5 }));
             sources.push(side);
         }
     }
     let ids: BTreeSet<&String> = sources.iter().flat_map(|s| s.costs.keys()).collect();
-    let rows = ids.into_iter().filter_map(|id| row(id, &sources)).collect();
+    // Processor time first: it is what most verdicts rest on.
+    let (first, rest): (Vec<&String>, Vec<&String>) = ids.into_iter().partition(|id| id.starts_with("cpu"));
+    let ids = first.into_iter().chain(rest);
+    let rows = ids.filter_map(|id| row(id, &sources)).collect();
     let mut table = Table { columns, rows, ..Table::default() };
     table.explain_absent();
     table

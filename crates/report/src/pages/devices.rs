@@ -6,74 +6,104 @@ use run::{Recording, Side, Trial, Window};
 /// One device and the share of its time that it was busy.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Device {
-    /// Side and instance: `server nginx:1234`.
-    pub(super) name: String,
-    /// Which side it is on.
+    /// `server`, `client`, or `host` where both are one.
     pub(super) side: &'static str,
-    /// 0 to 1; a process may use several processors, then its share is that of all that it may use.
+    /// What it is: `processors`, `thread`, `interface`, ….
+    pub(super) kind: &'static str,
+    /// Which one: `nginx:1234/1240`, `eth0`; may be empty.
+    pub(super) instance: String,
+    /// 0 to 1: the share of its time, or of its limit.
     pub(super) busy: f64,
 }
 
-/// The devices of a trial, busiest first.
+impl Device {
+    /// Side, kind and instance.
+    pub(super) fn name(&self) -> String {
+        format!("{} {} {}", self.side, self.kind, self.instance).trim_end().into()
+    }
+
+    /// Side and kind, for where room is short.
+    pub(super) fn short(&self) -> String {
+        format!("{} {}", self.side, self.kind)
+    }
+}
+
+/// The devices of a trial, busiest first. Where both sides are one host, its devices are told once.
 pub(super) fn of(trial: &Trial) -> Vec<Device> {
     let window = trial.measured.window;
-    let mut all = side("client", &trial.client, window);
-    if let Some(server) = &trial.server {
-        all.extend(side("server", server, window));
-    }
+    let client = &trial.client;
+    let mut all = match &trial.server {
+        Some(server) => {
+            let one_host = !server.host.is_empty() && server.host == client.host;
+            let mut all = own("server", server, window);
+            all.extend(own("client", client, window));
+            all.extend(host(if one_host { "host" } else { "server" }, server, window));
+            if !one_host {
+                all.extend(host("client", client, window));
+            }
+            all
+        }
+        None => {
+            let mut all = own("client", client, window);
+            all.extend(host("client", client, window));
+            all
+        }
+    };
     all.retain(|d| d.busy.is_finite() && d.busy >= 0.0);
-    all.sort_by(|a, b| b.busy.total_cmp(&a.busy).then_with(|| a.name.cmp(&b.name)));
+    all.sort_by(|a, b| b.busy.total_cmp(&a.busy).then_with(|| a.name().cmp(&b.name())));
     all
 }
 
-fn side(name: &'static str, side: &Side, window: Window) -> Vec<Device> {
-    let rec = &side.recording;
+/// What belongs to the side's processes.
+fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
+    let rec = &from.recording;
     let span = rec.span_s(window);
-    if span.is_nan() || span <= 0.0 {
-        return Vec::new();
+    let mut found = Vec::new();
+    for process in &from.processes {
+        let thread = full_thread(rec, process, window, span);
+        found.extend(thread.map(|(instance, busy)| Device { side, kind: "thread", instance, busy }));
+        let of = |id: &str| rec.max(id, process, window).value().unwrap_or(f64::NAN);
+        let busy = of("process.fds") / of("process.fd_limit");
+        found.push(Device { side, kind: "descriptors", instance: process.clone(), busy });
     }
-    let device = |what: String, busy: f64| Device { name: format!("{name} {what}"), side: name, busy };
+    found
+}
+
+/// What belongs to the host.
+fn host(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
+    let rec = &from.recording;
+    let span = rec.span_s(window);
     let mut found = Vec::new();
     if let Some(busy) = processors(rec, "total", window) {
-        found.push(device("processors".into(), busy));
-    }
-    for process in &side.processes {
-        found.extend(
-            full_thread(rec, process, window, span).map(|(thread, busy)| device(format!("thread {thread}"), busy)),
-        );
+        found.push(Device { side, kind: "processors", instance: String::new(), busy });
     }
     for column in rec.columns_of("interface.speed") {
-        let bytes = |id: &str| rec.reading(id, &column.instance, window).value().unwrap_or(0.0);
-        let speed = rec.reading("interface.speed", &column.instance, window).value().unwrap_or(f64::NAN);
-        let most = bytes("interface.rx_bytes").max(bytes("interface.tx_bytes"));
-        found.push(device(format!("interface {}", column.instance), most / span / speed));
+        let of = |id: &str| rec.reading(id, &column.instance, window).value().unwrap_or(0.0);
+        let most = of("interface.rx_bytes").max(of("interface.tx_bytes"));
+        let busy = most / span / of("interface.speed");
+        found.push(Device { side, kind: "interface", instance: column.instance.clone(), busy });
     }
     for (id, kind) in [("disk.busy", "disk"), ("medium.busy", "medium")] {
         for column in rec.columns_of(id) {
-            let busy = rec.reading(id, &column.instance, window).value().unwrap_or(f64::NAN);
-            found.push(device(format!("{kind} {}", column.instance), busy / 1e6 / span));
+            let busy = rec.reading(id, &column.instance, window).value().unwrap_or(f64::NAN) / 1e6 / span;
+            found.push(Device { side, kind, instance: column.instance.clone(), busy });
         }
     }
     for (level, limit, kind) in LEVELS {
-        for column in rec.columns_of(limit).filter(|c| ours(limit, &c.instance, &side.processes)) {
+        for column in rec.columns_of(limit) {
             let of = |id: &str| rec.max(id, &column.instance, window).value().unwrap_or(f64::NAN);
-            found.push(device(format!("{kind} {}", column.instance).trim_end().into(), of(level) / of(limit)));
+            found.push(Device { side, kind, instance: column.instance.clone(), busy: of(level) / of(limit) });
         }
     }
     found
 }
 
-/// Levels that have a limit.
+/// Levels of the host that have a limit.
 const LEVELS: &[(&str, &str, &str)] = &[
     ("listen.queue", "listen.limit", "accept queue"),
-    ("process.fds", "process.fd_limit", "descriptors"),
     ("conntrack.entries", "conntrack.limit", "conntrack"),
     ("cgroup.memory", "cgroup.memory_limit", "cgroup memory"),
 ];
-
-fn ours(id: &str, instance: &str, processes: &[String]) -> bool {
-    !id.starts_with("process.") || processes.iter().any(|p| p == instance)
-}
 
 /// Busy share of one processor or of all.
 fn processors(rec: &Recording, instance: &str, window: Window) -> Option<f64> {

@@ -21,7 +21,7 @@ fn columns() -> Vec<Col> {
     vec![
         Col::words("load", 0),
         Col::figures("in flight", 3),
-        Col::figures("offered/s", 2),
+        Col::figures("offered/s", 4),
         Col::figures("completed/s", 0),
         Col::figures("goodput/s", 5),
         Col::figures("p50", 1),
@@ -30,7 +30,7 @@ fn columns() -> Vec<Col> {
         Col::figures("p99.9", 5),
         Col::figures("max", 5),
         Col::figures("errors", 1),
-        Col::words("busiest", 4),
+        Col::words("busiest", 2),
         Col::figures("completed", 5),
         Col::words("steady", 5),
     ]
@@ -77,7 +77,10 @@ fn errors(trial: &Trial) -> Cell {
 
 fn busiest(trial: &Trial) -> Cell {
     match devices::of(trial).first() {
-        Some(d) => Cell::new(format!("{} {}", d.name, quantity(d.busy, Unit::Share))),
+        Some(d) => {
+            let share = quantity(d.busy, Unit::Share);
+            Cell { text: format!("{} {share}", d.short()), tone: Tone::Plain, hint: d.name() }
+        }
         None => Cell::absent("no counter of a device was recorded"),
     }
 }

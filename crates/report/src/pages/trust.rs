@@ -16,7 +16,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     if !trust.held.is_empty() {
         let items = trust.held.iter().map(|h| Item::new("", h.clone())).collect();
-        blocks.push(Block::List(List { title: "Held".into(), items, brief: 0 }));
+        blocks.push(Block::List(List { title: "Held".into(), items, brief: 2 }));
     }
     if blocks.is_empty() {
         return Vec::new();

@@ -13,11 +13,15 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = pick::saturated(run) else { return Vec::new() };
     let devices = devices::of(trial);
     let Some(first) = devices.first() else { return Vec::new() };
-    let title = format!("{} was the busiest, {} of its time", first.name, quantity(first.busy, Unit::Share));
+    let title = format!("{} was the busiest, {} of its time", first.name(), quantity(first.busy, Unit::Share));
     let rows = devices.iter().take(SHOWN).map(|d| {
-        let hue = if d.side == "server" { Hue::Main } else { Hue::Second };
+        let hue = match d.side {
+            "server" => Hue::Main,
+            "client" => Hue::Second,
+            _ => Hue::Third,
+        };
         let segment = Segment { label: d.side.into(), value: d.busy, hue };
-        BarRow { label: d.name.clone(), segments: vec![segment], strong: d.busy > 0.9 }
+        BarRow { label: d.name(), segments: vec![segment], strong: d.busy > 0.9 }
     });
     let bars = Bars {
         title,

@@ -15,7 +15,12 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let top = key(bars, frame, &mut out);
     let sums: Vec<String> = bars.rows.iter().map(|r| quantity(r.sum(), bars.unit)).collect();
     let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(width).fold(0.0, f64::max);
-    let left = (widest(&mut bars.rows.iter().map(|r| r.label.as_str())) + 10.0).min(frame.width * 0.42);
+    // Bold names are wider than the estimate knows.
+    let names = widest(&mut bars.rows.iter().map(|r| r.label.as_str())) * 1.08 + 10.0;
+    // On a phone long names stand above their bars.
+    let above = frame.narrow() && names > frame.width * 0.36;
+    let left = if above { 0.0 } else { names.min(frame.width * 0.42) };
+    let high = if above { ROW + 16.0 } else { ROW };
     let right = widest(&mut sums.iter().map(String::as_str)) + 12.0;
     let room = (frame.width - left - right).max(20.0);
     let longest = bars.rows.iter().map(super::BarRow::sum).fold(0.0, f64::max);
@@ -23,18 +28,19 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
     if let Some(limit) = bars.full.filter(|f| *f > 0.0 && full > 0.0) {
         let x = left + room * limit / full;
-        let bottom = top + ROW * bars.rows.len() as f64;
+        let bottom = top + high * bars.rows.len() as f64;
         let _ = write!(out, "<path class=\"limit\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/>");
     }
     for (i, row) in bars.rows.iter().enumerate() {
-        let y = top + ROW * i as f64;
+        let y = top + high * i as f64 + (high - ROW);
         let middle = y + ROW / 2.0 + 4.0;
         let strong = if row.strong { " strong" } else { "" };
-        let name = escape(&cut(&row.label, left - 8.0));
+        let (x, base, anchor, wide) =
+            if above { (0.0, y + 2.0, "start", frame.width) } else { (left - 8.0, middle, "end", left - 8.0) };
+        let name = escape(&cut(&row.label, wide));
         let _ = write!(
             out,
-            "<text class=\"t{strong}\" x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"end\">{name}</text>",
-            left - 8.0
+            "<text class=\"t{strong}\" x=\"{x:.1}\" y=\"{base:.1}\" text-anchor=\"{anchor}\">{name}</text>"
         );
         let end = segments(
             &row.segments,
@@ -50,7 +56,7 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
             escape(&sums[i])
         );
     }
-    (top + ROW * bars.rows.len() as f64 + 4.0, out)
+    (top + high * bars.rows.len() as f64 + 4.0, out)
 }
 
 fn segments(parts: &[Segment], bars: &Bars, at: (f64, f64), scale: f64, out: &mut String) -> f64 {

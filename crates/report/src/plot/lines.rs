@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::labels::{cut, escape, spread, width};
+use super::place::{Place, Taken};
 use super::scale::{Tick, View};
 use super::{Frame, Look, Plot, Scale, Series, Spot};
 use crate::number::quantity;
@@ -35,16 +36,19 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> String {
     let y_ticks = y.ticks(&plot.y, most_y);
     let left = y_ticks.iter().map(|t| width(&t.label)).fold(0.0, f64::max).min(frame.width * 0.3) + 8.0;
     let right = frame.width - margin;
-    let most_x = ((right - left) / 62.0).clamp(2.0, 12.0) as usize;
+    // Powers of two are short words.
+    let apart = if plot.x.scale == Scale::Log2 { 40.0 } else { 62.0 };
+    let most_x = ((right - left) / apart).clamp(2.0, 12.0) as usize;
     let xs = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
     let x = View::new(&plot.x, xs, (left, right), most_x);
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
     plot.series.iter().for_each(|s| draw(s, plot, &area, &mut out));
-    marks(plot, &area, &mut out);
+    let mut taken = taken(plot, frame, &area);
+    marks(plot, &area, &mut taken, &mut out);
     if !frame.narrow() {
-        end_labels(&named, &area, frame, &mut out);
+        end_labels(&named, &area, frame, &mut taken, &mut out);
     }
     out
 }
@@ -88,7 +92,7 @@ fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
         let _ = write!(out, "<text class=\"t\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 24.0, escape(&label));
         x += wide;
     }
-    if key.is_empty() { 26.0 } else { y + 12.0 }
+    if key.is_empty() { 28.0 } else { y + 12.0 }
 }
 
 fn swatch(series: &Series, (x, y): (f64, f64), out: &mut String) {
@@ -202,42 +206,77 @@ fn path(series: &Series, area: &Area) -> String {
     out
 }
 
-fn marks(plot: &Plot, area: &Area, out: &mut String) {
-    let mut row = 0.0;
+/// Lines and points that other labels must leave free.
+fn taken(plot: &Plot, frame: Frame, area: &Area) -> Taken {
+    let mut taken = Taken::new([area.left, area.top - 12.0, frame.width, area.bottom]);
+    for series in &plot.series {
+        let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?, area.y.inside(p.1)?));
+        let points: Vec<(f64, f64)> = series.points.iter().filter_map(visible).collect();
+        taken.line(&points);
+        if points.len() == 1 || matches!(series.look, Look::Dots | Look::Hollow) {
+            points.iter().for_each(|p| taken.line(&[*p, (p.0 + 1.0, p.1)]));
+        }
+    }
+    for mark in &plot.marks {
+        match mark.at {
+            Spot::X(x) => area.x.inside(x).into_iter().for_each(|x| taken.line(&[(x, area.top), (x, area.bottom)])),
+            Spot::Y(y) => area.y.inside(y).into_iter().for_each(|y| taken.line(&[(area.left, y), (area.right, y)])),
+            Spot::Point(..) => {}
+        }
+    }
+    taken
+}
+
+fn marks(plot: &Plot, area: &Area, taken: &mut Taken, out: &mut String) {
     for mark in &plot.marks {
         let hue = mark.hue.class();
-        let (x, y, anchor) = match mark.at {
+        let label = cut(&mark.label, area.right - area.left);
+        let places = match mark.at {
             Spot::X(x) => {
                 let Some(x) = area.x.inside(x) else { continue };
                 let _ = write!(out, "<path class=\"mark {hue}\" d=\"M{x:.1} {:.1}V{:.1}\"/>", area.top, area.bottom);
-                row += 1.0;
-                (x, area.top + LINE * row - 3.0, side(x, &mark.label, area))
+                let heights = [area.top + 11.0, area.top + 11.0 + LINE, area.bottom - 8.0, area.bottom - 8.0 - LINE];
+                sides(x, 6.0, &heights)
             }
             Spot::Y(y) => {
                 let Some(y) = area.y.inside(y) else { continue };
                 let _ = write!(out, "<path class=\"mark {hue}\" d=\"M{:.1} {y:.1}H{:.1}\"/>", area.left, area.right);
-                (area.left, y - 5.0, "start")
+                let at = |x, y, end| Place { x, y, end };
+                let (left, right) = (area.left + 4.0, area.right - 2.0);
+                let middle = (left + right) / 2.0;
+                let along =
+                    |y: f64| [at(left, y, false), at(right, y, true), at(middle, y, false), at(middle, y, true)];
+                [y - 5.0, y + 14.0].into_iter().flat_map(along).collect()
             }
             Spot::Point(x, y) => {
                 let (Some(x), Some(y)) = (area.x.inside(x), area.y.inside(y)) else { continue };
                 let _ = write!(out, "<circle class=\"ring {hue}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/>");
-                (x, (y - 12.0).max(area.top + 10.0), side(x, &mark.label, area))
+                sides(x, 9.0, &[y - 10.0, y + 18.0, y + 4.0])
             }
         };
-        let x = if anchor == "end" { x - 6.0 } else { x + 6.0 };
-        let room = if anchor == "end" { x } else { area.right + 10.0 - x };
-        let label = escape(&cut(&mark.label, room));
-        let _ =
-            write!(out, "<text class=\"m {hue}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{label}</text>");
+        if let Some(at) = taken.best(&label, &places) {
+            text_at(&label, at, hue, out);
+        }
     }
 }
 
-fn side(x: f64, label: &str, area: &Area) -> &'static str {
-    if x + 8.0 + width(label) > area.right && x - area.left > area.right - x { "end" } else { "start" }
+/// Places to the right and to the left of an x, at some heights.
+fn sides(x: f64, gap: f64, heights: &[f64]) -> Vec<Place> {
+    let pair = |y: &f64| [Place { x: x + gap, y: *y, end: false }, Place { x: x - gap, y: *y, end: true }];
+    heights.iter().flat_map(pair).collect()
+}
+
+fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
+    let (x, y, anchor) = (at.x, at.y, at.anchor());
+    let _ = write!(
+        out,
+        "<text class=\"m {hue}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        escape(label)
+    );
 }
 
 /// Names at the last visible point of each line: beside the frame when the line reaches its edge, else where it ends.
-fn end_labels(named: &[&Series], area: &Area, frame: Frame, out: &mut String) {
+fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {
         let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?, area.y.inside(p.1)?));
@@ -245,9 +284,11 @@ fn end_labels(named: &[&Series], area: &Area, frame: Frame, out: &mut String) {
         if x > area.right - 60.0 {
             edge.push((series, y));
         } else {
-            let label = escape(&cut(&series.label, area.right - x));
-            let (x, y, hue) = (x + 8.0, (y + 4.0).max(area.top + 10.0), series.hue.class());
-            let _ = write!(out, "<text class=\"m {hue}\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>");
+            let label = cut(&series.label, area.right - area.left);
+            let places = sides(x, 8.0, &[y + 4.0, y + 16.0, y + 30.0, y - 8.0]);
+            if let Some(at) = taken.best(&label, &places) {
+                text_at(&label, at, series.hue.class(), out);
+            }
         }
     }
     let wanted: Vec<f64> = edge.iter().map(|(_, y)| y + 4.0).collect();

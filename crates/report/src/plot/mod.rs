@@ -7,6 +7,7 @@ mod bars;
 mod labels;
 mod lines;
 mod model;
+mod place;
 mod scale;
 mod svg;
 

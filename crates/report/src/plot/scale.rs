@@ -99,6 +99,8 @@ fn widen(axis: &Axis, low: f64, high: f64, ticks: usize) -> (f64, f64) {
     let (low, high) = match axis.scale {
         Scale::Linear => {
             let low = if axis.from.is_none() { low.min(0.0) } else { low };
+            // A little room above the highest point, for its label.
+            let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
             let span = if high > low { high - low } else { high.abs().max(1.0) };
             let step = step_125(span / ticks.max(1) as f64);
             let up = |v: f64| (v / step - 1e-9).ceil() * step;

@@ -1,0 +1,324 @@
+//! Runs built by hand: one that looks like a real `find`, and awkward ones.
+
+#![allow(dead_code, unreachable_pub)]
+
+use std::collections::BTreeMap;
+
+use run::*;
+
+/// A `find` of a server with one full thread: sweep, search, overload, both sides recorded.
+pub fn find() -> Run {
+    let mut trials: Vec<Trial> = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().map(sweep).collect();
+    trials
+        .extend([(12_000.0, 0.25), (24_000.0, 0.5), (36_000.0, 0.75), (44_000.0, 0.92), (46_500.0, 0.97)].map(search));
+    trials.push(overload(96_000.0));
+    Run {
+        format: FORMAT.into(),
+        version: "0.1.0".into(),
+        command: "loadline find http://127.0.0.1:8080/index.html --p99 20ms".into(),
+        started: "2026-11-21T05:39:13Z".into(),
+        elapsed_s: 29.4,
+        plan: plan(),
+        hosts: vec![host()],
+        at_rest: vec![],
+        trials,
+        findings: findings(),
+        notes: vec![Note { text: "io_uring is not allowed here, epoll is used instead.".into() }],
+        interrupted: false,
+    }
+}
+
+fn plan() -> Plan {
+    let mut plan = Plan { command: "find".into(), ..Plan::default() };
+    plan.target.url = "http://127.0.0.1:8080/index.html".into();
+    plan.objective.p99_us = Some(20_000.0);
+    plan
+}
+
+fn host() -> HostInfo {
+    HostInfo {
+        name: "127.0.0.1".into(),
+        role: "client and server".into(),
+        kernel: "6.18.0".into(),
+        cpus: 2,
+        cpu_model: "Example 2.4 GHz".into(),
+        memory_bytes: 8 << 30,
+        facts: BTreeMap::from([("net.core.somaxconn".into(), "4096".into())]),
+    }
+}
+
+/// Completed requests per second of the modelled server with `n` clients.
+fn rate(n: f64) -> f64 {
+    15_200.0 * n / (1.0 + 0.29 * (n - 1.0) + 0.0004 * n * (n - 1.0))
+}
+
+fn hist(mean_us: f64, tail: f64, n: u64) -> Hist {
+    let mut hist = Hist::new();
+    for i in 0..n {
+        let u = (i as f64 + 0.5) / n as f64;
+        let us = mean_us * (0.55 + 0.45 * -(1.0 - u).ln() * (1.0 + tail * u.powi(8)));
+        hist.record_ns((us * 1e3) as u64);
+    }
+    hist
+}
+
+fn sweep(n: u32) -> Trial {
+    let x = rate(f64::from(n));
+    let mut t = filled(x, f64::from(n) / x * 1e6, 0.5);
+    t.label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
+    t.kind = TrialKind::Sweep;
+    t.intensity = Intensity::Closed { connections: n, pipeline: 1, think: ThinkTime::default() };
+    t.rates.concurrency = f64::from(n) * 0.998;
+    t
+}
+
+fn search((offered, rho): (f64, f64)) -> Trial {
+    let mut t = filled(offered, 66.0 + 40.0 * rho / (1.0 - rho), 3.0);
+    t.label = format!("{offered}/s offered");
+    t.kind = TrialKind::Search;
+    t.intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000 };
+    t
+}
+
+fn overload(offered: f64) -> Trial {
+    let mut t = filled(41_000.0, 1_350_000.0, 0.2);
+    t.label = format!("{offered}/s offered");
+    t.kind = TrialKind::Overload;
+    t.intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000 };
+    t.rates.offered_rate = offered;
+    t.rates.sent_rate = offered * 0.93;
+    t.rates.goodput = 2_200.0;
+    t.tally.errors.0.insert(ErrorKind::ConnectTimeout, 312);
+    t.tally.errors.0.insert(ErrorKind::Reset, 4);
+    t
+}
+
+/// A trial of two seconds at a rate and a mean response time, with both sides' counters.
+fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
+    let hist = hist(mean_us, tail, 20_000);
+    let n = (rate * 2.0) as u64;
+    let busy = (rate / 48_000.0).min(1.0);
+    Trial {
+        tally: Tally { attempted: 64, connected: 64, sent: n, completed: n, due: n, ..Tally::default() },
+        rates: Rates {
+            offered_rate: rate,
+            sent_rate: rate,
+            completed_rate: rate,
+            goodput: rate,
+            concurrency: rate * mean_us / 1e6,
+        },
+        measured: Measured {
+            window: Window { begin_s: 1.0, end_s: 3.0 },
+            length_s: 2.0,
+            tally: Tally::default(),
+            series_completed: (0..20).map(|i| rate * (1.0 + 0.03 * f64::from(i * 7 % 5 - 2))).collect(),
+        },
+        latency_us: hist.summary(),
+        service_us: hist.summary(),
+        histograms: BTreeMap::from([("response".into(), hist)]),
+        steady: Steady { steady: true, warmup_s: 0.8, reason: "slope 0.2 %, variation 1.1 %".into() },
+        client: side("client", "loadline:900", busy * 0.7, rate),
+        server: Some(side("server", "nginx:1234", busy, rate)),
+        ..Trial::default()
+    }
+}
+
+fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
+    let t_s: Vec<f64> = (0..=6).map(|i| 0.5 * f64::from(i)).collect();
+    let growing = |id: &'static str, instance: &str, per_s: f64| Column {
+        counter: CounterId::new(id),
+        instance: instance.into(),
+        values: t_s.iter().enumerate().map(|(i, t)| Some(t * per_s * (1.0 + 0.02 * (i % 3) as f64))).collect(),
+    };
+    let level = |id: &'static str, instance: &str, v: f64| Column {
+        counter: CounterId::new(id),
+        instance: instance.into(),
+        values: t_s.iter().map(|_| Some(v)).collect(),
+    };
+    let thread = format!("{process}/1240");
+    let columns = vec![
+        growing("cpu.user", "total", 3e5 * busy),
+        growing("cpu.system", "total", 9e5 * busy),
+        growing("cpu.softirq", "total", 3e5 * busy),
+        growing("cpu.idle", "total", 2e6 - 1.5e6 * busy),
+        growing("process.cpu", process, 1e6 * busy),
+        growing("thread.cpu", &thread, 0.97e6 * busy),
+        growing("system.context_switches", "", rate * 1.7),
+        growing("softirq.count", "NET_RX", rate * 1.02),
+        growing("tcp.retrans_segs", "", 0.0),
+        growing("interface.rx_bytes", "lo", rate * 1500.0),
+        growing("interface.tx_bytes", "lo", rate * 1500.0),
+        level("interface.speed", "lo", 1.25e9),
+        level("process.rss", process, 9.4e6),
+        level("process.fds", process, 75.0),
+        level("process.fd_limit", process, 20_000.0),
+        level("listen.queue", "0.0.0.0:8080", 3.0),
+        level("listen.limit", "0.0.0.0:8080", 511.0),
+    ];
+    let value = |v: f64, unit: &str| Cost { per_request: Reading::Value(v), unit: unit.into() };
+    let scale = if role == "client" { 0.7 } else { 1.0 };
+    Side {
+        host: "127.0.0.1".into(),
+        processes: vec![process.into()],
+        shared: true,
+        recording: Recording { t_s, columns, absent: vec![] },
+        counters: BTreeMap::from([
+            (CounterId::new("process.cpu"), Reading::Value(2e6 * busy)),
+            (CounterId::new("tcp.retrans_segs"), Reading::Value(0.0)),
+            (CounterId::new("cgroup.cpu_throttled_time"), Reading::absent("no quota is set")),
+        ]),
+        costs: BTreeMap::from([
+            ("cpu.total".into(), value(20.4 * scale, "us")),
+            ("cpu.user".into(), value(4.1 * scale, "us")),
+            ("cpu.system".into(), value(12.2 * scale, "us")),
+            ("cpu.softirq".into(), value(4.1 * scale, "us")),
+            ("context_switches".into(), value(1.7, "")),
+            ("bytes.out".into(), value(1518.0, "B")),
+            (
+                "packets.in".into(),
+                Cost { per_request: Reading::absent("loopback has no packet counter"), unit: "".into() },
+            ),
+        ]),
+    }
+}
+
+fn findings() -> Findings {
+    let evidence = |text: &str, counter: &str, value: f64, unit: &str, limit: f64| Evidence {
+        text: text.into(),
+        counter: counter.into(),
+        value: Some(value),
+        unit: unit.into(),
+        place: "server 127.0.0.1 nginx:1234".into(),
+        limit: Some(limit),
+    };
+    Findings {
+        capacity: Some(Capacity {
+            rate: 46_480.0,
+            failed_at: Some(49_100.0),
+            objective: "p99 <= 20 ms and errors <= 0.1 %".into(),
+            method: "bisected to 5 %".into(),
+            held: true,
+        }),
+        knee: Some(Knee { concurrency: 3.19, r1_us: 65.8, x_max: 48_500.0, reached_at: Some(16.0) }),
+        bottleneck: Bottleneck {
+            id: "server-single-thread".into(),
+            confidence: 0.93,
+            sentence: "Thread 1240 of nginx:1234 is full while 0.9 of 2 processors idle.".into(),
+            evidence: vec![
+                evidence("thread 1240 used 99.1 % of one processor", "thread.cpu", 0.991, "share", 1.0),
+                evidence("its run queue stayed short: 0.3 % of the time runnable but not running", "thread.run_delay", 0.003, "share", 1.0),
+                evidence("one request costs it 20.4 us, so 49,000/s fill it", "cpu.total", 20.4, "us", 20.6),
+            ],
+            ruled_out: vec![
+                RuledOut { id: "client-cpu".into(), why: "the generator used 61 % of its processor".into() },
+                RuledOut { id: "network-medium".into(), why: "lo carried 72 MB/s and has no limit".into() },
+                RuledOut { id: "network-loss".into(), why: "no segment was sent again".into() },
+                RuledOut { id: "accept-queue".into(), why: "no overflow, at most 3 of 511 waited".into() },
+            ],
+            next: Some(NextBottleneck { id: "client-cpu".into(), rate: Some(76_000.0), why: "the generator's thread would be full".into() }),
+            missing: vec!["syscalls per request: needs tracing".into()],
+            advice: vec!["Let nginx run more workers: worker_processes auto.".into()],
+        },
+        checks: vec![],
+        fits: BTreeMap::from([(
+            "usl".into(),
+            Fit {
+                formula: "X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))".into(),
+                coefficients: BTreeMap::from([("lambda".into(), 15_200.0), ("sigma".into(), 0.29), ("kappa".into(), 0.0004)]),
+                r2: 0.997,
+                points: 8,
+                quality: "good".into(),
+                ..Fit::default()
+            },
+        )]),
+        trust: Trust {
+            generator_ceiling: Some(412_000.0),
+            generator_limited: false,
+            warnings: vec!["Client and server share both processors of this machine: the capacity would be higher with a generator of its own.".into()],
+            held: vec!["Little's law: 63.9 in flight against 48,400/s × 1.32 ms = 63.8".into()],
+            probe_share: Some(0.0031),
+        },
+        argument: vec![
+            "With one client a request takes 65.8 us; the processor of the server explains 20.4 us of it.".into(),
+            "Throughput stops growing at 16 clients, so something is full there.".into(),
+        ],
+    }
+}
+
+/// A run in which everything that can be awkward is.
+pub fn awkward() -> Run {
+    let hostile = "<script>alert('x')</script> & \"quotes\" | pipe \u{1b}[31m\n=cmd()".to_string();
+    let long = "a-very-long-name-without-any-space-".repeat(8);
+    let odd = Trial {
+        label: hostile.clone(),
+        rates: Rates {
+            offered_rate: f64::INFINITY,
+            sent_rate: f64::NAN,
+            completed_rate: 1e300,
+            goodput: -1.0,
+            concurrency: f64::NAN,
+        },
+        latency_us: Summary { count: 3, mean: f64::NAN, p99: f64::INFINITY, ..Summary::default() },
+        histograms: BTreeMap::from([("response".into(), Hist::new())]),
+        notes: vec![hostile.clone()],
+        ..Trial::default()
+    };
+    let empty = Trial { label: long.clone(), kind: TrialKind::Sweep, ..Trial::default() };
+    Run {
+        format: FORMAT.into(),
+        version: "0.1.0".into(),
+        command: hostile.clone(),
+        elapsed_s: f64::NAN,
+        trials: vec![
+            odd,
+            empty.clone(),
+            Trial { kind: TrialKind::Search, ..empty.clone() },
+            Trial { kind: TrialKind::Overload, ..empty },
+        ],
+        findings: Findings {
+            bottleneck: Bottleneck {
+                sentence: long,
+                evidence: vec![Evidence {
+                    text: hostile.clone(),
+                    value: Some(f64::NAN),
+                    limit: Some(0.0),
+                    ..Evidence::default()
+                }],
+                ..Bottleneck::default()
+            },
+            checks: vec![Check { name: hostile, value: f64::NAN, limit: 1.0, pass: false, relation: "at most".into() }],
+            knee: Some(Knee { concurrency: f64::INFINITY, r1_us: 0.0, x_max: f64::NAN, reached_at: None }),
+            ..Findings::default()
+        },
+        interrupted: true,
+        ..Run::default()
+    }
+}
+
+/// One fixed intensity without any access to the server's side.
+pub fn load() -> Run {
+    let mut trial = sweep(16);
+    trial.kind = TrialKind::Fixed;
+    trial.label = String::new();
+    trial.server = None;
+    trial.client.shared = false;
+    Run {
+        command: "loadline load http://10.0.0.2/ --connections 16 --duration 2s".into(),
+        started: "2026-11-21T06:00:00Z".into(),
+        elapsed_s: 4.2,
+        trials: vec![trial],
+        findings: Findings::default(),
+        notes: vec![],
+        ..find()
+    }
+}
+
+/// A run that was ended before its first trial.
+pub fn nothing() -> Run {
+    Run {
+        format: FORMAT.into(),
+        command: "loadline find http://127.0.0.1:1/".into(),
+        interrupted: true,
+        ..Run::default()
+    }
+}

@@ -1,0 +1,156 @@
+//! Every form of runs that were built by hand, held against kept texts. After a wanted change: look at the `.snap.new`
+//! files, then run the tests with `INSTA_UPDATE=always`.
+
+mod common;
+
+use loadline_report::{FORMS, ReportError, Style, render};
+
+fn made(form: &str, run: &run::Run) -> String {
+    render(form, run, &Style::default()).unwrap()
+}
+
+/// Long payloads are of the histogram library; only their beginning is kept.
+fn short(text: &str) -> String {
+    text.lines().map(|l| l.chars().take(90).collect::<String>() + "\n").collect()
+}
+
+#[test]
+fn the_terminal_says_the_verdict_in_its_first_fifteen_lines() {
+    let text = made("text", &common::find());
+    let first: String = text.lines().take(15).map(|l| format!("{l}\n")).collect();
+    for wanted in [
+        "46,500 requests/s",
+        "share both processors",
+        "3.19 in flight",
+        "server-single-thread",
+        "client-cpu at 76,000/s",
+        "99.1 %",
+    ] {
+        assert!(first.contains(wanted), "{wanted:?} is not in\n{first}");
+    }
+    insta::assert_snapshot!("find.txt", text);
+}
+
+#[test]
+fn the_other_texts_are_as_they_were() {
+    insta::assert_snapshot!("load.txt", made("text", &common::load()));
+    insta::assert_snapshot!("nothing.txt", made("text", &common::nothing()));
+    insta::assert_snapshot!("awkward.txt", made("text", &common::awkward()));
+    insta::assert_snapshot!("find.md", made("markdown", &common::find()));
+    insta::assert_snapshot!("awkward.md", made("markdown", &common::awkward()));
+    insta::assert_snapshot!("load.csv", made("csv", &common::load()));
+    insta::assert_snapshot!("awkward.csv", made("csv", &common::awkward()));
+    insta::assert_snapshot!("load.openmetrics", made("openmetrics", &common::load()));
+    insta::assert_snapshot!("awkward.openmetrics", made("openmetrics", &common::awkward()));
+    insta::assert_snapshot!("load.hdr", short(&made("hdr", &common::load())));
+}
+
+#[test]
+fn a_narrow_terminal_gets_no_line_beyond_its_width() {
+    for width in [40, 60, 80, 120] {
+        for run in [common::find(), common::load(), common::awkward(), common::nothing()] {
+            let text = render("text", &run, &Style { width, color: false }).unwrap();
+            let long: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();
+            assert!(long.is_empty(), "wider than {width}: {long:?}");
+        }
+    }
+}
+
+#[test]
+fn colours_are_the_only_difference_that_colour_makes() {
+    let run = common::find();
+    let plain = made("text", &run);
+    let coloured = render("text", &run, &Style { color: true, ..Style::default() }).unwrap();
+    assert!(!plain.contains('\u{1b}') && coloured.contains('\u{1b}'));
+    let mut bare = String::new();
+    for (i, part) in coloured.split("\u{1b}[").enumerate() {
+        bare.push_str(if i == 0 { part } else { part.split_once('m').unwrap().1 });
+    }
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    for form in FORMS.iter().filter(|f| f.name != "json") {
+        let text = made(form.name, &common::awkward());
+        assert!(!text.contains('\u{1b}'), "{} lets an escape through", form.name);
+    }
+    let html = made("html", &common::awkward());
+    assert!(!html.contains("<script") && !html.contains("alert('x')"));
+}
+
+#[test]
+fn the_page_needs_nothing_but_itself() {
+    let html = made("html", &common::find());
+    let links = html.replace("http://127.0.0.1:8080", "");
+    for wanted in ["http:", "https:", "<script", "<link", "src=", "@import", "url("] {
+        assert!(!links.contains(wanted), "the page refers to something outside: {wanted}");
+    }
+    assert!(html.contains("prefers-color-scheme:dark") && html.contains("name=\"viewport\""));
+    assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+    assert!(html.matches("<desc>").count() >= 8, "charts tell what they show");
+    let colours = html.split("</style>").nth(1).unwrap();
+    assert!(!colours.contains("fill=\"#") && !colours.contains("stroke=\"#"), "colours come from the style sheet");
+}
+
+#[test]
+fn json_is_run_json() {
+    let run = common::find();
+    let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
+    assert_eq!(back.trials.len(), run.trials.len());
+    assert_eq!(made("markdown", &back), made("markdown", &run));
+}
+
+#[test]
+fn an_hdr_log_reads_back_with_its_tags() {
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    let run = common::find();
+    let log = made("hdr", &run);
+    let mut tags = Vec::new();
+    for entry in IntervalLogIterator::new(log.as_bytes()) {
+        let LogEntry::Interval(line) = entry.unwrap() else { continue };
+        let bytes =
+            base64::Engine::decode(&base64::engine::general_purpose::STANDARD, line.encoded_histogram()).unwrap();
+        let hist: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!(hist.len(), 20_000);
+        tags.push(line.tag().unwrap().as_str().to_string());
+    }
+    assert_eq!(tags.len(), run.trials.len());
+    assert_eq!(tags[0], "1-1_connection-response");
+}
+
+#[test]
+fn an_exposition_has_each_family_once_and_ends() {
+    for run in [common::find(), common::awkward(), common::nothing()] {
+        let text = made("openmetrics", &run);
+        assert!(text.ends_with("# EOF\n"));
+        let mut families: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
+        let all = families.len();
+        families.sort_unstable();
+        families.dedup();
+        assert_eq!(families.len(), all);
+        for line in text.lines().filter(|l| !l.starts_with('#')) {
+            let (_, value) = line.rsplit_once(' ').unwrap();
+            assert!(value.parse::<f64>().unwrap().is_finite(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn every_csv_row_has_every_column() {
+    for run in [common::find(), common::load(), common::nothing()] {
+        let text = made("csv", &run);
+        let widths: Vec<usize> = text.lines().map(|l| l.split(',').count()).collect();
+        assert!(widths.iter().all(|w| *w == widths[0]), "{widths:?}");
+        assert_eq!(widths.len(), run.trials.len() + 1);
+    }
+}
+
+#[test]
+fn an_unknown_form_is_refused_with_the_known_ones() {
+    let error = render("pdf", &common::nothing(), &Style::default()).unwrap_err();
+    assert!(matches!(error, ReportError::UnknownForm { .. }));
+    assert!(error.to_string().contains("text, html, json"));
+}
