@@ -1,4 +1,4 @@
-//! The claims of an experiment as the program computed them: one that failed stands out.
+//! What an experiment concludes, and its claims as the program computed them: one that failed stands out.
 
 use run::{Check, Run};
 
@@ -6,10 +6,19 @@ use crate::number::number;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let checks = &run.findings.checks;
-    if checks.is_empty() {
-        return Vec::new();
+    let mut sections = Vec::new();
+    let said = &run.findings.conclusions;
+    if !said.is_empty() {
+        let blocks = said.iter().map(|c| Block::Paragraph(c.clone())).collect();
+        sections.push(Section::new("conclusions", "What it shows", Weight::Main, blocks));
     }
+    if !run.findings.checks.is_empty() {
+        sections.push(checks(&run.findings.checks));
+    }
+    sections
+}
+
+fn checks(checks: &[Check]) -> Section {
     let failed = checks.iter().filter(|c| !c.pass).count();
     let note = match failed {
         0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
@@ -18,7 +27,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let columns =
         vec![Col::words("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
     let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
-    vec![Section::new("checks", "Checks", Weight::Main, vec![note, Block::Table(table)])]
+    Section::new("checks", "Checks", Weight::Main, vec![note, Block::Table(table)])
 }
 
 fn row(check: &Check) -> Vec<Cell> {

@@ -220,6 +220,7 @@ fn findings() -> Findings {
             advice: vec!["Let nginx run more workers: worker_processes auto.".into()],
         },
         checks: vec![],
+        conclusions: vec![],
         fits: BTreeMap::from([(
             "usl".into(),
             Fit {
