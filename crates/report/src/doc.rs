@@ -149,6 +149,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below it: reasons of absent values.
     pub notes: Vec<String>,
+    /// Rows that a short form shows before it only counts the rest; absent: all.
+    pub brief: Option<usize>,
 }
 
 /// A column.

@@ -1,5 +1,7 @@
 //! No run makes a form panic or fail: arbitrary figures, names and gaps.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use loadline_report::{FORMS, Style, render};

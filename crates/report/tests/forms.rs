@@ -1,6 +1,8 @@
 //! Every form of runs that were built by hand, held against kept texts. After a wanted change: look at the `.snap.new`
 //! files, then run the tests with `INSTA_UPDATE=always`.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use loadline_report::{FORMS, ReportError, Style, render};

@@ -17,7 +17,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     header.extend(ErrorKind::ALL.iter().map(|k| format!("errors_{}", snake(&format!("{k:?}")))));
     header.extend(SUMMARIES.iter().flat_map(|(name, _)| FIGURES.iter().map(move |(f, _)| format!("{name}_{f}_us"))));
     header.extend(axes.iter().map(|a| clean(&format!("axis_{a}"))));
-    header.extend(costs.iter().map(|(side, id, unit)| clean(&format!("{side}_{id}_{}_per_request", unit_name(unit)))));
+    header.extend(costs.iter().map(|(side, id, unit)| cost_name(side, id, unit)));
     push(&mut out, header);
     for (i, trial) in run.trials.iter().enumerate() {
         let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
@@ -108,10 +108,13 @@ fn cost(trial: &Trial, side: &str, id: &str) -> String {
     value.map_or_else(String::new, machine)
 }
 
-fn unit_name(unit: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let name: String = unit.replace("µs", "us").replace('/', " per ").split_whitespace().collect::<Vec<_>>().join("_");
-    if name.is_empty() { "count".into() } else { name.chars().map(plain).collect() }
+/// `server_cpu_user_us_per_request`: the unit is named once.
+fn cost_name(side: &str, id: &str, unit: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
+    let unit = if unit == "B" { "bytes" } else { unit };
+    let told = unit.is_empty() || id.ends_with(&format!("_{unit}")) || id.contains(unit);
+    let name = if told { format!("{side}_{id}_per_request") } else { format!("{side}_{id}_{unit}_per_request") };
+    name.chars().map(plain).collect()
 }
 
 pub(super) const fn kind(kind: TrialKind) -> &'static str {

@@ -24,7 +24,8 @@ pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     grid.set_header(shown.iter().zip(&widths).map(|(c, w)| cut(&table.columns[*c].name, *w)));
-    for row in &table.rows {
+    let rows = table.brief.unwrap_or(usize::MAX);
+    for row in table.rows.iter().take(rows) {
         let cells = shown.iter().zip(&widths);
         grid.add_row(cells.map(|(c, w)| cut(row.get(*c).map_or("", |cell| cell.text.as_str()), *w)));
     }
@@ -38,8 +39,12 @@ pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
     let color = |i: usize| i.checked_sub(1).map_or("2", |row| tone_code(row_tone(table, row)));
     let body: Vec<String> = grid.lines().map(|l| l.trim_end().to_string()).collect();
     lines.extend(body.iter().enumerate().map(|(i, line)| paint(line, color(i), style)));
+    if table.rows.len() > rows {
+        let text = format!("and {} more rows in the full report", table.rows.len() - rows);
+        lines.push(paint(&text, "2", style));
+    }
     if !dropped.is_empty() {
-        let names = format!("left out for width: {}", dropped.join(", "));
+        let names = format!("left out for width: {}", dropped.join("; "));
         lines.extend(wrap(&names, style.width).iter().map(|l| paint(l, "2", style)));
     }
     for note in &table.notes {

@@ -1,4 +1,5 @@
-//! What one request costs on both sides: processor time split in its parts, and every other cost in a table.
+//! What one request costs on both sides: processor time split in its parts, and every other cost in a table. The ids are
+//! those of judge's `COSTS`: `cpu_…` is of the whole host, `process_…` of the side's own processes.
 
 use std::collections::BTreeSet;
 
@@ -8,63 +9,71 @@ use super::pick;
 use crate::number::{quantity, quantity_in};
 use crate::{BarRow, Bars, Block, Cell, Col, Hue, Section, Segment, Table, Unit, Weight};
 
+/// Rows of the table that the terminal shows.
+const BRIEF: usize = 8;
+
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(loaded) = pick::saturated(run) else { return Vec::new() };
     let shown: Vec<&Trial> = match pick::unloaded(run) {
         Some(first) if !std::ptr::eq(first, loaded) => vec![first, loaded],
         _ => vec![loaded],
     };
-    let table = table(&shown);
-    if table.rows.is_empty() {
-        return Vec::new();
-    }
-    let bars = bars(&shown);
     let mut sections = Vec::new();
+    let bars = bars(&shown);
     if bars.rows.iter().any(|r| r.sum() > 0.0) {
         sections.push(Section::new("processor", "Processor time per request", Weight::Full, vec![Block::Bars(bars)]));
     }
-    sections.push(Section::new("costs", "Costs per request", Weight::Main, vec![Block::Table(table)]));
+    let table = table(&shown);
+    if !table.rows.is_empty() {
+        sections.push(Section::new("costs", "Costs per request", Weight::Main, vec![Block::Table(table)]));
+    }
     sections
 }
 
-/// The parts of processor time, by the ends of the ids of the costs.
-const PARTS: &[(&str, Hue)] =
-    &[("user", Hue::Main), ("system", Hue::Second), ("softirq", Hue::Third), ("irq", Hue::Fourth)];
+type Part = (&'static str, &'static str, Hue);
+
+/// The parts of a host's processor time.
+const HOST: &[Part] = &[
+    ("cpu_user_us", "user", Hue::Main),
+    ("cpu_system_us", "system", Hue::Second),
+    ("cpu_softirq_us", "softirq", Hue::Third),
+    ("cpu_irq_us", "irq", Hue::Fourth),
+];
+/// The parts of the time of a side's processes.
+const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 
 fn bars(shown: &[&Trial]) -> Bars {
     let mut rows = Vec::new();
     for trial in shown {
+        let load = pick::name(trial);
+        let one_host = trial.server.as_ref().is_some_and(|s| !s.host.is_empty() && s.host == trial.client.host);
         for (name, side) in sides(trial) {
-            let segments: Vec<Segment> = PARTS
-                .iter()
-                .filter_map(|(part, hue)| {
-                    Some(Segment { label: (*part).into(), value: part_us(side, part)?, hue: *hue })
-                })
-                .collect();
-            if !segments.is_empty() {
-                rows.push(BarRow { label: format!("{name}, {}", pick::name(trial)), segments, strong: false });
+            rows.extend(bar(format!("{name} processes, {load}"), side, PROCESS));
+            if !one_host {
+                rows.extend(bar(format!("{name} host, {load}"), side, HOST));
             }
         }
+        if one_host {
+            rows.extend(bar(format!("whole host, {load}"), &trial.client, HOST));
+        }
     }
-    let heaviest = rows.iter().max_by(|a, b| a.sum().total_cmp(&b.sum()));
-    let title = heaviest.map_or_else(String::new, |r| {
-        format!("{}: {} of processor time a request", r.label, quantity(r.sum(), Unit::Micros))
-    });
-    Bars {
-        title,
-        caption: "Processor time of the side per completed request, by where it is spent.".into(),
-        unit: Unit::Micros,
-        rows,
-        full: None,
-        wide: true,
-    }
+    let loaded = shown.last().map_or_else(String::new, |t| pick::name(t));
+    let server = rows.iter().rev().find(|r| r.label.ends_with(&loaded) && r.label.starts_with("server"));
+    let title = match server {
+        Some(r) => {
+            format!("A request costs the server {} of processor time at {loaded}", quantity(r.sum(), Unit::Micros))
+        }
+        None => "Processor time of one request".into(),
+    };
+    let caption = "Processor time per completed request, by where it is spent. Interrupts are charged to the host, and to a process only where the kernel cannot tell.";
+    Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true }
 }
 
-/// Microseconds of one part: `cpu.user`, `cpu_user`, ….
-fn part_us(side: &Side, part: &str) -> Option<f64> {
-    let fits = |id: &str| id.starts_with("cpu") && id.rsplit(['.', '_']).find(|w| *w != "us") == Some(part);
-    let cost = side.costs.iter().find(|(id, _)| fits(id)).map(|(_, cost)| cost)?;
-    cost.per_request.value().filter(|v| v.is_finite())
+fn bar(label: String, side: &Side, parts: &[Part]) -> Option<BarRow> {
+    let value = |id: &str| side.costs.get(id)?.per_request.value().filter(|v| v.is_finite());
+    let segment = |(id, label, hue): &Part| Some(Segment { label: (*label).into(), value: value(id)?, hue: *hue });
+    let segments: Vec<Segment> = parts.iter().filter_map(segment).collect();
+    (!segments.is_empty()).then_some(BarRow { label, segments, strong: false })
 }
 
 fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
@@ -78,19 +87,32 @@ fn table(shown: &[&Trial]) -> Table {
     // The saturated trial comes first: it is the one that the verdict rests on.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
-            columns.push(Col::figures(&format!("{name}, {}", pick::name(trial)), if i == 0 { 0 } else { 5 }));
+            let rank = if i == 0 { 0 } else { 5 };
+            columns.push(Col::figures(&format!("{name}, {}", pick::name(trial)), rank));
             sources.push(side);
         }
     }
-    let ids: BTreeSet<&String> = sources.iter().flat_map(|s| s.costs.keys()).collect();
-    // Processor time first: it is what most verdicts rest on.
-    let (first, rest): (Vec<&String>, Vec<&String>) = ids.into_iter().partition(|id| id.starts_with("cpu"));
-    let ids = first.into_iter().chain(rest);
-    let rows = ids.filter_map(|id| row(id, &sources)).collect();
-    let mut table = Table { columns, rows, ..Table::default() };
+    let ids: BTreeSet<&str> = sources.iter().flat_map(|s| s.costs.keys()).map(String::as_str).collect();
+    let first = FIRST.iter().copied().filter(|id| ids.contains(id));
+    let rest = ids.iter().copied().filter(|id| !FIRST.contains(id));
+    let rows = first.chain(rest).filter_map(|id| row(id, &sources)).collect();
+    let mut table = Table { columns, rows, brief: Some(BRIEF), ..Table::default() };
     table.explain_absent();
     table
 }
+
+/// What most verdicts rest on, in this order; the others follow by name.
+const FIRST: &[&str] = &[
+    "process_cpu_us",
+    "cpu_us",
+    "cpu_user_us",
+    "cpu_system_us",
+    "cpu_softirq_us",
+    "context_switches",
+    "segments_out",
+    "bytes_out",
+    "bytes_in",
+];
 
 /// The row of a cost; none when no side has a value for it.
 fn row(id: &str, sources: &[&Side]) -> Option<Vec<Cell>> {

@@ -172,7 +172,7 @@ fn table(trial: &Trial) -> Table {
     });
     let caption =
         format!("Growth of cumulative counters and mean of gauges over the measured window of {}.", pick::name(trial));
-    Table { caption, columns, rows: rows.collect(), notes: Vec::new() }
+    Table { caption, columns, rows: rows.collect(), ..Table::default() }
 }
 
 fn value(v: f64, id: &str) -> String {

@@ -82,6 +82,6 @@ fn pairs(caption: &str, pairs: Vec<(String, String)>) -> Table {
         caption: caption.into(),
         columns: vec![Col::words("what", 0), Col::words("value", 0)],
         rows,
-        notes: Vec::new(),
+        ..Table::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Runs built by hand: one that looks like a real `find`, and awkward ones.
 
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
@@ -168,14 +168,19 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
             (CounterId::new("cgroup.cpu_throttled_time"), Reading::absent("no quota is set")),
         ]),
         costs: BTreeMap::from([
-            ("cpu.total".into(), value(20.4 * scale, "us")),
-            ("cpu.user".into(), value(4.1 * scale, "us")),
-            ("cpu.system".into(), value(12.2 * scale, "us")),
-            ("cpu.softirq".into(), value(4.1 * scale, "us")),
+            ("process_cpu_us".into(), value(20.4 * scale, "us")),
+            ("process_user_us".into(), value(4.1 * scale, "us")),
+            ("process_system_us".into(), value(16.2 * scale, "us")),
+            ("cpu_user_us".into(), value(7.2, "us")),
+            ("cpu_system_us".into(), value(22.4, "us")),
+            ("cpu_softirq_us".into(), value(7.1, "us")),
+            ("cpu_irq_us".into(), value(0.3, "us")),
             ("context_switches".into(), value(1.7, "")),
-            ("bytes.out".into(), value(1518.0, "B")),
+            ("bytes_out".into(), value(1518.0, "B")),
+            ("segments_in".into(), value(1.02, "")),
+            ("segments_out".into(), value(1.01, "")),
             (
-                "packets.in".into(),
+                "packets_in".into(),
                 Cost { per_request: Reading::absent("loopback has no packet counter"), unit: "".into() },
             ),
         ]),
@@ -207,7 +212,7 @@ fn findings() -> Findings {
             evidence: vec![
                 evidence("thread 1240 used 99.1 % of one processor", "thread.cpu", 0.991, "share", 1.0),
                 evidence("its run queue stayed short: 0.3 % of the time runnable but not running", "thread.run_delay", 0.003, "share", 1.0),
-                evidence("one request costs it 20.4 us, so 49,000/s fill it", "cpu.total", 20.4, "us", 20.6),
+                evidence("one request costs it 20.4 us, so 49,000/s fill it", "process_cpu_us", 20.4, "us", 20.6),
             ],
             ruled_out: vec![
                 RuledOut { id: "client-cpu".into(), why: "the generator used 61 % of its processor".into() },
