@@ -36,6 +36,8 @@ struct Reader {
     cost_us: f64,
     /// Periodic samples to leave out before the next reading.
     rest: u32,
+    /// When it was read last, on the monotonic clock.
+    read_ns: Option<u64>,
 }
 
 impl Probe {
@@ -43,10 +45,21 @@ impl Probe {
     pub fn new(scope: Scope) -> Self {
         let tree = Tree::new(&scope);
         let wanted = |spec: &&'static SourceSpec| scope.sources.as_ref().is_none_or(|names| names.contains(&spec.name));
-        let reader =
-            |spec: &'static SourceSpec| Reader { spec, source: (spec.open)(&scope, &tree), cost_us: 0.0, rest: 0 };
-        let readers = SOURCES.iter().filter(wanted).map(reader).collect();
-        Self { tree, book: Book::default(), roster: Roster::default(), readers, observed: Observed::default() }
+        let reader = |spec: &'static SourceSpec| Reader {
+            spec,
+            source: (spec.open)(&scope, &tree),
+            cost_us: 0.0,
+            rest: 0,
+            read_ns: None,
+        };
+        let readers: Vec<Reader> = SOURCES.iter().filter(wanted).map(reader).collect();
+        Self {
+            tree,
+            book: Book::default(),
+            roster: Roster::new(scope.processes),
+            readers,
+            observed: Observed::default(),
+        }
     }
 
     /// Takes a full sample: every source, also what is dear. For the edges of phases. `t_s` is its time in seconds
@@ -68,9 +81,9 @@ impl Probe {
         let mut round =
             Round { book: &mut self.book, tree: &self.tree, full, roster: &mut self.roster, observed: self.observed };
         let mut before = begin;
+        let now_ns = sys::clock::monotonic_ns();
         for reader in &mut self.readers {
-            if !full && reader.rest > 0 {
-                reader.rest -= 1;
+            if reader.rests(full, now_ns) {
                 continue;
             }
             reader.source.sample(&mut round);
@@ -81,12 +94,18 @@ impl Probe {
         self.observed.cpu_us += cpu_us() - begin;
     }
 
+    /// Follows other processes from the next sample on; everything else stays as it is, with its open files. For the
+    /// next trial of the same side, whose generator is another process.
+    pub fn follow(&mut self, processes: &[u32]) {
+        self.roster = Roster::after(&self.roster, processes.to_vec());
+    }
+
     /// Hands out what was recorded since the last time, and begins anew with the same files and buffers.
     pub fn take(&mut self) -> Recording {
         self.book.take()
     }
 
-    /// Instances `name:pid` of this side's processes seen so far.
+    /// Instances `name:pid` of this side's processes seen so far (since [`Probe::follow`]).
     pub fn processes(&self) -> Vec<String> {
         self.roster.instances().map(str::to_owned).collect()
     }
@@ -113,6 +132,20 @@ impl Probe {
 }
 
 impl Reader {
+    /// Whether this sample goes without it.
+    fn rests(&mut self, full: bool, now_ns: u64) -> bool {
+        let gap_ns = u64::from(self.spec.edge_gap_ms) * 1_000_000;
+        let fresh = self.read_ns.is_some_and(|at| now_ns.saturating_sub(at) < gap_ns);
+        let rests = if full { fresh } else { self.rest > 0 };
+        if !full {
+            self.rest = self.rest.saturating_sub(1);
+        }
+        if !rests {
+            self.read_ns = Some(now_ns);
+        }
+        rests
+    }
+
     /// Decides how many samples of the series to leave out, so that the mean cost holds the budget. Full samples read
     /// more than those of the series and open files, so they do not count.
     fn pace(&mut self, cost_us: f64, full: bool) {
@@ -146,6 +179,33 @@ mod tests {
             assert!(told || explained || spec.id == "interrupt.count" || spec.id.starts_with("slab."), "{}", spec.id);
         }
         assert!(probe.cost_us() > 0.0 && probe.observed().samples == 3);
+    }
+
+    #[test]
+    fn another_process_is_followed_with_the_same_probe() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let sources = Some(vec!["process", "cgroup"]);
+        let mut probe = Probe::new(Scope { processes: vec![child.id()], sources, ..Scope::default() });
+        probe.sample(0.0);
+        assert!(probe.processes()[0].ends_with(&format!(":{}", child.id())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        probe.take();
+        probe.follow(&[std::process::id()]);
+        probe.sample(0.0);
+        let r = probe.take();
+        assert_eq!(probe.processes().len(), 1);
+        assert!(r.column("process.cpu", &probe.processes()[0]).is_some());
+        assert_eq!(r.columns_of("process.cpu").count(), 1);
+        assert!(r.absent.iter().all(|a| !a.reason.ends_with("ended")));
+    }
+
+    #[test]
+    fn a_source_that_disturbs_is_not_read_twice_in_a_short_trial() {
+        let mut probe = Probe::new(Scope { sources: Some(vec!["slab"]), ..Scope::default() });
+        let reader = &mut probe.readers[0];
+        assert_eq!([0, 10, 900].map(|ms| reader.rests(true, ms * 1_000_000)), [false, true, true]);
+        assert!(!reader.rests(true, 1_000_000_000));
     }
 
     #[test]

@@ -3,10 +3,33 @@
 /// The processes that are followed.
 #[derive(Debug, Default)]
 pub struct Roster {
+    wanted: Vec<u32>,
     members: Vec<(u32, String)>,
+    /// Goes up when other processes are to be followed.
+    edition: u64,
 }
 
 impl Roster {
+    /// Processes to follow, with their children.
+    pub fn new(wanted: Vec<u32>) -> Self {
+        Self { wanted, ..Self::default() }
+    }
+
+    /// Other processes, to be followed from now on.
+    pub fn after(before: &Self, wanted: Vec<u32>) -> Self {
+        Self { wanted, members: Vec::new(), edition: before.edition + 1 }
+    }
+
+    /// Changes when others are to be followed: forget what you know of the former ones.
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+
+    /// Processes to look at that were asked for, once.
+    pub fn take_wanted(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.wanted)
+    }
+
     /// Adds a process that was not known.
     pub fn add(&mut self, pid: u32, instance: &str) {
         self.members.push((pid, instance.to_owned()));

@@ -17,6 +17,14 @@ fn cost_by_source() {
     let pids = vec![std::process::id()];
     let mut probe = Probe::new(Scope { processes: pids, listen: Some(addr), ..Scope::default() });
     probe.sample(0.0);
+    let first: Vec<(&str, f64)> = probe.costs_us().collect();
+    let mut edge = std::collections::BTreeMap::new();
+    for t in 0..20 {
+        probe.sample(f64::from(t));
+        for (name, cost) in probe.costs_us() {
+            *edge.entry(name).or_insert(0.0) += cost / 20.0;
+        }
+    }
     let mut sums = std::collections::BTreeMap::new();
     let (rounds, before) = (200, probe.cost_us());
     for t in 0..rounds {
@@ -32,9 +40,11 @@ fn cost_by_source() {
         probe.sample(f64::from(t));
     }
     let full = (probe.cost_us() - before) / 20.0;
-    for (name, cost) in sums {
-        println!("{name:12} {cost:8.1} us a reading");
+    println!("source        first us  edge us  series us");
+    for (name, first) in &first {
+        println!("{name:12} {first:9.1} {:8.1} {:10.1}", edge[name], sums[name]);
     }
+    println!("first sample {:.1} us", first.iter().map(|(_, cost)| cost).sum::<f64>());
     println!(
         "a sample of the series {series:.1} us, {:.3} % of a processor at 2 a second; a full one {full:.1} us",
         series * 2.0 / 1e4

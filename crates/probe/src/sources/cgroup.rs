@@ -32,6 +32,7 @@ const IDS: &[&str] = &[
 
 struct Cgroups {
     mounts: Option<Vec<Mount>>,
+    edition: u64,
     /// Processes whose groups are known.
     seen: Vec<u32>,
     groups: Vec<Group>,
@@ -40,11 +41,16 @@ struct Cgroups {
 
 pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
     let family = Family::new(IDS).at_most(64);
-    Box::new(Cgroups { mounts: None, seen: Vec::new(), groups: Vec::new(), family })
+    Box::new(Cgroups { mounts: None, edition: 0, seen: Vec::new(), groups: Vec::new(), family })
 }
 
 impl Source for Cgroups {
     fn sample(&mut self, round: &mut Round<'_>) {
+        if self.edition != round.roster.edition() {
+            self.edition = round.roster.edition();
+            self.seen.clear();
+            self.groups.clear();
+        }
         let new: Vec<u32> = round.roster.pids().filter(|pid| !self.seen.contains(pid)).collect();
         for pid in new {
             self.seen.push(pid);

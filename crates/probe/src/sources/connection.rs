@@ -3,8 +3,8 @@
 //! The sample is the first [`MOST`] sockets that the kernel meets in its hash table, which is as good as random: the
 //! table is ordered by a keyed hash of the addresses. The kernel filters by port, and the rest of its walk is given up
 //! by closing the socket, so the cost does not grow with the number of connections. That walk takes a millisecond on an
-//! empty table, so it is done at phase edges and when half of the sample has ended; in between the kernel is asked for
-//! each connection of the sample by name.
+//! empty table, so a sample is kept as long as most of it lives, and the kernel is asked for each of its connections by
+//! name; a sample that had room for more is drawn anew at the next phase edge that is a second away.
 
 use std::io;
 
@@ -34,6 +34,8 @@ const IDS: &[&str] = &[
 ];
 /// Connections that are described in one sample.
 const MOST: usize = 64;
+/// Age up to which a sample is not drawn anew.
+const FRESH_NS: u64 = 1_000_000_000;
 
 struct Connections {
     ends: Option<Ends>,
@@ -42,6 +44,10 @@ struct Connections {
     sums: Sums,
     /// The connections of the sample.
     known: Vec<SocketName>,
+    /// When it was drawn, on the monotonic clock.
+    drawn_ns: u64,
+    /// Where the last sample was found: IPv6 or not.
+    v6: bool,
 }
 
 /// Sums over the connections of a sample; a mean is over those that said the figure.
@@ -59,7 +65,15 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
     let server = scope.listen.map(|addr| Ends { local_port: Some(addr.port()), remote_port: None });
     let client = scope.connect.map(|addr| Ends { local_port: None, remote_port: Some(addr.port()) });
     let family = Family::new(IDS);
-    Box::new(Connections { ends: server.or(client), diag: None, family, sums: Sums::default(), known: Vec::new() })
+    Box::new(Connections {
+        ends: server.or(client),
+        diag: None,
+        family,
+        sums: Sums::default(),
+        known: Vec::new(),
+        drawn_ns: 0,
+        v6: false,
+    })
 }
 
 impl Source for Connections {
@@ -87,13 +101,16 @@ impl Source for Connections {
 
 impl Connections {
     fn ask(&mut self, ends: Ends, round: &Round<'_>) -> io::Result<()> {
-        if !round.full && !self.known.is_empty() {
+        let now_ns = sys::clock::monotonic_ns();
+        let grows = self.known.len() < MOST && now_ns.saturating_sub(self.drawn_ns) > FRESH_NS;
+        if !(self.known.is_empty() || round.full && grows) {
             self.ask_known(round.tree)?;
             if self.sums.sampled * 2 > self.known.len() {
                 return Ok(());
             }
             self.sums = Sums::default();
         }
+        self.drawn_ns = now_ns;
         self.draw(ends, round.tree)
     }
 
@@ -112,10 +129,10 @@ impl Connections {
 
     /// Draws a new sample.
     fn draw(&mut self, ends: Ends, tree: &Tree) -> io::Result<()> {
-        let Self { diag, sums, known, .. } = self;
+        let Self { diag, sums, known, v6: first, .. } = self;
         known.clear();
-        // A dual-stack listener holds the connections of both versions as IPv6 sockets, so both are asked.
-        for v6 in [false, true] {
+        // A dual-stack listener holds the connections of both versions as IPv6 sockets, so one version has them all.
+        for v6 in [*first, !*first] {
             let socket = match diag.take() {
                 Some(diag) => diag,
                 None => tree.diag()?,
@@ -128,6 +145,9 @@ impl Connections {
             if end == Walk::Stop {
                 // The rest of the dump is still ready in this socket.
                 *diag = None;
+            }
+            if !known.is_empty() {
+                *first = v6;
                 return Ok(());
             }
         }

@@ -43,6 +43,9 @@ pub struct SourceSpec {
     /// What it may cost on the mean of the periodic samples, microseconds of processor time. A source that costs
     /// more is read at phase edges, and between them as often as it fits.
     pub budget_us: u32,
+    /// At edges it is read whatever it costs, but not again within this many milliseconds: 0 but for what is so dear
+    /// that it would disturb short trials.
+    pub edge_gap_ms: u32,
     /// Makes a reader.
     pub open: fn(&Scope, &Tree) -> Box<dyn Source>,
 }
@@ -87,7 +90,7 @@ pub const SOURCES: &[SourceSpec] = &[
     row("listener", "the accept queue of the watched listener: sock_diag", &["listen.*"], 100, listener::open),
     row("connection", "tcp_info of up to 64 connections of this side: sock_diag", &["connection.*"], 150, connection::open),
     row("softnet", "packets through the backlog of each processor: /proc/net/softnet_stat", &["softnet.*"], 50, softnet::open),
-    row("slab", "kernel memory of sockets: /proc/slabinfo", &["slab.*"], 50, slab::open),
+    SourceSpec { edge_gap_ms: 1000, ..row("slab", "kernel memory of sockets: /proc/slabinfo", &["slab.*"], 50, slab::open) },
     row("disk", "disks: /proc/diskstats", &["disk.*"], 50, disk::open),
     row("pressure", "stall times of the host: /proc/pressure", &["pressure.*"], 50, pressure::open),
     row("cgroup", "quotas and limits of control groups, v1 and v2", &["cgroup.*"], 100, cgroup::open),
@@ -105,7 +108,7 @@ const fn row(
     budget_us: u32,
     open: fn(&Scope, &Tree) -> Box<dyn Source>,
 ) -> SourceSpec {
-    SourceSpec { name, help, counters, budget_us, open }
+    SourceSpec { name, help, counters, budget_us, edge_gap_ms: 0, open }
 }
 
 /// Writes the same reason for every counter of a family.

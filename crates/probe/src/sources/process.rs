@@ -33,27 +33,32 @@ const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
 const FDS: &[&str] = &["process.fds"];
 const LIMIT: &[&str] = &["process.fd_limit"];
 const PSS: &[&str] = &["process.pss"];
+/// Above this resident memory Pss is not read: the kernel walks all page tables for it, and holds up the process.
+const PSS_MOST_KIB: f64 = 512.0 * 1024.0;
 /// Processes that are followed; more are noted.
 const MOST: usize = 256;
 /// Threads whose files stay open, of all processes together.
 const KEPT_THREADS: usize = 256;
 
 struct Processes {
-    /// Asked for and not yet looked at.
-    wanted: Vec<u32>,
+    edition: u64,
     members: Vec<Member>,
     room: usize,
     buffer: Vec<u8>,
 }
 
-pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
-    let wanted = scope.processes.clone();
-    Box::new(Processes { wanted, members: Vec::new(), room: KEPT_THREADS, buffer: Vec::new() })
+pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
+    Box::new(Processes { edition: 0, members: Vec::new(), room: KEPT_THREADS, buffer: Vec::new() })
 }
 
 impl Source for Processes {
     fn sample(&mut self, round: &mut Round<'_>) {
-        let mut wanted = std::mem::take(&mut self.wanted);
+        if self.edition != round.roster.edition() {
+            self.edition = round.roster.edition();
+            self.members.clear();
+            self.room = KEPT_THREADS;
+        }
+        let mut wanted = round.roster.take_wanted();
         self.admit(&mut wanted, round);
         let mut at = 0;
         while at < self.members.len() {
@@ -181,7 +186,7 @@ impl Member {
         self.put_fds(round);
         if round.full {
             self.put_limit(round);
-            self.put_pss(round);
+            self.put_pss(round, leader.levels[0]);
         }
         let (task, pid, instance) = (self.task.as_path(), self.pid, self.instance.as_str());
         let mut look = Look { task, pid, instance, count, leader, full: round.full, room, buffer };
@@ -249,7 +254,11 @@ impl Member {
         }
     }
 
-    fn put_pss(&self, round: &mut Round<'_>) {
+    fn put_pss(&self, round: &mut Round<'_>, rss_kib: Option<f64>) {
+        if rss_kib.is_some_and(|kib| kib > PSS_MOST_KIB) {
+            let reason = format_args!("reading it would hold up a process of more than 512 MiB");
+            return round.book.absent_all(PSS, &self.instance, reason);
+        }
         let path = self.folder.join("smaps_rollup");
         match std::fs::read(&path) {
             Ok(text) => round.book.put_some(self.slots.pss, 0, keyed(&text, "Pss:").map(units::kib_bytes)),
