@@ -81,7 +81,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
         id: found.id.into(),
         rate: Some(limit),
         why: format!(
-            "{} is held {} a request, the largest demand after it: full at {}",
+            "a request holds {} for {}, the largest demand after it: full at {}",
             found.device,
             duration(found.seconds * 1e6),
             rate(limit)

@@ -3,14 +3,14 @@
 use run::Knee;
 
 use crate::Facts;
-use crate::facts::{clients, good};
+use crate::facts::{Plateau, clients, good};
 use crate::number::{finite, positive};
 
 /// The knee of the sweep; `None` without a sweep or when the rate was still growing.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
     let one = facts.unloaded?;
     let x_max = facts.sweep.iter().map(|t| good(t)).reduce(f64::max).and_then(positive)?;
-    if facts.sweep.len() < 2 {
+    if !matches!(facts.plateau, Plateau::Flat { .. }) {
         return None;
     }
     let r1_us = r1_us(one)?;

@@ -6,6 +6,8 @@
 //! The method is that of R. Blake, *Optimizing Windows NT* (1993): demands from ratios of counters, the largest demand
 //! is the suspect, adding concurrency shows whether the suspicion is right, and every step is said aloud.
 
+#[cfg(test)]
+mod arbitrary;
 mod argument;
 mod capacity;
 mod costs;

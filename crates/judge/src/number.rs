@@ -15,13 +15,14 @@ pub(crate) fn ratio(a: f64, b: f64) -> Option<f64> {
     if b == 0.0 { None } else { finite(a / b) }
 }
 
-/// A number with three significant digits, thousands apart: `0.0123`, `4.56`, `78.9`, `12,300`.
+/// A number with three significant digits, thousands apart; whole numbers in full: `0.0123`, `4.56`, `78.9`, `12,345`.
 pub(crate) fn figure(x: f64) -> String {
     if !x.is_finite() {
         return "unknown".into();
     }
-    if x == 0.0 {
-        return "0".into();
+    // Counts of things, and what is whole anyway, need no decimals.
+    if x.fract() == 0.0 && x.abs() < 1e15 {
+        return thousands(&format!("{x:.0}"));
     }
     let magnitude = x.abs().log10().floor() as i32;
     let decimals = (2 - magnitude).clamp(0, 9) as usize;
@@ -69,6 +70,7 @@ mod tests {
         assert_eq!(figure(12_345.6), "12,346");
         assert_eq!(figure(-0.012_34), "-0.0123");
         assert_eq!(figure(4.5), "4.50");
+        assert_eq!((figure(4.0), figure(0.0), figure(-12_000.0)), ("4".into(), "0".into(), "-12,000".into()));
         assert_eq!(figure(f64::NAN), "unknown");
         assert_eq!(duration(39_900.0), "39.9 ms");
         assert_eq!(percent(0.987), "98.7 %");

@@ -10,7 +10,7 @@ use crate::objective::error_share;
 
 pub(super) const RULE: Rule = Rule {
     id: "not-saturated",
-    needs: &["cpu.idle"],
+    needs: &["cpu.idle", "thread.cpu", "process.cpu", "interface.speed"],
     judge,
     advice: &["Try more: more connections, a higher rate, a larger --budget."],
     explain: "The rate still grew with the last step (or the one rate that was asked for was completed), the objective held, and no \
@@ -47,6 +47,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let errors = error_share(trial);
     if errors > facts.limits.errors {
         return Verdict::RuledOut(format!("{} of the requests failed", percent(errors)));
+    }
+    let failed: u64 = facts.focus().iter().map(|t| t.tally.error_count()).sum();
+    let sent: u64 = facts.focus().iter().map(|t| t.tally.completed).sum();
+    if failed as f64 > facts.limits.errors * sent as f64 {
+        return Verdict::RuledOut(format!("{} connects or requests failed", figure(failed as f64)));
     }
     quiet(facts, trial)
 }

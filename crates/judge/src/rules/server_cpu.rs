@@ -10,7 +10,7 @@ use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu",
-    needs: &["process.cpu", "cpu.online", "cpu.idle"],
+    needs: &["process.cpu", "process.user", "cpu.online", "cpu.idle", "thread.cpu"],
     judge,
     advice: &[
         "Give the server more processors, or make a request cheaper: the costs per request say where the time goes.",

@@ -26,10 +26,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(first) = workers.first() else {
         return Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()]);
     };
-    let threads = view.value("process.threads").filter(|n| *n >= 2.0);
-    if !first.name.contains('/') && threads.is_some() && first.busy > 1.05 {
+    let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
+    if !first.name.contains('/') && threads != Some(1.0) && first.busy >= 0.6 {
         return Verdict::CannotSay(vec![
-            "thread.cpu: only whole processes were read, and this one has several threads".into(),
+            "thread.cpu: only whole processes were read, and the busiest may have several threads".into(),
         ]);
     }
     let full = first.busy >= FULL || (first.wants() >= 0.97 && first.busy >= 0.6);
@@ -41,6 +41,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     if allowed < 1.5 {
         return Verdict::RuledOut("the server may use one processor only, and that is full".into());
+    }
+    if let Some(used) = view.cpu_used().filter(|u| *u >= 0.9 * allowed) {
+        let (used, allowed) = (figure(used), figure(allowed));
+        return Verdict::RuledOut(format!("all of its processors are full ({used} of {allowed}), not one thread"));
     }
     let mut evidence = vec![thread_line(&view, first)];
     if let Some(second) = workers.get(1) {

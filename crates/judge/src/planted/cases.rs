@@ -1,0 +1,180 @@
+//! The planted runs, one a bottleneck.
+
+use run::{ErrorKind, Trial};
+
+use super::Planted;
+use super::scene::{Scene, Who};
+
+use Who::{Client, Server};
+
+const fn p(id: &'static str, story: &'static str, run: fn() -> run::Run) -> Planted {
+    Planted { id, story, run }
+}
+
+/// The table.
+pub const PLANTED: &[Planted] = &[
+    p("client-fds", "connects fail with EMFILE in the last steps", || {
+        let full = |t: &mut Trial, p: &super::Point| {
+            if p.n >= 64.0 {
+                t.tally.attempted += 4000;
+                t.tally.errors.0.insert(ErrorKind::ClientFds, 4000);
+            }
+        };
+        Scene::new(1000.0, 1e9).rates(&[]).change(full).run()
+    }),
+    p("client-ports", "one connection a request from one address: 28,232 ports are soon in TIME_WAIT", || {
+        let full = |t: &mut Trial, p: &super::Point| {
+            if p.n >= 64.0 {
+                t.tally.attempted += 900;
+                t.tally.errors.0.insert(ErrorKind::ClientPorts, 900);
+            }
+        };
+        Scene::new(1000.0, 1e9)
+            .rates(&[])
+            .level(Client, "ports.range", "", 28_232.0)
+            .level(Client, "socket.tcp_time_wait", "", 28_230.0)
+            .change(full)
+            .run()
+    }),
+    p("client-cpu", "the generator's one thread is full, the server half idle", || {
+        Scene::new(100.0, 100_000.0)
+            .per_s(Client, "process.cpu", "loadline:50", |p| p.x * 9.95)
+            .per_s(Client, "thread.cpu", "shard0:50/51", |p| p.x * 9.95)
+            .run()
+    }),
+    p("server-rate-limit", "500 answers a second are good, the rest are 503 and cheap", || {
+        let refuse = |t: &mut Trial, p: &super::Point| {
+            let good = (500.0_f64.min(p.x) * 2.0) as u64;
+            let refused = t.measured.tally.completed.saturating_sub(good);
+            t.measured.tally.unexpected_status = refused;
+            t.measured.tally.status.insert("2xx".into(), good);
+            t.measured.tally.status.insert("5xx".into(), refused);
+            t.rates.goodput = good as f64 / 2.0;
+        };
+        Scene::new(500.0, 60_000.0)
+            .per_s(Server, "process.cpu", "srv:100", |p| p.x * 20.0)
+            .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 5.0)
+            .change(refuse)
+            .run()
+    }),
+    p("server-cpu-quota", "half a processor of quota on a host of four", || {
+        Scene::new(1000.0, 5000.0)
+            .level(Server, "cgroup.cpu_quota", "/srv", 0.5)
+            .per_s(Server, "process.cpu", "srv:100", |p| p.x * 100.0)
+            .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 50.0)
+            .per_s(Server, "thread.cpu", "srv:100/102", |p| p.x * 50.0)
+            .per_s(Server, "cgroup.cpu_periods", "/srv", |_| 10.0)
+            .per_s(Server, "cgroup.cpu_throttled_periods", "/srv", |p| (p.x / 500.0).min(9.5).floor())
+            .run()
+    }),
+    p("server-memory", "the server's host swaps", || {
+        Scene::new(5000.0, 800.0)
+            .per_s(Server, "pressure.memory_some", "", |p| 500.0 * p.x)
+            .per_s(Server, "memory.swap_out", "", |p| p.x * 2.0)
+            .per_s(Server, "process.major_faults", "srv:100", |p| p.x * 3.0)
+            .run()
+    }),
+    p("server-fds", "1024 descriptors, all used, the rest waits to be accepted", || {
+        Scene::new(1000.0, 30_000.0)
+            .per_s(Server, "process.fds", "srv:100", |p| (12.0 + p.n * 16.0).min(1024.0))
+            .level(Server, "process.fd_limit", "srv:100", 1024.0)
+            .per_s(Server, "listen.queue", "0.0.0.0:8080", |p| (p.n - 25.0).max(0.0) * 12.0)
+            .steps(&[1, 4, 16, 64, 256])
+            .rates(&[])
+            .change(|t, p| t.tally.unanswered = if p.n > 63.0 { 200 } else { 0 })
+            .run()
+    }),
+    p("tcp-delayed-ack", "header and body in two writes with Nagle on: 41 ms a request", || {
+        Scene::new(41_000.0, 40_000.0)
+            .shared()
+            .per_s(Client, "tcp.delayed_acks", "", |p| p.x)
+            .per_s(Server, "tcp.delayed_acks", "", |p| p.x)
+            .level(Server, "connection.send_queue", "", 1400.0)
+            .rates(&[0.01, 0.02])
+            .run()
+    }),
+    p("server-cpu", "four threads on four processors, all full", || {
+        let mut scene = Scene::new(500.0, 20_000.0)
+            .per_s(Server, "process.cpu", "srv:100", |p| p.x * 198.0)
+            .per_s(Server, "process.user", "srv:100", |p| p.x * 60.0)
+            .per_s(Server, "process.system", "srv:100", |p| p.x * 138.0)
+            .per_s(Server, "cpu.idle", "total", |p| 4e6 - p.x * 199.0)
+            .per_s(Server, "cpu.system", "total", |p| p.x * 130.0)
+            .per_s(Server, "cpu.user", "total", |p| p.x * 60.0)
+            .per_s(Server, "cpu.softirq", "total", |p| p.x * 9.0);
+        for thread in ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"] {
+            scene = scene.per_s(Server, "thread.cpu", thread, |p| p.x * 49.5);
+        }
+        scene.run()
+    }),
+    p("server-single-thread", "one of four threads does all the work", || {
+        Scene::new(60.0, 20_000.0)
+            .per_s(Server, "process.cpu", "srv:100", |p| p.x * 51.0)
+            .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 49.5)
+            .per_s(Server, "thread.cpu", "srv:100/102", |p| p.x * 0.5)
+            .per_s(Server, "thread.cpu", "srv:100/103", |p| p.x * 0.5)
+            .per_s(Server, "thread.cpu", "srv:100/104", |p| p.x * 0.5)
+            .per_s(Server, "cpu.idle", "total", |p| 4e6 - p.x * 52.0)
+            .per_s(Server, "cpu.user", "total", |p| p.x * 43.0)
+            .run()
+    }),
+    p("server-disk", "each request is written and flushed", || {
+        Scene::new(2000.0, 900.0)
+            .per_s(Server, "disk.busy", "vda", |p| p.x * 1080.0)
+            .per_s(Server, "process.write_bytes", "srv:100", |p| p.x * 4096.0)
+            .per_s(Server, "pressure.io_some", "", |p| p.x * 1000.0)
+            .per_s(Server, "cpu.iowait", "total", |p| p.x * 900.0)
+            .run()
+    }),
+    p("network-medium", "one shared segment of 10 Mbit/s, as in source 0", || {
+        Scene::new(5113.8, 514.252)
+            .steps(&[1, 2, 3, 4, 5])
+            .rates(&[])
+            .level(Server, "medium.rate", "ethernet10", 1.25e6)
+            .per_s(Server, "medium.bytes", "ethernet10", |p| p.x * 2266.793)
+            .per_s(Server, "medium.deferrals", "ethernet10", |p| p.x * 0.2)
+            .per_s(Server, "connection.rtt", "", |p| p.r_us * 0.4)
+            .run()
+    }),
+    p("network-loss", "three segments in a hundred are lost", || {
+        Scene::new(3000.0, 2000.0)
+            .per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.07)
+            .per_s(Server, "tcp.timeouts", "", |p| p.x * 0.01)
+            .run()
+    }),
+    p("tcp-window", "64 KiB a round trip of 100 ms", || {
+        Scene::new(400_000.0, 40.0)
+            .level(Server, "connection.rwnd_limited", "", 0.93)
+            .level(Server, "connection.rtt", "", 100_000.0)
+            .level(Server, "connection.peer_window", "", 65_536.0)
+            .run()
+    }),
+    p("accept-queue", "a backlog of 4, accepted in batches every 50 ms", || {
+        let slow = |t: &mut Trial, p: &super::Point| {
+            t.measured.tally.attempted = t.measured.tally.completed;
+            t.measured.tally.connected = t.measured.tally.completed;
+            if p.n > 5.0 {
+                t.connect_us.p99 = 1_040_000.0;
+                t.connect_us.max = 3_100_000.0;
+            }
+        };
+        Scene::new(50_000.0, 100.0)
+            .steps(&[1, 2, 4, 8, 16, 32])
+            .rates(&[0.5, 1.1])
+            .per_s(Server, "tcp.passive_opens", "", |p| p.x)
+            .per_s(Server, "tcp.listen_overflows", "", |p| if p.n > 5.0 { p.n } else { 0.0 })
+            .per_s(Server, "tcp.listen_drops", "", |p| if p.n > 5.0 { p.n } else { 0.0 })
+            .per_s(Client, "tcp.syn_retrans", "", |p| if p.n > 5.0 { p.n } else { 0.0 })
+            .level(Server, "listen.queue", "0.0.0.0:8080", 5.0)
+            .level(Server, "listen.limit", "0.0.0.0:8080", 4.0)
+            .change(slow)
+            .run()
+    }),
+    p("server-concurrency", "four workers that sleep 20 ms a request", || {
+        Scene::new(20_000.0, 200.0).level(Server, "connection.receive_queue", "", 60.0).run()
+    }),
+    p("not-saturated", "the rate grows to the last step", || Scene::new(1000.0, 1e9).rates(&[]).run()),
+    p("unknown", "the rate goes flat, and nothing of the server can be read", || {
+        Scene::new(1000.0, 4000.0).no_server().run()
+    }),
+];
