@@ -48,7 +48,6 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("fair", "0|1", "event-groups: a wake serves all ready sockets instead of the lowest one"),
     row("literal", "0|1", "uring-groups: an eventfd is signalled for each completed operation"),
     row("sends", "count", "most sends outstanding at once (uring: default 200; limits)"),
-    row("batch_us", "microseconds", "uring models: longest wait for more completions once there is one (default 0)"),
     row("active", "count", "high-throughput: connections that operations are posted for (default 100)"),
     row("active_idle_ms", "milliseconds", "high-throughput: a silent one gives up its place after this (default 1000)"),
     row("waiting", "count", "high-throughput: most connections that wait for a place; further ones are refused"),

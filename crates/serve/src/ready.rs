@@ -84,6 +84,8 @@ pub(crate) struct Worker<R> {
     again: Vec<u32>,
     line: Line,
     blocked: u32,
+    /// limits: too many have output outstanding, the others are not read.
+    held: bool,
     now_ns: u64,
     next_tick_ns: u64,
     next_sweep_ns: Option<u64>,
@@ -105,6 +107,7 @@ impl<R: Readiness> Worker<R> {
             again: Vec::new(),
             line: Line::default(),
             blocked: 0,
+            held: false,
             now_ns,
             next_tick_ns: 0,
             next_sweep_ns: deadlines.then_some(now_ns + SWEEP_NS),
@@ -202,7 +205,7 @@ impl<R: Readiness> Worker<R> {
         }
         let session = self.spare.pop().unwrap_or_else(|| self.shard.service.session());
         let mut conn = Conn::new(fd, session, self.now_ms());
-        conn.parked = parked;
+        conn.parked = parked || self.held;
         let first = conn.first_want();
         conn.want = first;
         let token = self.conns.insert(conn);
@@ -278,7 +281,10 @@ impl<R: Readiness> Worker<R> {
             End::Reset => self.shard.cell.resets.add(1),
             End::Fault => self.shard.cell.faults.add(1),
         }
-        self.blocked -= u32::from(conn.blocked());
+        if conn.blocked() {
+            self.blocked -= 1;
+            self.hold_back();
+        }
         let had_place = !conn.parked;
         let mut session = conn.into_session();
         if self.spare.len() < SPARE {
@@ -338,10 +344,14 @@ impl<R: Readiness> Worker<R> {
         self.pass_place();
     }
 
-    /// limits: while too many connections have output outstanding, only those are served.
+    /// limits: while as many connections as may have output outstanding, only those are served.
     fn hold_back(&mut self) {
         let Some(limits) = self.shard.policy.limits else { return };
-        let over = self.blocked > limits.sends;
+        let over = self.blocked >= limits.sends;
+        if over == self.held {
+            return;
+        }
+        self.held = over;
         let held: Vec<u32> = self
             .conns
             .iter()

@@ -45,7 +45,6 @@ fn start(
             buffer_bytes: 16 * 1024,
             direct: direct(&launch.policy),
             entries: 512,
-            batch_us: launch.options.get("batch_us")?.unwrap_or(0),
         };
         launch.control.spawn("uring", || Worker::new(shard, setup)?.run())?;
     }

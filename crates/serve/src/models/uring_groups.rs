@@ -19,16 +19,17 @@ const OPERATIONS: u32 = 62;
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     probe()?;
     let receive = if launch.policy.lazy_buffers { Receive::Empty } else { Receive::Single };
+    let limit = launch.policy.limits.map(|l| l.sends);
+    let sends = launch.options.get("sends")?.or(limit).unwrap_or(OPERATIONS).clamp(1, OPERATIONS);
     let run = move |shard| {
         let setup = Setup {
             receive,
-            sends: OPERATIONS,
+            sends,
             send_bytes: 16 * 1024,
             buffers: 64,
             buffer_bytes: 4096,
             direct: false,
             entries: 64,
-            batch_us: 0,
         };
         Worker::new(shard, setup)?.run()
     };

@@ -1,0 +1,207 @@
+//! What each strategy promises, held against live servers.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use loadline_serve as serve;
+use run::ServePlan;
+use serve::{MODELS, Server};
+
+fn start(service: &str, model: &str, strategy: &str, options: &[(&str, &str)]) -> Server {
+    let options = options.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+    let (service, model, strategy) = (service.into(), model.into(), strategy.into());
+    serve::start(&ServePlan { service, model, strategy, options, ..ServePlan::default() }).unwrap()
+}
+
+fn models(strategy: &str) -> impl Iterator<Item = &'static str> {
+    MODELS.iter().filter(move |m| m.strategies.contains(&strategy)).map(|m| m.name)
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.local_addr()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream
+}
+
+/// Whether the answer to one byte comes within this time.
+fn answers(stream: &mut TcpStream, within: Duration) -> bool {
+    stream.set_read_timeout(Some(within)).unwrap();
+    let mut buf = [0; 1];
+    match stream.read(&mut buf) {
+        Ok(n) => n == 1,
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => false,
+        Err(e) => panic!("{e}"),
+    }
+}
+
+const SOON: Duration = Duration::from_secs(10);
+
+#[test]
+fn high_throughput_serves_the_first_and_then_the_next_in_turn() {
+    for model in models("high-throughput") {
+        let options = [("active", "2"), ("active_idle_ms", "3600000")];
+        let server = start("echo", model, "high-throughput", &options);
+        let mut streams: Vec<TcpStream> = (0..4)
+            .map(|n| {
+                let stream = connect(&server);
+                while server.stats().connections <= n {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                stream
+            })
+            .collect();
+        // The third and the fourth wait for a place, so their bytes are not read.
+        streams[3].write_all(b"d").unwrap();
+        streams[2].write_all(b"c").unwrap();
+        assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
+        assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
+        // The first finishes an exchange and gives its place to the third, which was first in the line.
+        streams[0].write_all(b"a").unwrap();
+        assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
+        // The third's exchange is done: the fourth's turn.
+        assert!(answers(&mut streams[3], SOON), "{model}");
+        // The second never said anything and never gave way; everybody is served again and again.
+        for stream in &mut streams {
+            stream.write_all(b"x").unwrap();
+            assert!(answers(stream, SOON), "{model}");
+        }
+    }
+}
+
+#[test]
+fn high_throughput_takes_the_place_of_the_silent() {
+    for model in models("high-throughput") {
+        let server = start("echo", model, "high-throughput", &[("active", "1"), ("active_idle_ms", "50")]);
+        let _silent = connect(&server);
+        let mut second = connect(&server);
+        second.write_all(b"x").unwrap();
+        assert!(answers(&mut second, SOON), "{model}");
+    }
+}
+
+#[test]
+fn high_throughput_refuses_as_it_is_told() {
+    for model in models("high-throughput").filter(|m| !m.ends_with("-groups")) {
+        for (refuse, service) in [("busy", "http"), ("close", "http"), ("reset", "http")] {
+            let options = [("active", "1"), ("waiting", "0"), ("refuse", refuse)];
+            let server = start(service, model, "high-throughput", &options);
+            let _first = connect(&server);
+            while server.stats().connections == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let mut second = connect(&server);
+            let mut text = String::new();
+            let outcome = second.read_to_string(&mut text);
+            match refuse {
+                "busy" => assert!(text.starts_with("HTTP/1.1 503 "), "{model}"),
+                "close" => assert!(outcome.is_ok() && text.is_empty(), "{model}"),
+                _ => assert_eq!(outcome.unwrap_err().kind(), ErrorKind::ConnectionReset, "{model}"),
+            }
+            let stats = server.stats();
+            assert_eq!((stats.refused, stats.accepted), (1, 2), "{model}");
+        }
+    }
+}
+
+#[test]
+fn a_sender_without_pause_starves_nobody() {
+    for model in models("high-connections") {
+        let server = start("discard", model, "high-connections", &[("drain", "65536")]);
+        let floods: Vec<_> = (0..3)
+            .map(|_| {
+                let mut stream = connect(&server);
+                std::thread::spawn(move || {
+                    let bytes = vec![7; 1 << 16];
+                    while stream.write_all(&bytes).is_ok() {}
+                })
+            })
+            .collect();
+        while server.stats().bytes_in < 1 << 20 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let begin = Instant::now();
+        let mut other = connect(&server);
+        other.write_all(b"hello").unwrap();
+        other.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(other.read(&mut [0; 1]).unwrap(), 0, "{model}");
+        assert!(begin.elapsed() < Duration::from_secs(5), "{model} took {:?}", begin.elapsed());
+        server.stop();
+        drop(server);
+        floods.into_iter().for_each(|f| f.join().unwrap());
+    }
+}
+
+#[test]
+fn limits_close_count_and_name_those_that_flood_or_say_nothing() {
+    for model in models("limits") {
+        let options = [("unsent_ms", "300"), ("silent_ms", "900")];
+        let server = start("echo", model, "limits", &options);
+        let mut flood = connect(&server);
+        let name = flood.local_addr().unwrap().to_string();
+        let bytes = vec![1; 1 << 20];
+        flood.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut sent = 0;
+        // It never reads: sooner or later its own writes fail because the server has closed.
+        while flood.write(&bytes).is_ok_and(|n| n > 0) {
+            sent += 1;
+            assert!(sent < 1000, "{model} takes everything");
+        }
+        let silent = connect(&server);
+        let silent_name = silent.local_addr().unwrap().to_string();
+        let mut end = silent;
+        let outcome = end.read(&mut [0; 1]);
+        assert!(matches!(outcome, Ok(0)) || outcome.is_err_and(|e| e.kind() == ErrorKind::ConnectionReset), "{model}");
+        let stats = server.stats();
+        assert_eq!((stats.closed_unread, stats.closed_silent, stats.connections), (1, 1, 0), "{model}");
+        assert!(stats.closed_peers[0].starts_with(&format!("{name} sends")), "{model} {:?}", stats.closed_peers);
+        assert!(stats.closed_peers[1].starts_with(&format!("{silent_name} is silent")), "{model}");
+    }
+}
+
+#[test]
+fn limits_bound_the_sends_outstanding() {
+    for model in models("limits").filter(|m| *m != "blocking") {
+        let server = start("echo", model, "limits", &[("sends", "1"), ("unsent_ms", "400")]);
+        let bytes = vec![1; 8 << 20];
+        let mut flood = connect(&server);
+        flood.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+        let mut second = connect(&server);
+        second.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+        while flood.write(&bytes).is_ok() {}
+        while second.write(&bytes).is_ok() {}
+        // Both hold the server until their limit closes them; then a third is served.
+        let mut third = connect(&server);
+        third.write_all(b"x").unwrap();
+        assert!(answers(&mut third, SOON), "{model}");
+        assert!(server.stats().closed_unread >= 1, "{model}");
+    }
+}
+
+#[test]
+fn group_models_have_exactly_the_threads_of_the_source() {
+    for (model, capacity) in [("event-groups", 63), ("uring-groups", 62)] {
+        let server = start("echo", model, "", &[]);
+        let mut streams = Vec::new();
+        for n in [1, capacity, capacity + 1, 3 * capacity] {
+            while streams.len() < n {
+                streams.push(connect(&server));
+            }
+            let deadline = Instant::now() + SOON;
+            while server.stats().connections < n as u64 && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert_eq!(server.stats().threads, n.div_ceil(capacity) as u64 + 1, "{model} at {n}");
+        }
+        streams.iter_mut().for_each(|s| s.write_all(b"x").unwrap());
+        assert!(streams.iter_mut().all(|s| answers(s, SOON)), "{model}");
+    }
+    let server = start("echo", "blocking", "", &[]);
+    let _streams: Vec<TcpStream> = (0..50).map(|_| connect(&server)).collect();
+    while server.stats().connections < 50 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(server.stats().threads, 2 * 50 + 1);
+}
