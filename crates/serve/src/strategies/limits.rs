@@ -1,7 +1,7 @@
 //! limits: what may be outstanding, and whom the server gives up. A peer that sends and never reads leaves output that
 //! never leaves: after `unsent_ms` without progress it is closed, counted and named. A peer that says nothing for
-//! `silent_ms` is closed too. In each thread (the source's server has one) at most `sends` connections may have output outstanding; while there are that
-//! many, the others are not read.
+//! `silent_ms` is closed too. In each thread (the source's server has one) at most `sends` connections may have output
+//! outstanding; while there are that many, the others are not read.
 
 use super::Policy;
 use crate::{Options, ServeError};
