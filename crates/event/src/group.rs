@@ -192,7 +192,8 @@ impl Membership {
             let Some(&(wanted, generation)) = declared.one.get(&fd) else { continue };
             let mask = Mask::from_poll(event.flags.bits() as i16) & wanted;
             if generation == (event.token >> 32) as u32 && !mask.is_none() {
-                out[at] = Event { fd, mask, generation };
+                let ended = event.flags.intersects(Interest::RDHUP | Interest::HUP | Interest::ERR);
+                out[at] = Event { fd, mask, ended, generation };
                 at += 1;
             }
         }

@@ -10,7 +10,7 @@ use sys::Errno;
 use sys::epoll::{Epoll, Interest};
 use sys::epoll_raw::{self, Slots};
 
-use super::Remaining;
+use super::{Remaining, ended};
 use crate::queue::{Options, Revocation};
 use crate::table::{Table, descriptor, token};
 use crate::{Event, Mask};
@@ -135,11 +135,12 @@ impl EpollQueue {
         let mut at = 0;
         for event in self.slots.iter() {
             let Some(slot) = self.table.current(event.token) else { continue };
-            let mask = Mask::from_poll(event.flags.bits() as i16) & slot.wanted;
+            let found = event.flags.bits() as i16;
+            let mask = Mask::from_poll(found) & slot.wanted;
             if !mask.is_none()
                 && let Some(place) = out.get_mut(at)
             {
-                *place = Event { fd: descriptor(event.token), mask, generation: slot.generation };
+                *place = Event { fd: descriptor(event.token), mask, ended: ended(found), generation: slot.generation };
                 at += 1;
             }
         }

@@ -181,3 +181,9 @@ impl Remaining {
         (until > now).then(|| Some(until - now))
     }
 }
+
+/// Whether these poll bits say that the peer has ended its side.
+#[inline]
+const fn ended(found: i16) -> bool {
+    found & (bits::RDHUP | bits::HUP | bits::ERR) != 0
+}

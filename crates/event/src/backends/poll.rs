@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 
 use sys::poll::{self, Entry};
 
-use super::check_open;
+use super::{check_open, ended};
 use crate::table::Table;
 use crate::{Event, Mask};
 
@@ -85,7 +85,7 @@ impl PollQueue {
             let slot = self.table.copy(entry.fd());
             let mask = Mask::from_poll(entry.found()) & slot.wanted;
             if !mask.is_none() {
-                out[at] = Event { fd: entry.fd(), mask, generation: slot.generation };
+                out[at] = Event { fd: entry.fd(), mask, ended: ended(entry.found()), generation: slot.generation };
                 at += 1;
             }
         }

@@ -108,7 +108,8 @@ impl SelectQueue {
                 let fd = word as RawFd * 64 + bit as RawFd;
                 let state = (read >> bit & 1) | (write >> bit & 1) << 1 | (except >> bit & 1) << 2;
                 let slot = self.table.copy(fd);
-                out[at] = Event { fd, mask: Mask::from_bits(state as u32) & slot.wanted, generation: slot.generation };
+                let mask = Mask::from_bits(state as u32) & slot.wanted;
+                out[at] = Event { fd, mask, ended: false, generation: slot.generation };
                 at += 1;
                 self.turn = fd + 1;
             }

@@ -14,7 +14,7 @@ use sys::Errno;
 use sys::poll::{self, Entry};
 use sys::poll_ring::{Completion, PollRing, Work};
 
-use super::{Remaining, check_open};
+use super::{Remaining, check_open, ended};
 use crate::queue::{Options, Revocation};
 use crate::table::{Table, descriptor, token};
 use crate::{Event, Mask};
@@ -184,7 +184,7 @@ impl UringQueue {
                 slot.generation = slot.generation.wrapping_add(1);
                 self.ring.disarm(old)?;
             } else if !mask.is_none() {
-                out[at] = Event { fd: entry.fd(), mask, generation: slot.generation };
+                out[at] = Event { fd: entry.fd(), mask, ended: ended(entry.found()), generation: slot.generation };
                 at += 1;
             }
         }
@@ -200,7 +200,7 @@ impl UringQueue {
             let Some(slot) = self.table.current(hint) else { continue };
             slot.pending = false;
             if !slot.wanted.is_none() {
-                out[at] = Event { fd: descriptor(hint), mask: slot.wanted, generation: slot.generation };
+                out[at] = Event { fd: descriptor(hint), mask: slot.wanted, ended: false, generation: slot.generation };
                 at += 1;
             }
         }
