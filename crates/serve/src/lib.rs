@@ -9,6 +9,7 @@ mod conn;
 mod listener;
 mod models;
 mod options;
+mod proxy;
 mod ready;
 mod server;
 mod services;

@@ -74,4 +74,9 @@ pub const SERVICES: &[ServiceSpec] = &[
         kind: ServiceKind::Sessions(record::open),
     },
     ServiceSpec { name: "source", help: "sends as fast as it is read", kind: ServiceKind::Sessions(source::open) },
+    ServiceSpec {
+        name: "proxy",
+        help: "event-driven HTTP/1.1 proxy without a cache, on the event API",
+        kind: ServiceKind::Whole(crate::proxy::start),
+    },
 ];

@@ -1,0 +1,51 @@
+//! The proxy of source 2: event-driven, HTTP/1.1, without a cache, on the event API with a back end of choice.
+//! Threads are shards: each has its own listener, queue, clients and kept upstream connections.
+
+mod body;
+mod end;
+mod head;
+mod pair;
+mod settings;
+mod watch;
+mod worker;
+
+use std::sync::Arc;
+
+use run::ServePlan;
+
+use crate::server::Control;
+use crate::{ServeError, Server, listener};
+use settings::Settings;
+use watch::Plain;
+use worker::Worker;
+
+/// Starts a proxy.
+pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
+    let settings = Arc::new(Settings::from(plan)?);
+    let _ = sys::limits::raise_descriptors();
+    let control = Control::new(&plan.cpus);
+    let threads = plan.threads.max(1);
+    let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false)?;
+    // From here on the server stops its threads whatever happens.
+    let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
+    for listener in listeners {
+        let (settings, control) = (settings.clone(), control.clone());
+        let waker = control.waker()?;
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let owner = control.clone();
+        owner.spawn("proxy", move || {
+            // Queues belong to their threads, so this is where it shows whether the kernel gives one.
+            let worker = match Worker::new(settings, control, listener, waker, Plain) {
+                Ok(worker) => worker,
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                    return Ok(());
+                }
+            };
+            let _ = ready.send(Ok(()));
+            worker.run()
+        })?;
+        is_ready.recv().unwrap_or_else(|_| Err(ServeError::Combination("a proxy thread ended at once".into())))?;
+    }
+    Ok(server)
+}

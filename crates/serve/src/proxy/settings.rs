@@ -1,0 +1,106 @@
+//! How a proxy is to be: read from a plan, checked, and shared by its threads.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use event::{Backend, Options as QueueOptions};
+use run::ServePlan;
+
+use crate::{Options, ServeError};
+
+/// Most bytes of a read, and thereby of what may wait for one side.
+const READ_BYTES: usize = 64 * 1024;
+
+pub(super) struct Settings {
+    pub(super) upstream: SocketAddr,
+    pub(super) events: QueueOptions,
+    pub(super) head_bytes: usize,
+    pub(super) max_connections: u64,
+    pub(super) timeout_ms: u64,
+    /// Upstream connections kept for further requests, a thread.
+    pub(super) pool: usize,
+    pub(super) read_bytes: usize,
+    /// Events taken by one call.
+    pub(super) array: usize,
+}
+
+impl Settings {
+    pub(super) fn from(plan: &ServePlan) -> Result<Self, ServeError> {
+        let options = Options::new(&plan.options)?;
+        let text: String = options
+            .get("upstream")?
+            .ok_or_else(|| ServeError::Combination("a proxy needs an upstream: give --upstream HOST:PORT".into()))?;
+        let bad = || ServeError::BadOption { name: "upstream", value: text.clone(), wants: "HOST:PORT of a server" };
+        let upstream = text.to_socket_addrs().ok().and_then(|mut list| list.next()).ok_or_else(bad)?;
+        let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
+        let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
+        Ok(Self {
+            upstream,
+            events: QueueOptions::new(backend),
+            head_bytes: options.get("head_bytes")?.unwrap_or(64 * 1024).max(64),
+            max_connections: options.get("max_connections")?.unwrap_or(u64::MAX),
+            timeout_ms: options.get("timeout_ms")?.unwrap_or(60_000).max(1),
+            pool: options.get("pool")?.unwrap_or(1024),
+            read_bytes: options.get("read_bytes")?.unwrap_or(READ_BYTES).clamp(64, 1 << 24),
+            array: options.get("array")?.unwrap_or(256).clamp(1, 65_536),
+        })
+    }
+
+    /// What the client is told of a fault.
+    pub(super) fn reply(&self, status: u16) -> &'static [u8] {
+        REPLIES.iter().find(|(known, _)| *known == status).map_or(REPLIES[0].1, |(_, reply)| reply)
+    }
+}
+
+macro_rules! reply {
+    ($status:literal, $length:literal, $text:literal) => {
+        (
+            $status,
+            concat!(
+                "HTTP/1.1 ",
+                $status,
+                " ",
+                $text,
+                "\r\nContent-Type: text/plain\r\nContent-Length: ",
+                $length,
+                "\r\nConnection: close\r\n\r\n",
+                $text,
+                "\n"
+            )
+            .as_bytes(),
+        )
+    };
+}
+
+const REPLIES: &[(u16, &[u8])] = &[
+    reply!(400, 12, "Bad Request"),
+    reply!(405, 19, "Method Not Allowed"),
+    reply!(431, 32, "Request Header Fields Too Large"),
+    reply!(502, 12, "Bad Gateway"),
+    reply!(503, 20, "Service Unavailable"),
+    reply!(504, 16, "Gateway Timeout"),
+    reply!(505, 27, "HTTP Version Not Supported"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reply_has_the_length_that_it_says() {
+        for (status, reply) in REPLIES {
+            let text = std::str::from_utf8(reply).unwrap();
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            assert!(head.contains(&format!("Content-Length: {}", body.len())), "{status}: {}", body.len());
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")));
+        }
+    }
+
+    #[test]
+    fn a_proxy_without_an_upstream_is_refused() {
+        assert!(Settings::from(&ServePlan::default()).is_err());
+        let mut plan = ServePlan::default();
+        plan.options.insert("upstream".into(), "127.0.0.1:80".into());
+        plan.options.insert("events".into(), "kqueue".into());
+        assert!(Settings::from(&plan).err().unwrap().to_string().contains("epoll, uring, poll, select"));
+    }
+}
