@@ -48,6 +48,17 @@ fn the_other_texts_are_as_they_were() {
 }
 
 #[test]
+fn an_experiment_stands_beside_the_published_numbers() {
+    insta::assert_snapshot!("adding-clients.md", made("markdown", &common::adding_clients()));
+    let html = made("html", &common::adding_clients());
+    assert!(html.contains("class=\"hollow"), "published points are hollow");
+    assert!(html.contains("Each client brings less than the one before"));
+    let text = made("text", &common::adding_clients());
+    assert!(text.lines().next().unwrap().contains("network-medium"), "{text}");
+    assert!(text.contains("FAILED"), "a failed check is said aloud");
+}
+
+#[test]
 fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     for width in [40, 60, 80, 120] {
         for run in [common::find(), common::load(), common::awkward(), common::nothing()] {
@@ -155,4 +166,21 @@ fn an_unknown_form_is_refused_with_the_known_ones() {
     let error = render("pdf", &common::nothing(), &Style::default()).unwrap_err();
     assert!(matches!(error, ReportError::UnknownForm { .. }));
     assert!(error.to_string().contains("text, html, json"));
+}
+
+/// For eyes: writes the pages where a browser can open them.
+#[test]
+#[ignore = "writes pages to look at; run by hand"]
+fn pages_to_look_at() {
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let pages = [
+        ("find", common::find()),
+        ("experiment", common::adding_clients()),
+        ("awkward", common::awkward()),
+        ("load", common::load()),
+    ];
+    for (name, run) in pages {
+        std::fs::write(dir.join(format!("{name}.html")), made("html", &run)).unwrap();
+    }
+    println!("{}", dir.display());
 }

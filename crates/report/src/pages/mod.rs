@@ -8,6 +8,7 @@ mod checks;
 mod costs;
 mod counters;
 mod devices;
+mod figures;
 mod latency;
 mod load;
 mod pick;
@@ -38,6 +39,11 @@ pub struct Page {
 pub const PAGES: &[Page] = &[
     Page { name: "verdict", help: "capacity, knee, what stops it, why, and what is next", sections: verdict::sections },
     Page { name: "checks", help: "the claims of an experiment, each held or failed", sections: checks::sections },
+    Page {
+        name: "figures",
+        help: "the figures of an experiment, with the published numbers beside ours",
+        sections: figures::sections,
+    },
     Page { name: "load", help: "the result of one fixed intensity", sections: load::sections },
     Page {
         name: "sweep",
@@ -89,7 +95,12 @@ fn title(run: &Run) -> String {
     }
     if !found.checks.is_empty() {
         let held = found.checks.iter().filter(|c| c.pass).count();
-        return format!("{}: {held} of {} checks held", command(run), found.checks.len());
+        let name = figures::experiment(run).map_or_else(|| command(run), str::to_string);
+        let stops = match found.bottleneck.id.as_str() {
+            "unknown" | "not-saturated" | "" => String::new(),
+            id => format!("{id} stops it; "),
+        };
+        return format!("{name}: {stops}{held} of {} checks held", found.checks.len());
     }
     match run.trials.as_slice() {
         [one] => {
@@ -107,11 +118,17 @@ fn subtitle(run: &Run) -> String {
         parts.push(format!("{} {trials} in {}", run.trials.len(), quantity(run.elapsed_s, Unit::Seconds)));
     }
     if !run.started.is_empty() {
-        parts.push(run.started.clone());
+        parts.push(minute(&run.started));
     }
     parts.join(" · ")
 }
 
 fn command(run: &Run) -> String {
     if run.command.is_empty() { "loadline".into() } else { run.command.clone() }
+}
+
+/// `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`; anything else as it is.
+fn minute(time: &str) -> String {
+    let utc = time.is_ascii() && time.len() > 16 && time.ends_with('Z') && time.as_bytes().get(10) == Some(&b'T');
+    if utc { format!("{} {} UTC", &time[..10], &time[11..16]) } else { time.into() }
 }

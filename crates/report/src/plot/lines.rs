@@ -32,7 +32,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> String {
     let margin = if frame.narrow() { 14.0 } else { end_margin(&named, frame) };
     let bottom = frame.height - if frame.small { 18.0 } else { 38.0 };
     let most_y = if frame.small { 2 } else { ((bottom - top) / 44.0).clamp(2.0, 8.0) as usize };
-    let y = View::new(&plot.y, heights(plot), (bottom, top), most_y);
+    let y = View::new(&plot.y, heights(plot), (bottom, top), Some(most_y));
     let y_ticks = y.ticks(&plot.y, most_y);
     let left = y_ticks.iter().map(|t| width(&t.label)).fold(0.0, f64::max).min(frame.width * 0.3) + 8.0;
     let right = frame.width - margin;
@@ -40,11 +40,13 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> String {
     let apart = if plot.x.scale == Scale::Log2 { 40.0 } else { 62.0 };
     let most_x = ((right - left) / apart).clamp(2.0, 12.0) as usize;
     let xs = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
-    let x = View::new(&plot.x, xs, (left, right), most_x);
+    let x = View::new(&plot.x, xs, (left, right), None);
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    plot.series.iter().for_each(|s| draw(s, plot, &area, &mut out));
+    // Published points lie under ours: where they agree, a ring stays visible around the dot.
+    let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
+    under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
     marks(plot, &area, &mut taken, &mut out);
     if !frame.narrow() {
@@ -186,7 +188,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
 }
 
 fn dot(look: Look, hue: &str, (x, y): (f64, f64), told: &str, out: &mut String) {
-    let (class, r) = if look == Look::Hollow { ("hollow", 4.2) } else { ("dot", 3.2) };
+    let (class, r) = if look == Look::Hollow { ("hollow", 5.6) } else { ("dot", 3.2) };
     let title = if told.is_empty() { String::new() } else { format!("<title>{}</title>", escape(told)) };
     let _ = write!(out, "<circle class=\"{class} {hue}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\">{title}</circle>");
 }

@@ -42,8 +42,14 @@ impl Scale {
 }
 
 impl View {
-    /// The view of an axis over data; `ticks` is how many fit.
-    pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, pixels: (f64, f64), ticks: usize) -> Self {
+    /// The view of an axis over data. With `round`, how many ticks fit, a linear range ends at a tick; without, it ends
+    /// with the data.
+    pub(super) fn new(
+        axis: &Axis,
+        values: impl Iterator<Item = f64>,
+        pixels: (f64, f64),
+        round: Option<usize>,
+    ) -> Self {
         let scale = axis.scale;
         let mut range = None;
         for v in values.chain(axis.from).chain(axis.to).filter(|v| scale.can_show(*v)) {
@@ -55,7 +61,7 @@ impl View {
             Scale::Linear => (0.0, 1.0),
             Scale::Log | Scale::Log2 => (1.0, 10.0),
         });
-        let (low, high) = widen(axis, low, high, ticks);
+        let (low, high) = widen(axis, low, high, round);
         Self { scale, low: scale.forward(low), high: scale.forward(high), begin: pixels.0, end: pixels.1 }
     }
 
@@ -95,9 +101,11 @@ impl View {
 }
 
 /// Rounds a range outwards, so that data ends inside the frame.
-fn widen(axis: &Axis, low: f64, high: f64, ticks: usize) -> (f64, f64) {
+fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     let (low, high) = match axis.scale {
+        Scale::Linear if round.is_none() && high > 0.0 => (if axis.from.is_none() { low.min(0.0) } else { low }, high),
         Scale::Linear => {
+            let ticks = round.unwrap_or(5);
             let low = if axis.from.is_none() { low.min(0.0) } else { low };
             // A little room above the highest point, for its label.
             let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
@@ -162,7 +170,7 @@ mod tests {
     use crate::number::Unit;
 
     fn labels(axis: &Axis, values: &[f64], most: usize) -> Vec<String> {
-        let view = View::new(axis, values.iter().copied(), (0.0, 100.0), most);
+        let view = View::new(axis, values.iter().copied(), (0.0, 100.0), Some(most));
         view.ticks(axis, most).into_iter().map(|t| t.label).collect()
     }
 
@@ -193,7 +201,7 @@ mod tests {
     #[test]
     fn values_without_a_place_and_huge_ones_are_left_out() {
         let axis = Axis::new("x", Unit::Plain, Scale::Log);
-        let view = View::new(&axis, [f64::NAN, -1.0, 0.0, f64::INFINITY, 3.0].into_iter(), (0.0, 100.0), 5);
+        let view = View::new(&axis, [f64::NAN, -1.0, 0.0, f64::INFINITY, 3.0].into_iter(), (0.0, 100.0), Some(5));
         assert!(view.at(0.0).is_none() && view.at(f64::NAN).is_none() && view.at(3.0).is_some());
         for scale in [Scale::Linear, Scale::Log, Scale::Log2, Scale::Nines] {
             let axis = Axis::new("x", Unit::Plain, scale);

@@ -328,3 +328,41 @@ pub fn nothing() -> Run {
         ..Run::default()
     }
 }
+
+/// An experiment: one to five clients on a slow medium, in the shape that the source found.
+pub fn adding_clients() -> Run {
+    let rates = [198.2, 371.0, 468.9, 509.3, 513.8];
+    let step = |(i, x): (usize, &f64)| {
+        let n = i as f64 + 1.0;
+        let mut t = filled(*x, n / x * 1e6, 0.1);
+        t.label = if i == 0 { "1 client".into() } else { format!("{n} clients") };
+        t.kind = TrialKind::Experiment;
+        t.axes = BTreeMap::from([("clients".into(), n)]);
+        t.rates.concurrency = n;
+        t
+    };
+    let check = |name: &str, value: f64, limit: f64, pass: bool, relation: &str| Check {
+        name: name.into(),
+        value,
+        limit,
+        pass,
+        relation: relation.into(),
+    };
+    let mut run = find();
+    run.command = "loadline lab adding-clients".into();
+    run.plan.command = "lab adding-clients".into();
+    run.trials = rates.iter().enumerate().map(step).collect();
+    run.findings.capacity = None;
+    run.findings.fits.clear();
+    run.findings.bottleneck.id = "network-medium".into();
+    run.findings.knee = Some(Knee { concurrency: 2.63, r1_us: 5113.8, x_max: 514.3, reached_at: Some(4.0) });
+    run.findings.conclusions = vec![
+        "Every added client waits for the wire: neither host is busy, and the response time grows by 1/Xmax a client."
+            .into(),
+    ];
+    run.findings.checks = vec![
+        check("wire use at five clients", 0.934, 0.9, true, "at least"),
+        check("response time follows N/X, largest deviation", 0.031, 0.02, false, "at most"),
+    ];
+    run
+}

@@ -1,0 +1,136 @@
+//! A figure's row made into a plot, and its published points beside ours.
+
+use std::collections::BTreeMap;
+
+use run::Trial;
+
+use super::published::{Point, points};
+use super::value::value;
+use super::{Figure, Lines, Quantity};
+use crate::number::{number, quantity};
+use crate::plot::{Axis, Hue, Look, Plot, Series};
+use crate::{Cell, Col, Table};
+
+/// The chart, if the trials have anything for it.
+pub(super) fn plot(figure: &Figure, trials: &[Trial]) -> Option<Plot> {
+    let ours = lines(figure, trials);
+    if ours.is_empty() {
+        return None;
+    }
+    let mut series: Vec<Series> = ours
+        .into_iter()
+        .enumerate()
+        .map(|(i, (name, points))| Series::new(name, Look::LineDots, Hue::nth(i), points))
+        .collect();
+    let mut theirs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for point in points(figure.published) {
+        theirs.entry(point.series).or_default().push((point.x, point.y));
+    }
+    let published: Vec<Series> = theirs.into_iter().map(|(name, points)| hollow(&name, points, &series)).collect();
+    series.extend(published);
+    Some(Plot {
+        title: figure.title.into(),
+        caption: figure.caption.into(),
+        x: axis(&figure.x),
+        y: axis(&figure.y),
+        series,
+        ..Plot::default()
+    })
+}
+
+/// Published points in the colour of the line that they belong to.
+fn hollow(name: &str, points: Vec<(f64, f64)>, ours: &[Series]) -> Series {
+    let hue = ours.iter().find(|s| s.label == name).map_or(Hue::Quiet, |s| s.hue);
+    let label = if name.is_empty() || ours.len() == 1 { "published".into() } else { format!("{name}, published") };
+    Series::new(label, Look::Hollow, hue, points)
+}
+
+fn axis(quantity: &Quantity) -> Axis {
+    Axis::new(quantity.label, quantity.unit, quantity.scale)
+}
+
+type Line = (String, Vec<(f64, f64)>);
+
+/// The lines by name, in the order in which the trials first name them.
+fn lines(figure: &Figure, trials: &[Trial]) -> Vec<Line> {
+    let trials = || trials.iter().filter(|t| t.label.starts_with(figure.only));
+    let mut found: Vec<Line> = Vec::new();
+    let mut add = |name: &str, point: (f64, f64)| match found.iter_mut().find(|(known, _)| known == name) {
+        Some((_, points)) => points.push(point),
+        None => found.push((name.into(), vec![point])),
+    };
+    for trial in trials() {
+        let Some(x) = value(trial, figure.x.of) else { continue };
+        match figure.lines {
+            Lines::One(name) => value(trial, figure.y.of).into_iter().for_each(|y| add(name, (x, y))),
+            Lines::ByLabel => {
+                let name = trial.label.split(", ").next().unwrap_or_default();
+                value(trial, figure.y.of).into_iter().for_each(|y| add(name, (x, y)));
+            }
+            Lines::Values(all) => {
+                for (name, path) in all {
+                    value(trial, path).into_iter().for_each(|y| add(name, (x, y)));
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(name, points)| (name, medians(points))).collect()
+}
+
+/// In order of x; where a point was repeated, the median of its values.
+fn medians(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    points.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() / 2]).collect()
+}
+
+/// One line of the comparison: what, where, theirs and ours.
+pub(super) struct Beside {
+    what: String,
+    x: String,
+    theirs: f64,
+    ours: Option<f64>,
+    unit: crate::Unit,
+}
+
+/// Every published point with our value at the same place.
+pub(super) fn beside(figure: &Figure, plot: &Plot) -> Vec<Beside> {
+    let ours = |point: &Point| {
+        let line = plot
+            .series
+            .iter()
+            .find(|s| s.look == Look::LineDots && (s.label == point.series || point.series.is_empty()));
+        let near = |p: &&(f64, f64)| (p.0 - point.x).abs() <= point.x.abs() * 0.02;
+        line?.points.iter().find(near).map(|p| p.1)
+    };
+    let row = |point: Point| Beside {
+        what: if point.series.is_empty() {
+            figure.y.label.into()
+        } else {
+            format!("{}: {}", point.series, figure.y.label)
+        },
+        x: format!("{} = {}", figure.x.label, quantity(point.x, figure.x.unit)),
+        theirs: point.y,
+        ours: ours(&point),
+        unit: figure.y.unit,
+    };
+    points(figure.published).into_iter().map(row).collect()
+}
+
+/// Published numbers beside ours.
+pub(super) fn comparison(rows: Vec<Beside>) -> Table {
+    let cells = |row: Beside| {
+        let ours =
+            row.ours.map_or_else(|| Cell::absent("not measured at this place"), |v| quantity(v, row.unit).into());
+        let ratio = row.ours.map_or_else(Cell::default, |v| number(v / row.theirs).into());
+        vec![row.what.into(), row.x.into(), quantity(row.theirs, row.unit).into(), ours, ratio]
+    };
+    let columns = vec![
+        Col::words("quantity", 0),
+        Col::words("at", 0),
+        Col::figures("published", 0),
+        Col::figures("ours", 0),
+        Col::figures("ours / published", 0),
+    ];
+    let caption = "Published numbers beside ours. Machines differ by decades: compare shapes and ratios, not heights.";
+    Table { caption: caption.into(), columns, rows: rows.into_iter().map(cells).collect(), ..Table::default() }
+}

@@ -1,0 +1,87 @@
+//! The figures of the experiments: one row of [`FIGURES`] a chart, drawn from the trials by what the row says, with the
+//! published points of the source as hollow marks and in a table beside ours.
+//!
+//! To add a figure, add a row to `table.rs` and, where the source printed numbers, a small file in `data/`.
+
+mod draw;
+mod published;
+mod table;
+mod value;
+
+use run::Run;
+
+use crate::plot::Scale;
+use crate::{Block, Section, Unit, Weight};
+
+/// One chart of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figure {
+    /// The experiment, as in `loadline lab NAME`.
+    pub(super) experiment: &'static str,
+    /// What is to be seen, in a sentence.
+    pub(super) title: &'static str,
+    /// How it was measured, and what the published points are.
+    pub(super) caption: &'static str,
+    /// Horizontal axis.
+    pub(super) x: Quantity,
+    /// Vertical axis.
+    pub(super) y: Quantity,
+    /// What the lines are.
+    pub(super) lines: Lines,
+    /// Only trials whose label begins with this; empty takes all.
+    pub(super) only: &'static str,
+    /// Published points: a CSV of `series,x,y`; empty where the source printed none.
+    pub(super) published: &'static str,
+}
+
+/// A quantity on an axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quantity {
+    /// Path of the value in a trial, see `value.rs`.
+    pub(super) of: &'static str,
+    /// Name of the axis.
+    pub(super) label: &'static str,
+    /// How ticks are written.
+    pub(super) unit: Unit,
+    /// How values become distances.
+    pub(super) scale: Scale,
+}
+
+/// What the lines of a figure are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lines {
+    /// One line of this name over all trials.
+    One(&'static str),
+    /// One line for each first part of the labels, up to `, `: `epoll, 750 cold` belongs to `epoll`.
+    ByLabel,
+    /// One line a value: name and path; the path of `y` is not used.
+    Values(&'static [(&'static str, &'static str)]),
+}
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(name) = experiment(run) else { return Vec::new() };
+    let mut blocks = Vec::new();
+    let mut compared = Vec::new();
+    for figure in table::FIGURES.iter().filter(|f| f.experiment == name) {
+        if let Some(plot) = draw::plot(figure, &run.trials) {
+            compared.extend(draw::beside(figure, &plot));
+            blocks.push(Block::Plot(Box::new(plot)));
+        }
+    }
+    // The only chart of a page has the whole width of it.
+    if let [Block::Plot(one)] = blocks.as_mut_slice() {
+        one.wide = true;
+    }
+    if !compared.is_empty() {
+        blocks.push(Block::Table(draw::comparison(compared)));
+    }
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    vec![Section::new("figures", "Figures", Weight::Full, blocks)]
+}
+
+/// The name of the experiment, from `lab NAME`.
+pub(super) fn experiment(run: &Run) -> Option<&str> {
+    run.plan.command.strip_prefix("lab ").map(str::trim)
+}
