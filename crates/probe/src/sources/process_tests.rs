@@ -122,6 +122,34 @@ fn many_threads_are_summed_at_edges_and_only_some_have_rows() {
 }
 
 #[test]
+fn a_process_of_thousands_of_threads_has_no_sums_and_says_why() {
+    let tree = Tree::new(&[]).with_processes(&[12]);
+    add(&tree, 12, "srv", 2100);
+    for tid in 100..2200 {
+        std::fs::create_dir(tree.root().join(format!("proc/12/task/{tid}"))).unwrap();
+    }
+    let r = tree.sample("process");
+    assert_eq!(r.last("process.voluntary_switches", "srv:12"), None);
+    assert!(r.0.absent.iter().any(|a| a.reason.starts_with("it has more than 2048 threads")), "{:?}", r.0.absent);
+    assert_eq!(r.last("process.user", "srv:12"), Some(5.0 * crate::units::ticks_us(1)));
+}
+
+#[test]
+fn a_thread_a_connection_gets_rows_only_up_to_a_limit() {
+    let tree = Tree::new(&[]).with_processes(&[12]);
+    add(&tree, 12, "srv", 2);
+    let mut probe = tree.probe("process");
+    for tid in 1000..1300 {
+        add_thread(&tree, 12, tid, "srv", "S (sleeping)", 1000);
+        probe.sample_series(f64::from(tid));
+        tree.remove(&format!("proc/12/task/{tid}"));
+    }
+    let r = probe.take();
+    let rows = r.columns_of("thread.cpu").count();
+    assert!(rows > 100 && rows <= 256, "{rows}");
+}
+
+#[test]
 fn descriptors_of_this_kernel_are_counted_without_listing_them() {
     let before = descriptors("/proc/self/fd".as_ref(), true, true).unwrap().unwrap();
     let listed = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;

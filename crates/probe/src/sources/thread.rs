@@ -2,7 +2,8 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! Threads that end are remembered as last seen, so sums only grow. The files of up to [`KEPT_HERE`] threads a
-//! process stay open and have rows of their own; the others are read at phase edges only, up to [`LOOSE`] of them.
+//! process stay open and have rows of their own, [`ROWS`] in its life; the others are read at phase edges only. A
+//! process of more than [`LOOSE`] threads has no sums over them: reading each would cost more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;
@@ -26,8 +27,10 @@ pub(super) const SUMS: &[&str] = &[
 ];
 /// Threads of one process whose files stay open.
 const KEPT_HERE: usize = 64;
+/// Threads of one process that ever get rows of their own: a server may make one a connection.
+const ROWS: usize = 256;
 /// Threads of one process that are read at phase edges although their files do not stay open.
-const LOOSE: usize = 4096;
+const LOOSE: usize = 2048;
 
 /// What status says of a thread (and, for a leader, of its process).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -112,6 +115,10 @@ struct Thread {
 pub(super) struct Threads {
     list: Vec<Thread>,
     retired: Counts,
+    /// Threads that have or had rows of their own.
+    rows: usize,
+    /// There are more threads than are listed.
+    cut: bool,
 }
 
 /// What the threads of a process need to be read.
@@ -134,15 +141,16 @@ impl Threads {
     /// were read, in nanoseconds, if that is all of them.
     pub(super) fn sample(&mut self, book: &mut Book, sums: Slots, look: &mut Look<'_>) -> Option<u64> {
         self.list_threads(look);
-        let mut whole = true;
+        let mut whole = !self.cut;
         for thread in &mut self.list {
             let told = match thread.files {
                 Some(_) => thread.read_kept(look),
-                None if look.full => thread.read_loose(look),
+                None if look.full && !self.cut => thread.read_loose(look),
                 None => None,
             };
             whole &= told.is_some();
-            if let (Some(()), true) = (told, thread.files.is_some()) {
+            if told.is_some() && thread.files.is_some() && (thread.slots.is_some() || self.rows < ROWS) {
+                self.rows += usize::from(thread.slots.is_none());
                 thread.write(book, look.instance);
             }
         }
@@ -169,7 +177,12 @@ impl Threads {
         let Ok(folder) = std::fs::read_dir(look.task) else { return };
         self.list.iter_mut().for_each(|t| t.alive = false);
         let tids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        for tid in tids.take(LOOSE) {
+        self.cut = false;
+        for tid in tids {
+            if self.list.len() >= LOOSE && self.list.binary_search_by_key(&tid, |t| t.tid).is_err() {
+                self.cut = true;
+                continue;
+            }
             match self.list.binary_search_by_key(&tid, |t| t.tid) {
                 Ok(at) => self.list[at].alive = true,
                 Err(at) => self.list.insert(at, Thread::new(tid)),
@@ -198,14 +211,15 @@ impl Threads {
     }
 
     fn note_limits(&self, book: &mut Book, look: &Look<'_>) {
-        let loose = self.list.iter().filter(|t| t.files.is_none()).count();
-        if loose > 0 {
-            let reason =
-                format_args!("{} of its {} threads have rows of their own", self.list.len() - loose, self.list.len());
+        let shown = self.list.iter().filter(|t| t.slots.is_some()).count();
+        if shown < self.list.len() {
+            let reason = format_args!("{shown} of its {} threads have rows of their own", self.list.len());
             book.absent_all(THREAD, look.instance, reason);
         }
-        if self.list.len() >= LOOSE {
-            let reason = format_args!("it has {LOOSE} threads or more, too many to read each");
+        if self.cut {
+            let reason = format_args!(
+                "it has more than {LOOSE} threads, too many to read each: see system.context_switches for all of the host"
+            );
             book.absent_all(SUMS, look.instance, reason);
         }
     }
