@@ -1,7 +1,12 @@
 //! The `loadline` command: finds how much load a network server takes, what stops it, and why.
 
+mod args;
 mod commands;
+mod docs;
+mod finish;
 mod output;
+mod screen;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -22,24 +27,32 @@ struct Cli {
 pub(crate) enum Exit {
     /// Done.
     Done,
+    /// An objective or a comparison failed, or nothing came back.
+    Failed,
+    /// Ended early by the user, with what was measured saved.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         match exit {
             Exit::Done => Self::SUCCESS,
+            Exit::Failed => Self::from(1),
+            Exit::Interrupted => Self::from(130),
         }
     }
 }
 
 fn main() -> ExitCode {
-    output::quiet_on_closed_pipe();
     let cli = Cli::parse();
+    if cli.command.only_prints() {
+        output::quiet_on_closed_pipe();
+    }
     output::start_log();
     match cli.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("loadline: {error:#}");
+            eprintln!("loadline: {}", output::sentence(&error));
             ExitCode::from(2)
         }
     }

@@ -1,6 +1,6 @@
 //! Where text goes and how it looks there.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 
@@ -18,8 +18,41 @@ pub(crate) fn start_log() {
     }
 }
 
-/// Writes to standard output.
+/// Writes to standard output. A reader that left has seen what it wanted: that is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to standard output"),
+    }
+}
+
+/// An error and its causes as one sentence; a cause that a message already tells is not told twice.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// How text looks on standard output: as wide as the terminal, colours only there and only without `NO_COLOR`.
+pub(crate) fn style() -> report::Style {
+    let terminal = io::stdout().is_terminal();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    report::Style { width: sys::terminal::width().unwrap_or(80), color: terminal && !no_color }
+}
+
+/// How text looks in files.
+pub(crate) fn plain() -> report::Style {
+    report::Style { width: 80, color: false }
+}
+
+/// From now on Ctrl-C ends a run in order instead of at once.
+pub(crate) fn catch_interrupts() {
+    // Should it fail, Ctrl-C ends the program at once; every trial is saved when it ends, so little is lost.
+    let _ = sys::interrupt::catch();
 }

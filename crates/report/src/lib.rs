@@ -13,7 +13,7 @@ mod style;
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
 pub use forms::{FORMS, Form, markdown_table};
 pub use number::{Unit, count, number, quantity, quantity_in, significant};
-pub use pages::{PAGES, Page};
+pub use pages::{PAGES, Page, busiest_device};
 pub use plot::{
     Axis, Band, BarRow, Bars, Frame, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot, bars_svg, plot_svg,
 };

@@ -111,7 +111,8 @@ fn think(text: &str) -> Result<ThinkTime, String> {
 /// How the starts of an open loop are spread: `constant`, `poisson`, `bursty:PEAK,SHARE,PERIOD`, `self-similar:H`.
 pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    let bad = || "possible are constant, poisson, bursty:6,5%,100s (peak, share, period) and self-similar:0.8".to_string();
+    let bad =
+        || "possible are constant, poisson, bursty:6,5%,100s (peak, share, period) and self-similar:0.8".to_string();
     match (name, rest.split(',').collect::<Vec<_>>().as_slice()) {
         ("constant", [""]) => Ok(Arrival::Constant),
         ("poisson", [""]) => Ok(Arrival::Poisson),

@@ -4,5 +4,5 @@ mod load;
 mod target;
 pub(crate) mod units;
 
-pub(crate) use load::LoadArgs;
+pub(crate) use load::{LoadArgs, arrival};
 pub(crate) use target::TargetArgs;

@@ -84,12 +84,19 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
 
 /// `K: V` as a header.
 pub(crate) fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or_else(|| format!("{text:?} is not a header; write it like 'K: V'"))?;
+    let (name, value) =
+        text.split_once(':').ok_or_else(|| format!("{text:?} is not a header; write it like 'K: V'"))?;
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(token) || value.contains(['\r', '\n']) {
         return Err(format!("{text:?} is not a header; write it like 'K: V', without line ends"));
     }
     Ok((name.to_string(), value.trim().to_string()))
+}
+
+/// `name=value`.
+pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} has no =; write it like name=value"))?;
+    Ok((name.trim().to_string(), value.trim().to_string()))
 }
 
 fn split(text: &str) -> (&str, &str) {

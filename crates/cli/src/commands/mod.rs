@@ -1,8 +1,17 @@
 //! One file a command; this enum is their table.
 
+mod agent;
 mod completions;
+mod explain;
+mod find;
+mod lab;
+mod list;
+mod load;
 mod man;
+mod report;
 mod schema;
+mod selftest;
+mod serve;
 mod testbed;
 
 use clap::Subcommand;
@@ -11,6 +20,22 @@ use crate::Exit;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Find the capacity of a server, and what stops it
+    Find(Box<find::Args>),
+    /// Load a server at one fixed intensity
+    Load(Box<load::Args>),
+    /// Run a reference server
+    Serve(Box<serve::Args>),
+    /// Run an experiment
+    Lab(Box<lab::Args>),
+    /// Judge an old run again and draw its report
+    Report(report::Args),
+    /// List what there is: models, protocols, counters, rules, experiments, …
+    List(list::Args),
+    /// Explain one thing by its id
+    Explain(explain::Args),
+    /// Measure this machine's own limits: the generator's ceiling, the cost of observing
+    Selftest(selftest::Args),
     /// Make test hosts and media for other programs
     #[command(subcommand)]
     Testbed(testbed::Args),
@@ -20,15 +45,35 @@ pub(crate) enum Command {
     Completions(completions::Args),
     /// Write man pages
     Man(man::Args),
+    /// Work for a conductor; started by loadline itself
+    #[command(hide = true)]
+    Agent,
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Find(args) => find::run(&args),
+            Self::Load(args) => load::run(&args),
+            Self::Serve(args) => serve::run(&args),
+            Self::Lab(args) => lab::run(&args),
+            Self::Report(args) => report::run(&args),
+            Self::List(args) => list::run(&args),
+            Self::Explain(args) => explain::run(&args),
+            Self::Selftest(args) => selftest::run(&args),
             Self::Testbed(args) => testbed::run(&args),
             Self::Schema => schema::run(),
             Self::Completions(args) => completions::run(&args),
             Self::Man(args) => man::run(&args),
+            Self::Agent => agent::run(),
         }
+    }
+
+    /// Commands that only print may end with the reader of their pipe; the others have processes and runs to look after.
+    pub(crate) fn only_prints(&self) -> bool {
+        matches!(
+            self,
+            Self::Report(_) | Self::List(_) | Self::Explain(_) | Self::Schema | Self::Completions(_) | Self::Man(_)
+        )
     }
 }

@@ -19,6 +19,8 @@ mod trust;
 mod utilisation;
 mod verdict;
 
+pub use trials::busiest_device;
+
 use run::Run;
 
 use crate::number::{number, quantity};

@@ -85,6 +85,11 @@ fn busiest(trial: &Trial) -> Cell {
     }
 }
 
+/// The device of a trial that was busy for the largest share of its time, with that share: `server nginx:12 97 %`.
+pub fn busiest_device(trial: &Trial) -> Option<String> {
+    devices::of(trial).first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))
+}
+
 fn steady(trial: &Trial) -> Cell {
     let word = if trial.steady.steady { "yes" } else { "no" };
     Cell { text: word.into(), tone: Tone::Plain, hint: trial.steady.reason.clone() }

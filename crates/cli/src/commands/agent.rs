@@ -1,0 +1,9 @@
+//! `loadline agent`: what the conductor starts; not for people.
+
+use crate::Exit;
+
+/// Works on the task that comes on standard input.
+pub(crate) fn run() -> anyhow::Result<Exit> {
+    lab::agent::inside::run()?;
+    Ok(Exit::Done)
+}

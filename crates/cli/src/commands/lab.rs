@@ -1,0 +1,64 @@
+//! `loadline lab NAME`: an experiment of the sources.
+
+use std::path::PathBuf;
+
+use run::Plan;
+
+use crate::args::units;
+use crate::finish::{self, Ends};
+use crate::screen::Screen;
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Which experiment (`loadline list experiments`)
+    name: String,
+    /// Fewer and shorter trials
+    #[arg(long)]
+    quick: bool,
+    /// Read the plan from a TOML file instead of the one that comes with the experiment
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Set a parameter of the experiment (`loadline explain NAME`), may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = units::pair)]
+    set: Vec<(String, String)>,
+    /// Print the experiment's plan and do nothing
+    #[arg(long)]
+    show_plan: bool,
+    /// Directory for run.json and report.html
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print run.json to standard output, and nothing else there
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs, reports, and keeps.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let experiment = lab::experiments::experiment(&args.name)?;
+    if args.show_plan {
+        output::print(experiment.toml)?;
+        return Ok(Exit::Done);
+    }
+    let mut plan = match &args.config {
+        Some(file) => {
+            let name = file.display().to_string();
+            let text = std::fs::read_to_string(file).map_err(|e| anyhow::anyhow!("cannot read {name}: {e}"))?;
+            Plan::from_toml(&name, &text)?
+        }
+        None => experiment.plan()?,
+    };
+    for (name, value) in &args.set {
+        let parsed = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
+        plan.lab.insert(name.clone(), parsed.clone());
+        if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {
+            quick.remove(name);
+        }
+    }
+    output::catch_interrupts();
+    let mut screen = Screen::new(args.json, if args.quick { 30.0 } else { 120.0 });
+    let result = lab::experiments::run(experiment, plan, args.quick, args.out.as_deref(), &mut screen);
+    screen.done();
+    finish::finish(result?, &Ends { out: args.out.as_deref(), json: args.json })
+}

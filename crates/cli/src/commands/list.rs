@@ -1,0 +1,106 @@
+//! `loadline list`: every table, or one; and the generated pages of docs/.
+
+use std::path::PathBuf;
+
+use crate::tables::{TABLES, Table};
+use crate::{Exit, docs, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// One table; none: all their names and rows
+    table: Option<String>,
+    /// As Markdown
+    #[arg(long)]
+    markdown: bool,
+    /// Write the generated pages of the documentation into a directory
+    #[arg(long, value_name = "DIR")]
+    write_docs: Option<PathBuf>,
+}
+
+/// Prints or writes.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(dir) = &args.write_docs {
+        for page in docs::PAGES {
+            let file = dir.join(page.file);
+            std::fs::write(&file, (page.text)()).map_err(|e| {
+                anyhow::anyhow!("cannot write {}: {e}; name a directory that you may write", file.display())
+            })?;
+        }
+        return Ok(Exit::Done);
+    }
+    let chosen: Vec<&Table> = match &args.table {
+        Some(name) => vec![find(name)?],
+        None => TABLES.iter().collect(),
+    };
+    let width = output::style().width;
+    for (i, table) in chosen.iter().enumerate() {
+        let gap = if i > 0 { "\n" } else { "" };
+        let text = if args.markdown { docs::markdown(table) } else { plain(table, width) };
+        output::print(&format!("{gap}{text}"))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn find(name: &str) -> anyhow::Result<&'static Table> {
+    let found = TABLES.iter().find(|t| t.name == name || t.name.trim_end_matches('s') == name);
+    found.ok_or_else(|| lab::LabError::name("table", name, TABLES.iter().map(|t| t.name)).into())
+}
+
+fn plain(table: &Table, width: usize) -> String {
+    let rows = (table.rows)();
+    let id = rows.iter().map(|r| r.id.len()).max().unwrap_or(0);
+    let mut text = format!("{}: {}\n", table.name, table.what);
+    for row in rows {
+        let room = width.saturating_sub(id + 4).max(30);
+        let mut lines = wrap(&row.help, room).into_iter();
+        text.push_str(&format!("  {:<id$}  {}\n", row.id, lines.next().unwrap_or_default()));
+        lines.for_each(|line| text.push_str(&format!("  {:<id$}  {line}\n", "")));
+    }
+    text
+}
+
+/// Breaks a text at blanks into lines of at most `room` characters; a longer word stays whole.
+pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let used = lines[last].chars().count();
+        if used == 0 {
+            lines[last].push_str(word);
+        } else if used + 1 + word.chars().count() <= room {
+            lines[last].push(' ');
+            lines[last].push_str(word);
+        } else {
+            lines.push(word.into());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_blanks() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("endlessword x", 4), ["endlessword", "x"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn every_table_has_rows_and_every_row_a_line() {
+        for table in TABLES {
+            let rows = (table.rows)();
+            assert!(!rows.is_empty(), "{} is empty", table.name);
+            assert!(rows.iter().all(|r| !r.id.is_empty() && !r.help.is_empty()), "{}", table.name);
+        }
+    }
+
+    #[test]
+    fn a_wrong_table_is_answered_with_the_right_one() {
+        assert!(find("modles").err().unwrap().to_string().contains("models"));
+        assert!(find("model").is_ok());
+    }
+}

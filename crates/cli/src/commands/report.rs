@@ -1,0 +1,32 @@
+//! `loadline report`: an old run, judged and drawn again by this version.
+
+use std::path::PathBuf;
+
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Directory of a run, or its run.json
+    run: PathBuf,
+    /// text, html, json, csv, markdown, openmetrics or hdr (`loadline list forms`)
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    form: String,
+    /// Write to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Judges and renders.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let mut run = run::load_run(&args.run)?;
+    judge::judge(&mut run);
+    let style = if args.out.is_some() { output::plain() } else { output::style() };
+    let text = report::render(&args.form, &run, &style)?;
+    match &args.out {
+        None => output::print(&text)?,
+        Some(file) => std::fs::write(file, text)
+            .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,59 @@
+//! `loadline selftest`: what this machine allows, and what loadline itself costs, before anything is blamed on a server.
+
+use std::time::Duration;
+
+use run::{Intensity, Io, LoadPlan, ThinkTime};
+
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Generator threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: u32,
+    /// Connections
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    connections: u32,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
+    let mut text = format!("descriptors a process    {descriptors}\n");
+    text.push_str(&format!("processors allowed       {:?}\n", sys::limits::allowed_cpus().unwrap_or_default()));
+    let plan = LoadPlan {
+        io: Io::Null,
+        threads: args.threads,
+        intensity: Intensity::Closed { connections: args.connections, pipeline: 1, think: ThinkTime::default() },
+        duration_s: 0.5,
+        ..LoadPlan::default()
+    };
+    let ceiling = load::ceiling(&plan)?;
+    text.push_str(&format!(
+        "generator's own ceiling  {:.0} requests/s, {:.3} us of processor a request (null driver, {} threads)\n",
+        ceiling.rate, ceiling.cpu_us_per_request, args.threads
+    ));
+    let (samples, cost_us) = observe();
+    text.push_str(&format!(
+        "cost of observing        {:.0} us a sample; at two a second {:.3} % of one processor\n",
+        cost_us / samples as f64,
+        cost_us / samples as f64 * 2.0 / 1e4
+    ));
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Samples everything a few times; returns how many samples and their processor time.
+fn observe() -> (u32, f64) {
+    let scope = probe::Scope { processes: vec![std::process::id()], ..probe::Scope::default() };
+    let mut probe = probe::Probe::new(scope);
+    const SAMPLES: u32 = 10;
+    probe.sample(0.0);
+    let before = probe.cost_us();
+    for i in 0..SAMPLES {
+        std::thread::sleep(Duration::from_millis(20));
+        probe.sample(f64::from(i));
+    }
+    (SAMPLES, probe.cost_us() - before)
+}

@@ -1,0 +1,87 @@
+//! `loadline serve`: a reference server, to be loaded by anything.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use run::ServePlan;
+
+use crate::args::units;
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// http, echo, discard, source, … (`loadline list services`)
+    #[arg(default_value = "http")]
+    service: String,
+    /// Address to listen on; port 0 picks one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// How input and output are done (`loadline list models`)
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Admission and protection (`loadline list strategies`)
+    #[arg(long, value_name = "NAME", default_value = "")]
+    strategy: String,
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: u32,
+    /// Serve the files of this directory instead of the built-in page
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Length of the built-in page
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes, default_value = "1294")]
+    body_bytes: u64,
+    /// Listen backlog
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    backlog: u32,
+    /// Processors the server may run on: 0,2 or 1-3
+    #[arg(long, value_name = "LIST", value_parser = units::cpus)]
+    cpus: Option<std::vec::Vec<u32>>,
+    /// Hold this service rate, by work or sleep (--option capacity_by=work|sleep)
+    #[arg(long, value_name = "R", value_parser = units::rate)]
+    capacity: Option<f64>,
+    /// Further option of service, model or strategy, may be repeated
+    #[arg(long = "option", short = 'o', value_name = "NAME=VALUE", value_parser = units::pair)]
+    options: Vec<(String, String)>,
+}
+
+/// Serves until Ctrl-C.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let plan = plan(args);
+    output::catch_interrupts();
+    if let Some(cpus) = &args.cpus {
+        sys::limits::confine_to_cpus(cpus).with_context(|| format!("cannot run on processors {cpus:?}"))?;
+    }
+    let server = serve::start(&plan)?;
+    server.notes().iter().for_each(|note| eprintln!("note: {note}"));
+    output::print(&format!("serving {} on {} ({})\n", plan.service, server.local_addr(), server.model()))?;
+    while sys::interrupt::seen() == 0 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server.stop();
+    let stats = server.join();
+    output::print(&format!(
+        "accepted {} connections, answered {} requests, received {} and sent {} bytes\n",
+        stats.accepted, stats.requests, stats.bytes_in, stats.bytes_out
+    ))?;
+    Ok(Exit::Done)
+}
+
+fn plan(args: &Args) -> ServePlan {
+    let mut options: std::collections::BTreeMap<String, String> = args.options.iter().cloned().collect();
+    options.extend(args.capacity.map(|rate| ("capacity".into(), rate.to_string())));
+    ServePlan {
+        service: args.service.clone(),
+        model: args.model.clone().unwrap_or_else(|| serve::default_model().into()),
+        strategy: args.strategy.clone(),
+        listen: args.listen.clone(),
+        threads: args.threads,
+        backlog: args.backlog,
+        root: args.root.as_ref().map(|r| r.display().to_string()),
+        body_bytes: args.body_bytes,
+        cpus: args.cpus.clone().unwrap_or_default(),
+        options,
+    }
+}

@@ -1,0 +1,120 @@
+//! Every table of loadline as rows of text: what `list` prints, `explain` looks up, and the generated pages of docs/
+//! are made of.
+
+/// One row.
+pub(crate) struct Row {
+    /// Its id.
+    pub(crate) id: String,
+    /// One line.
+    pub(crate) help: String,
+    /// Everything there is to say, for `explain`; empty when the line says it all.
+    pub(crate) page: String,
+}
+
+/// One table.
+pub(crate) struct Table {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// What its rows are.
+    pub(crate) what: &'static str,
+    /// The rows.
+    pub(crate) rows: fn() -> Vec<Row>,
+}
+
+fn row(id: &str, help: &str, page: impl Into<String>) -> Row {
+    Row { id: id.into(), help: help.into(), page: page.into() }
+}
+
+/// All tables.
+pub(crate) const TABLES: &[Table] = &[
+    Table { name: "experiments", what: "what `loadline lab` runs", rows: experiments },
+    Table { name: "bottlenecks", what: "what a verdict can name", rows: bottlenecks },
+    Table { name: "rules", what: "how a verdict is reached", rows: rules },
+    Table { name: "costs", what: "what one request costs, per side", rows: costs },
+    Table { name: "counters", what: "what the probe reads", rows: counters },
+    Table { name: "sources", what: "where the probe reads it", rows: sources },
+    Table { name: "protocols", what: "what generators speak", rows: protocols },
+    Table { name: "arrivals", what: "how an open loop's starts are spread", rows: arrivals },
+    Table { name: "drivers", what: "how a generator moves bytes", rows: drivers },
+    Table { name: "services", what: "what `loadline serve` can serve", rows: services },
+    Table { name: "models", what: "how `loadline serve` does input and output", rows: models },
+    Table { name: "strategies", what: "admission and protection of `loadline serve`", rows: strategies },
+    Table { name: "options", what: "what `loadline serve --option NAME=VALUE` takes", rows: options },
+    Table { name: "media", what: "what joins the hosts of a testbed", rows: media },
+    Table { name: "forms", what: "how a report can be written", rows: forms },
+];
+
+fn experiments() -> Vec<Row> {
+    lab::EXPERIMENTS.iter().map(|e| row(e.name, e.help, e.page)).collect()
+}
+
+fn bottlenecks() -> Vec<Row> {
+    run::BOTTLENECKS.iter().map(|b| row(b.id, b.meaning, "")).collect()
+}
+
+fn rules() -> Vec<Row> {
+    let help = |r: &judge::Rule| run::bottleneck(r.id).map_or("a verdict", |b| b.meaning);
+    let page = |r: &judge::Rule| {
+        let needs = if r.needs.is_empty() { "nothing".into() } else { r.needs.join(", ") };
+        format!("{}\n\nReads: {needs}.\n\nWhat to do: {}", r.explain, r.advice.join(" "))
+    };
+    judge::RULES.iter().map(|r| row(r.id, help(r), page(r))).collect()
+}
+
+fn costs() -> Vec<Row> {
+    judge::COSTS.iter().map(|c| row(c.id, c.help, c.explain)).collect()
+}
+
+fn counters() -> Vec<Row> {
+    let page = |c: &run::CounterSpec| {
+        let unit = if c.unit.symbol().is_empty() { "count" } else { c.unit.symbol() };
+        let object = if c.object.is_empty() { "host" } else { c.object };
+        format!("Object: {object}. Unit: {unit}. Kind: {:?}. {}", c.kind, c.help)
+    };
+    run::COUNTERS.iter().map(|c| row(c.id, c.help, page(c))).collect()
+}
+
+fn sources() -> Vec<Row> {
+    probe::SOURCES.iter().map(|s| row(s.name, s.help, "")).collect()
+}
+
+fn protocols() -> Vec<Row> {
+    proto::PROTOCOLS.iter().map(|p| row(p.name, p.help, "")).collect()
+}
+
+fn arrivals() -> Vec<Row> {
+    load::arrivals::ARRIVALS.iter().map(|a| row(a.name, a.help, "")).collect()
+}
+
+fn drivers() -> Vec<Row> {
+    load::drivers::DRIVERS.iter().map(|d| row(d.name, d.help, "")).collect()
+}
+
+fn services() -> Vec<Row> {
+    serve::SERVICES.iter().map(|s| row(s.name, s.help, "")).collect()
+}
+
+fn models() -> Vec<Row> {
+    let page = |m: &serve::ModelSpec| {
+        let cannot = if m.cannot.is_empty() { String::new() } else { format!("\n\nCannot: {}.", m.cannot) };
+        format!("As in the source: {}. Strategies: {}.{cannot}", m.original, m.strategies.join(", "))
+    };
+    serve::MODELS.iter().map(|m| row(m.name, m.cost, page(m))).collect()
+}
+
+fn strategies() -> Vec<Row> {
+    let page = |s: &serve::StrategySpec| format!("As in the source: {}.", s.original);
+    serve::STRATEGIES.iter().map(|s| row(s.name, s.help, page(s))).collect()
+}
+
+fn options() -> Vec<Row> {
+    serve::OPTIONS.iter().map(|o| row(o.name, &format!("{}: {}", o.value, o.help), "")).collect()
+}
+
+fn media() -> Vec<Row> {
+    testbed::MEDIA.iter().map(|m| row(m.name, m.help, "")).collect()
+}
+
+fn forms() -> Vec<Row> {
+    report::FORMS.iter().map(|f| row(f.name, f.help, "")).collect()
+}

@@ -1,0 +1,242 @@
+//! Bad input and faults: each ends in one clear sentence with what to do, nothing measured is lost, and no panic.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{json, loadline, program, serve, skip, total};
+use serde_json::Value;
+
+fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_loadline"))
+}
+
+/// A server that answers every connection with the same bytes, again and again if `endless`.
+fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let _ = stream.read(&mut [0; 4096]);
+                while stream.write_all(bytes).is_ok() && endless {}
+                std::thread::sleep(Duration::from_secs(5));
+            });
+        }
+    });
+    addr
+}
+
+fn errors(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!text.contains("panicked"), "{text}");
+    text
+}
+
+/// Runs and expects status 2 and one line that holds these words.
+fn refused(args: &[&str], words: &str) {
+    let output = loadline(binary(), args);
+    let text = errors(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
+    assert!(text.contains(words), "{args:?}: {text:?} has no {words:?}");
+    assert_eq!(text.trim().lines().filter(|l| l.starts_with("loadline: ")).count(), 1, "{text}");
+    assert!(output.stdout.is_empty(), "{args:?} wrote to standard output");
+}
+
+fn saved(dir: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(dir.join("run.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn targets_that_cannot_be_loaded_are_refused_before_any_load() {
+    let refusing = format!("http://127.0.0.1:{}/", common::free_port());
+    refused(&["find", "http://no-such-host.invalid/"], "cannot be found");
+    refused(&["find", &refusing], "nothing listens on");
+    refused(&["find", "https://127.0.0.1/"], "TLS is not spoken");
+    refused(&["load", "ftp://127.0.0.1/"], "possible are http://");
+    refused(&["load", "http://192.0.2.1/"], "--authorized");
+    refused(&["load", &format!("http://{}/", answers(b"SSH-2.0-x\r\n", false))], "it speaks SSH");
+    refused(&["load", &format!("http://{}/", answers(b"\0\0\0\0rubbish\r\n\r\n", false))], "is this a http1 server");
+    refused(&["load", "tcp://127.0.0.1:1", "--send-file", "/nonexistent"], "/nonexistent");
+}
+
+#[test]
+fn answers_that_never_end_are_refused() {
+    let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
+    let body = answers(head, false);
+    refused(&["load", &format!("http://{body}/"), "--timeout", "300ms"], "had not ended");
+    let header: &'static [u8] = Box::leak([&b"HTTP/1.1 200 OK\r\n"[..], &[b'x'; 1 << 20]].concat().into_boxed_slice());
+    refused(&["load", &format!("http://{}/", answers(header, true))], "exceeds a limit");
+}
+
+#[test]
+fn wrong_flags_files_and_directories_say_what_is_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = dir.path().join("plan.toml");
+    std::fs::write(&plan, "[load]\nthreads = 1\nduratoin_s = 3.0\n").unwrap();
+    let plan = plan.to_str().unwrap();
+    refused(&["find", "--config", plan], "line 3, column 1 in [load]: there is no key `duratoin_s`; did you mean `duration_s`?");
+    refused(&["find", "--config", "/nonexistent.toml"], "/nonexistent.toml");
+    refused(&["find", "--out", "/proc/nowhere"], "--out");
+    refused(&["report", "/nonexistent"], "/nonexistent");
+    refused(&["explain", "server-cpuu"], "did you mean \"server-cpu\"");
+    refused(&["lab", "no-such-experiment"], "there is no experiment");
+    let output = loadline(binary(), &["find", "--p99", "20parsecs"]);
+    assert!(output.status.code() == Some(2) && errors(&output).contains("20ms"));
+}
+
+#[test]
+fn empty_responses_are_responses() {
+    let server = serve(binary(), 0, &["--body-bytes", "0"]);
+    let url = format!("http://{}/", server.addr);
+    let run = json(binary(), &["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0"]);
+    assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
+}
+
+/// Starts `find`, waits until `run.json` has trials, does something, and waits for the end.
+fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
+    let mut command = Command::new(binary());
+    command.args(["find", url, "--budget", "12s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !dir.join("run.json").exists() {
+        assert!(Instant::now() < deadline, "no trial was saved");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    disturbance(child.id());
+    let output = child.wait_with_output().unwrap();
+    let run = saved(dir);
+    (output, run)
+}
+
+fn send(signal: &str, pid: u32) {
+    assert!(Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn ctrl_c_saves_what_was_measured_and_exits_130() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = serve(binary(), 0, &[]);
+    let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| send("INT", pid));
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    assert!(run["interrupted"] == true && run["trials"].as_array().is_some_and(|t| !t.is_empty()));
+    assert!(dir.path().join("report.html").exists());
+}
+
+#[test]
+fn a_server_that_dies_is_said_and_what_was_measured_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = serve(binary(), 0, &[]);
+    let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |_| server.signal("KILL"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
+    assert!(text.contains("the server stopped answering"), "{text}");
+    assert!(output.status.code() == Some(0) || output.status.code() == Some(1), "{text}");
+    assert!(run["trials"].as_array().is_some_and(|t| t.len() >= 2), "{text}");
+}
+
+#[test]
+fn a_server_that_is_stopped_does_not_hang_us() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = serve(binary(), 0, &[]);
+    let begin = Instant::now();
+    let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |_| server.signal("STOP"));
+    server.signal("CONT");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
+    assert!(text.contains("the server stopped answering"), "{text}");
+    assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
+    assert!(!run["trials"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    for args in ["list counters", "schema", "find --budget 3s"] {
+        let line = format!("{} {args} | head -n 1", binary().display());
+        let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+        assert!(output.stderr.is_empty(), "{args}: {}", errors(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1);
+    }
+}
+
+#[test]
+fn few_descriptors_are_named_and_spread() {
+    let server = serve(binary(), 0, &[]);
+    let command = format!(
+        "ulimit -n 90; exec {} load http://{}/ --connections 100 --duration 300ms --at-rest 0",
+        binary().display(),
+        server.addr
+    );
+    let run = common::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
+    // 26 connections fit beside what a process needs itself, so four agents carry the hundred.
+    assert_eq!(run["trials"][0]["connected"], 100, "{:#}", run["trials"][0]["errors"]);
+    let notes = run["trials"][0]["notes"].to_string();
+    assert!(notes.contains("agent processes"), "{notes}");
+}
+
+#[test]
+fn without_io_uring_epoll_is_used_and_said() {
+    let Some(cc) = program("cc") else { return skip("io_uring", "no C compiler to build a seccomp filter with") };
+    let dir = tempfile::tempdir().unwrap();
+    let (source, denied) = (dir.path().join("deny.c"), dir.path().join("deny"));
+    std::fs::write(&source, DENY_URING).unwrap();
+    let built = Command::new(cc).arg("-o").arg(&denied).arg(&source).output().unwrap();
+    if !built.status.success() {
+        return skip("io_uring", "the seccomp filter does not compile here");
+    }
+    let server = serve(binary(), 0, &[]);
+    let url = format!("http://{}/", server.addr);
+    let args = ["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0"];
+    let run = common::json_of(Command::new(&denied).arg(binary()).args(args));
+    let notes = run["trials"][0]["notes"].to_string();
+    assert!(notes.contains("epoll is used instead") && total(&run, "completed") > 0, "{notes}");
+    let output = Command::new(&denied).arg(binary()).args(args).args(["--io", "uring"]).output().unwrap();
+    assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
+}
+
+/// Runs a program in which io_uring_setup(2) fails, as many containers have it.
+const DENY_URING: &str = r#"
+#include <errno.h>
+#include <stddef.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  struct sock_filter rules[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 425, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = { 4, rules };
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 99;
+  execv(argv[1], argv + 1);
+  return 98;
+}
+"#;
+
+#[test]
+fn no_root_is_needed() {
+    let Some(setpriv) = program("setpriv") else { return skip("no root", "setpriv is not installed") };
+    let dir = tempfile::tempdir().unwrap();
+    // A copy that the user nobody can reach.
+    let copy = dir.path().join("loadline");
+    std::fs::copy(binary(), &copy).unwrap();
+    assert!(Command::new("chmod").args(["-R", "a+rx"]).arg(dir.path()).status().unwrap().success());
+    let mut command = Command::new(setpriv);
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&copy).current_dir("/");
+    let probe = command.arg("--version").output().unwrap();
+    if !probe.status.success() {
+        return skip("no root", "this process may not become another user");
+    }
+    let mut command = Command::new(program("setpriv").unwrap());
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&copy).current_dir("/");
+    let run = common::json_of(command.args(["load", "--connections", "2", "--duration", "300ms", "--at-rest", "0"]));
+    assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
+}

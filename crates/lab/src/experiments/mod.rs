@@ -1,0 +1,90 @@
+//! The experiments of the sources, as rows: each is a plan that a user can read and change (`experiments/NAME.toml`) and
+//! a function that conducts its trials, fits its curves and computes its checks.
+
+mod parameters;
+
+use std::path::Path;
+
+use run::{Plan, Run};
+
+use crate::{Lab, LabError, Watch};
+
+pub use parameters::Parameters;
+
+/// One row.
+#[derive(Clone, Copy)]
+pub struct Experiment {
+    /// Name on the command line: `loadline lab NAME`.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub help: &'static str,
+    /// Source, method and parameters, for `loadline explain NAME`.
+    pub page: &'static str,
+    /// Its plan. `[lab]` holds its parameters, `[lab.quick]` what `--quick` puts in their place.
+    pub toml: &'static str,
+    /// Conducts it: keeps trials in the lab, and fits and checks in its findings.
+    pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
+}
+
+/// All experiments.
+pub const EXPERIMENTS: &[Experiment] = &[];
+
+/// The row of an experiment.
+pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
+    let found = EXPERIMENTS.iter().find(|e| e.name == name);
+    found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
+}
+
+impl Experiment {
+    /// The plan that comes with it.
+    pub fn plan(&self) -> Result<Plan, LabError> {
+        let file = format!("experiments/{}.toml", self.name);
+        let mut plan = Plan::from_toml(&file, self.toml)?;
+        plan.command = format!("lab {}", self.name);
+        Ok(plan)
+    }
+}
+
+/// Runs an experiment by its plan; `quick` takes the smaller parameters.
+pub fn run(
+    experiment: &Experiment,
+    mut plan: Plan,
+    quick: bool,
+    out: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> Result<Run, LabError> {
+    plan.command = format!("lab {}", experiment.name);
+    let parameters = Parameters::of(&mut plan, quick);
+    let mut lab = Lab::begin(plan, out, watch)?;
+    lab.host(probe::host_info("localhost", "client and server"));
+    let outcome = (experiment.run)(&mut lab, &parameters);
+    match outcome {
+        Ok(()) => lab.finish(),
+        // What was measured before the failure is worth keeping.
+        Err(error) if !lab.run.trials.is_empty() => {
+            lab.note(format!("the experiment ended early: {error}"));
+            lab.run.interrupted = true;
+            lab.finish()
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_loads_and_names_are_unique() {
+        for row in EXPERIMENTS {
+            row.plan().unwrap_or_else(|e| panic!("{}: {e}", row.name));
+            assert_eq!(EXPERIMENTS.iter().filter(|e| e.name == row.name).count(), 1, "{}", row.name);
+            assert!(!row.help.is_empty() && !row.page.is_empty(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_an_error() {
+        assert!(experiment("no-such-thing").is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! The parameters of an experiment: `[lab]` of its plan, with defaults where it is called.
+
+use std::collections::BTreeMap;
+
+use run::Plan;
+use serde_json::Value;
+
+/// Parameters by name.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    values: BTreeMap<String, Value>,
+    /// Whether `--quick` was given.
+    pub quick: bool,
+}
+
+impl Parameters {
+    /// Takes them out of a plan; with `quick`, what `[lab.quick]` says wins. The plan keeps what is used.
+    pub fn of(plan: &mut Plan, quick: bool) -> Self {
+        let smaller = plan.lab.remove("quick");
+        if let (true, Some(Value::Object(smaller))) = (quick, smaller) {
+            plan.lab.extend(smaller);
+        }
+        Self { values: plan.lab.clone(), quick }
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str, default: f64) -> f64 {
+        self.values.get(name).and_then(Value::as_f64).filter(|v| v.is_finite()).unwrap_or(default)
+    }
+
+    /// A whole number.
+    pub fn count(&self, name: &str, default: u32) -> u32 {
+        let value = self.number(name, f64::from(default));
+        if (0.0..=f64::from(u32::MAX)).contains(&value) { value as u32 } else { default }
+    }
+
+    /// A list of numbers.
+    pub fn numbers(&self, name: &str, default: &[f64]) -> Vec<f64> {
+        let list = self.values.get(name).and_then(Value::as_array);
+        let list = list.map(|l| l.iter().filter_map(Value::as_f64).collect::<Vec<_>>()).filter(|l| !l.is_empty());
+        list.unwrap_or_else(|| default.to_vec())
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str, default: &str) -> String {
+        self.values.get(name).and_then(Value::as_str).unwrap_or(default).to_string()
+    }
+
+    /// A list of texts.
+    pub fn texts(&self, name: &str, default: &[&str]) -> Vec<String> {
+        let list = self.values.get(name).and_then(Value::as_array);
+        let list = list.map(|l| l.iter().filter_map(|v| v.as_str().map(String::from)).collect::<Vec<_>>());
+        list.filter(|l| !l.is_empty()).unwrap_or_else(|| default.iter().map(|t| (*t).to_string()).collect())
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        self.values.get(name).and_then(Value::as_bool).unwrap_or(default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_wins_where_it_says_something() {
+        let text = "[lab]\nsizes = [1, 2]\nrounds = 9\nname = 'x'\n[lab.quick]\nrounds = 2\n";
+        let plan = Plan::from_toml("x.toml", text).unwrap();
+        let slow = Parameters::of(&mut plan.clone(), false);
+        assert_eq!((slow.count("rounds", 1), slow.numbers("sizes", &[]), slow.quick), (9, vec![1.0, 2.0], false));
+        let mut kept = plan;
+        let quick = Parameters::of(&mut kept, true);
+        assert_eq!((quick.count("rounds", 1), quick.text("name", "y"), quick.flag("z", true)), (2, "x".into(), true));
+        assert!(kept.lab["rounds"] == 2 && !kept.lab.contains_key("quick"));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_the_default() {
+        let plan = &mut Plan::from_toml("x.toml", "[lab]\na = 'text'\nb = -1\n").unwrap();
+        let p = Parameters::of(plan, false);
+        assert_eq!((p.number("a", 3.0), p.count("b", 4), p.texts("c", &["d"])), (3.0, 4, vec!["d".to_string()]));
+    }
+}

@@ -1,0 +1,166 @@
+//! The samplers of a trial, one a side, and how their recordings become the sides of the trial.
+//!
+//! Client and server have a probe each even on one machine: each reads its own processes, network namespace, listener
+//! and connections, so a run reads the same whether the sides are on one host or two.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use probe::{Probe, Sampler, Scope};
+use run::{Side, Trial};
+
+/// What is known of the server's side.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// Name of its host, as in `hosts[]`.
+    pub host: String,
+    /// Its processes; their children are followed.
+    pub pids: Vec<u32>,
+    /// A process whose network namespace is the server's; `None` for our own.
+    pub netns_pid: Option<u32>,
+    /// The listener.
+    pub listen: Option<SocketAddr>,
+    /// Whether it may run on the generator's processors.
+    pub shared: bool,
+}
+
+/// What the samplers of a run look at.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    client_host: String,
+    client_netns_pid: Option<u32>,
+    connect: SocketAddr,
+    server: Option<Watched>,
+    blind: bool,
+}
+
+impl Scene {
+    /// A client on this machine that connects to an address, and the server, where it can be seen.
+    pub fn new(connect: SocketAddr, server: Option<Watched>) -> Self {
+        Self { client_host: "localhost".into(), client_netns_pid: None, connect, server, blind: false }
+    }
+
+    /// The same with the client's counters read in another network namespace, under another name.
+    pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
+        (self.client_host, self.client_netns_pid) = (host.into(), netns_pid);
+        self
+    }
+
+    /// The same without any samplers, for trials that are about the generator alone.
+    pub fn blind(&self) -> Self {
+        Self { blind: true, ..self.clone() }
+    }
+
+    /// The server's side, if it is known.
+    pub fn server(&self) -> Option<&Watched> {
+        self.server.as_ref()
+    }
+
+    /// Whether client and server share processors.
+    pub fn shared(&self) -> bool {
+        self.server.as_ref().is_some_and(|s| s.shared)
+    }
+
+    /// Starts the samplers of a trial whose clients are these processes.
+    pub fn open(&self, clients: &[u32], begin: Instant, interval_s: f64) -> Eyes {
+        let mut eyes = Eyes { begin, client: None, server: None };
+        if self.blind {
+            return eyes;
+        }
+        let client = Scope {
+            netns_pid: self.client_netns_pid,
+            processes: clients.to_vec(),
+            connect: Some(self.connect),
+            ..Scope::default()
+        };
+        eyes.client = Eye::open(client, &self.client_host, self.shared(), begin, interval_s);
+        if let Some(server) = &self.server {
+            let scope = Scope {
+                netns_pid: server.netns_pid,
+                processes: server.pids.clone(),
+                listen: server.listen,
+                ..Scope::default()
+            };
+            eyes.server = Eye::open(scope, &server.host, server.shared, begin, interval_s);
+        }
+        eyes
+    }
+
+    /// Both sides over a while without load; shorter when `stop` says so.
+    pub fn at_rest(&self, seconds: f64, interval_s: f64, stop: &dyn Fn() -> bool) -> Vec<Side> {
+        if seconds <= 0.0 {
+            return Vec::new();
+        }
+        let begin = Instant::now();
+        let eyes = self.open(&[], begin, interval_s);
+        eyes.edge();
+        while begin.elapsed().as_secs_f64() < seconds && !stop() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        eyes.edge();
+        let (client, server) = eyes.sides();
+        client.into_iter().chain(server).collect()
+    }
+}
+
+/// The running samplers of a trial.
+pub struct Eyes {
+    begin: Instant,
+    client: Option<Eye>,
+    server: Option<Eye>,
+}
+
+struct Eye {
+    sampler: Sampler,
+    host: String,
+    shared: bool,
+}
+
+impl Eye {
+    fn open(scope: Scope, host: &str, shared: bool, begin: Instant, interval_s: f64) -> Option<Self> {
+        let until_begin = begin.saturating_duration_since(Instant::now()).as_nanos() as u64;
+        let since_begin = Instant::now().saturating_duration_since(begin).as_nanos() as u64;
+        let origin_ns = sys::clock::monotonic_ns() + until_begin - since_begin;
+        let interval = Duration::from_secs_f64(interval_s.clamp(0.01, 3600.0));
+        let sampler = Sampler::start(Probe::new(scope), interval, origin_ns).ok()?;
+        Some(Self { sampler, host: host.into(), shared })
+    }
+
+    fn side(self) -> Side {
+        let (recording, processes) = match self.sampler.finish_keeping() {
+            Some((recording, probe)) => (recording, probe.processes()),
+            None => Default::default(),
+        };
+        Side { host: self.host, processes, shared: self.shared, recording, ..Side::default() }
+    }
+}
+
+impl Eyes {
+    /// Takes a sample of both sides now; returns the times of the first and the last, seconds since the trial's origin.
+    /// A window that begins with the first and ends with the last holds both sides' edge samples.
+    pub fn edge(&self) -> (f64, f64) {
+        let before = self.now_s();
+        let server = self.server.as_ref().map(|eye| eye.sampler.edge());
+        let client = self.client.as_ref().map(|eye| eye.sampler.edge());
+        let taken = [server, client].into_iter().flatten();
+        let (first, last) = taken.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
+        if first.is_finite() { (first, last) } else { (before, before) }
+    }
+
+    fn now_s(&self) -> f64 {
+        let now = Instant::now();
+        now.saturating_duration_since(self.begin).as_secs_f64()
+            - self.begin.saturating_duration_since(now).as_secs_f64()
+    }
+
+    fn sides(self) -> (Option<Side>, Option<Side>) {
+        (self.client.map(Eye::side), self.server.map(Eye::side))
+    }
+
+    /// Ends the samplers and puts what they recorded into the trial.
+    pub(crate) fn close(self, trial: &mut Trial) {
+        let (client, server) = self.sides();
+        trial.client = client.unwrap_or_default();
+        trial.server = server;
+    }
+}

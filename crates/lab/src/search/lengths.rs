@@ -1,0 +1,90 @@
+//! How long each step may take, so that the whole stays within its budget. Pure.
+
+/// The time of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length {
+    /// Longest warm-up, seconds.
+    pub warmup_s: f64,
+    /// Measured window, seconds.
+    pub measure_s: f64,
+}
+
+/// Shares of the budget. They leave a tenth for starting agents and for drains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    total_s: f64,
+}
+
+/// A window holds at least this many of the response times last seen, while the budget allows it.
+const RESPONSES: f64 = 20.0;
+
+/// Warm-up that judge's test of steady state needs at least, with a little slack; less only in tiny budgets.
+const WARM_UP_S: f64 = 0.7;
+
+impl Budget {
+    /// A budget of so many seconds for everything.
+    pub fn new(total_s: f64) -> Self {
+        Self { total_s: total_s.max(1.0) }
+    }
+
+    /// How long to look at rest: at most what the plan wants, at most a twentieth of the budget.
+    pub fn at_rest_s(&self, wanted_s: f64) -> f64 {
+        wanted_s.clamp(0.0, self.total_s / 20.0)
+    }
+
+    /// Seconds since the start at which the closed-loop sweep ends at the latest.
+    pub fn sweep_until_s(&self) -> f64 {
+        self.total_s * 0.45
+    }
+
+    /// Seconds since the start at which the last search step must be over, so that the overload step still fits.
+    pub fn search_until_s(&self) -> f64 {
+        self.total_s - self.search_step(0.0).whole_s()
+    }
+
+    /// One step of the sweep, for a server that lately took `response_s`.
+    pub fn sweep_step(&self, response_s: f64) -> Length {
+        self.step(0.022, response_s)
+    }
+
+    /// One step of the search.
+    pub fn search_step(&self, response_s: f64) -> Length {
+        self.step(0.036, response_s)
+    }
+
+    fn step(&self, share: f64, response_s: f64) -> Length {
+        let base = (self.total_s * share).max(0.1);
+        let measure_s = (RESPONSES * response_s).clamp(base, 2.5 * base);
+        Length { warmup_s: (measure_s * 0.5).max(WARM_UP_S.min(base)), measure_s }
+    }
+}
+
+impl Length {
+    /// With the start of agents and a short drain.
+    pub fn whole_s(&self) -> f64 {
+        self.warmup_s + self.measure_s + 0.15
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_sweep_steps_six_search_steps_and_the_overload_fit() {
+        let budget = Budget::new(30.0);
+        let sweep = 10.0 * budget.sweep_step(0.001).whole_s();
+        assert!(budget.at_rest_s(1.0) + sweep <= budget.sweep_until_s() + 1.5, "{sweep}");
+        let search = 7.0 * budget.search_step(0.001).whole_s();
+        assert!(sweep + search < 28.0, "{sweep} + {search}");
+        assert!(budget.search_until_s() > 27.0);
+    }
+
+    #[test]
+    fn a_slow_server_gets_longer_windows() {
+        let budget = Budget::new(30.0);
+        assert!(budget.sweep_step(0.05).measure_s > budget.sweep_step(0.001).measure_s);
+        assert!(budget.sweep_step(10.0).measure_s < 3.0);
+        assert!(Budget::new(0.0).sweep_step(0.0).measure_s > 0.0);
+    }
+}
