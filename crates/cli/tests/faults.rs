@@ -81,7 +81,10 @@ fn wrong_flags_files_and_directories_say_what_is_right() {
     let plan = dir.path().join("plan.toml");
     std::fs::write(&plan, "[load]\nthreads = 1\nduratoin_s = 3.0\n").unwrap();
     let plan = plan.to_str().unwrap();
-    refused(&["find", "--config", plan], "line 3, column 1 in [load]: there is no key `duratoin_s`; did you mean `duration_s`?");
+    refused(
+        &["find", "--config", plan],
+        "line 3, column 1 in [load]: there is no key `duratoin_s`; did you mean `duration_s`?",
+    );
     refused(&["find", "--config", "/nonexistent.toml"], "/nonexistent.toml");
     refused(&["find", "--out", "/proc/nowhere"], "--out");
     refused(&["report", "/nonexistent"], "/nonexistent");

@@ -28,7 +28,11 @@ pub struct Ground {
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Starts `loadline agent` as a server on a host. The address that it listens on comes back with its crew.
-pub fn start_server(host: &dyn Host, program: &Path, plan: ServePlan) -> Result<(Crew, SocketAddr, Vec<String>), LabError> {
+pub fn start_server(
+    host: &dyn Host,
+    program: &Path,
+    plan: ServePlan,
+) -> Result<(Crew, SocketAddr, Vec<String>), LabError> {
     let mut crew = Crew::default();
     crew.start(host, program, "server", &AgentSpec::Serve(plan))?;
     let ready = crew.await_ready(LISTENS_WITHIN)?.into_iter().next().unwrap_or_default();

@@ -111,7 +111,12 @@ pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
 pub fn serve(binary: &Path, cpu: u32, options: &[&str]) -> Running {
     let port = free_port();
     let mut command = Command::new("taskset");
-    command.args(["-c", &cpu.to_string()]).arg(binary).args(["serve", "http", "--listen", &format!("127.0.0.1:{port}")]);
+    command.args(["-c", &cpu.to_string()]).arg(binary).args([
+        "serve",
+        "http",
+        "--listen",
+        &format!("127.0.0.1:{port}"),
+    ]);
     command.args(options);
     Running::start(command, port, tempfile::tempdir().unwrap())
 }
@@ -140,7 +145,13 @@ pub fn verdict(run: &Value) -> String {
     let trials: Vec<String> = run["trials"].as_array().map_or(Vec::new(), |t| {
         t.iter()
             .map(|t| {
-                format!("{}: {:.0}/s p99 {:.0} us errors {}", t["label"], num(&t["completed_rate"]), num(&t["latency_us"]["p99"]), t["errors"])
+                format!(
+                    "{}: {:.0}/s p99 {:.0} us errors {}",
+                    t["label"],
+                    num(&t["completed_rate"]),
+                    num(&t["latency_us"]["p99"]),
+                    t["errors"]
+                )
             })
             .collect()
     });
