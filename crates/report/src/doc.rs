@@ -149,7 +149,7 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below it: reasons of absent values.
     pub notes: Vec<String>,
-    /// Rows that a short form shows before it only counts the rest; absent: all.
+    /// Rows that the terminal shows before it only counts the rest; 0 leaves the table to fuller forms; absent: all.
     pub brief: Option<usize>,
 }
 

@@ -48,6 +48,7 @@ impl Page {
             Block::KeyFigures(figures) => figures.iter().for_each(|f| self.key_figure(f)),
             Block::Evidence(lines) => self.evidence(lines),
             Block::List(list) => self.list(list),
+            Block::Table(t) if t.brief == Some(0) => {}
             Block::Table(t) => {
                 let lines = table(t, &self.style);
                 self.lines.extend(lines);

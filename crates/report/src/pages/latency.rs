@@ -23,8 +23,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// The trials that tell the story, each once: unloaded, at the capacity (else saturated), past it.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
-    let middle =
-        pick::at_capacity(run).map(|t| ("at capacity", t)).or_else(|| pick::saturated(run).map(|t| ("saturated", t)));
+    let middle = pick::at_capacity(run)
+        .map(|t| ("at capacity", t))
+        .or_else(|| pick::saturated(run).map(|t| (pick::state(t), t)));
     let all = [pick::unloaded(run).map(|t| ("unloaded", t)), middle, pick::overload(run).map(|t| ("overload", t))];
     let mut chosen: Vec<(&'static str, &Trial)> = Vec::new();
     for (name, trial) in all.into_iter().flatten() {
@@ -71,7 +72,10 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
             ("blocked", &t.blocked_us),
             ("connect", &t.connect_us),
         ];
-        let kept = kinds.into_iter().filter(|(_, s)| s.count > 0).map(|(kind, s)| row(&load, kind, s));
+        let kept = kinds
+            .into_iter()
+            .filter(|(kind, s)| s.count > 0 && (*kind != "service" || *s != &t.latency_us))
+            .map(|(kind, s)| row(&load, kind, s));
         kept.collect::<Vec<_>>()
     });
     Table { columns, rows: rows.collect(), ..Table::default() }

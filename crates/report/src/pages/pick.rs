@@ -22,6 +22,11 @@ pub(super) fn saturated(run: &Run) -> Option<&Trial> {
     from.into_iter().find(|t| rate(t) >= highest * 0.97)
 }
 
+/// What the state of [`saturated`] is called: a load that the user fixed need not saturate anything.
+pub(super) const fn state(trial: &Trial) -> &'static str {
+    if matches!(trial.kind, TrialKind::Fixed) { "as asked" } else { "saturated" }
+}
+
 /// The trial at the capacity that was found.
 pub(super) fn at_capacity(run: &Run) -> Option<&Trial> {
     let rate = run.findings.capacity.as_ref()?.rate;

@@ -2,7 +2,7 @@
 
 use run::{ErrorKind, Run, Trial};
 
-use super::{devices, pick};
+use super::{devices, figures, pick};
 use crate::number::{count, number, quantity};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
@@ -14,7 +14,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut table = Table { columns: columns(), rows, ..Table::default() };
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
-    vec![Section::new("trials", title, Weight::Main, vec![Block::Table(table)])]
+    // An experiment's own table says what matters there.
+    let weight = if figures::has_table(run) { Weight::Full } else { Weight::Main };
+    vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
 fn columns() -> Vec<Col> {

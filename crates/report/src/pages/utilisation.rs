@@ -23,6 +23,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         let segment = Segment { label: d.side.into(), value: d.busy, hue };
         BarRow { label: d.name(), segments: vec![segment], strong: d.busy > 0.9 }
     });
+    let heading = if pick::state(trial) == "saturated" { "Utilisation at saturation" } else { "Utilisation" };
     let bars = Bars {
         title,
         caption: format!("Share of its time or of its limit that each device was in use, at {}.", pick::name(trial)),
@@ -31,5 +32,5 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         full: Some(1.0),
         wide: true,
     };
-    vec![Section::new("utilisation", "Utilisation at saturation", Weight::Full, vec![Block::Bars(bars)])]
+    vec![Section::new("utilisation", heading, Weight::Full, vec![Block::Bars(bars)])]
 }

@@ -131,6 +131,6 @@ pub(super) fn comparison(rows: Vec<Beside>) -> Table {
         Col::figures("ours", 0),
         Col::figures("ours / published", 0),
     ];
-    let caption = "Published numbers beside ours. Machines differ by decades: compare shapes and ratios, not heights.";
+    let caption = "Machines differ by decades: compare shapes and ratios, not heights.";
     Table { caption: caption.into(), columns, rows: rows.into_iter().map(cells).collect(), ..Table::default() }
 }

@@ -3,6 +3,7 @@
 //!
 //! To add a figure, add a row to `table.rs` and, where the source printed numbers, a small file in `data/`.
 
+mod columns;
 mod draw;
 mod published;
 mod table;
@@ -72,13 +73,24 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if let [Block::Plot(one)] = blocks.as_mut_slice() {
         one.wide = true;
     }
+    let mut sections = Vec::new();
+    let tables = columns::tables(name, run);
+    if !tables.is_empty() {
+        sections.push(Section::new("results", "Results", Weight::Main, tables));
+    }
+    if !blocks.is_empty() {
+        sections.push(Section::new("figures", "Figures", Weight::Full, blocks));
+    }
     if !compared.is_empty() {
-        blocks.push(Block::Table(draw::comparison(compared)));
+        let table = Block::Table(draw::comparison(compared));
+        sections.push(Section::new("published", "Beside the published numbers", Weight::Main, vec![table]));
     }
-    if blocks.is_empty() {
-        return Vec::new();
-    }
-    vec![Section::new("figures", "Figures", Weight::Full, blocks)]
+    sections
+}
+
+/// Whether the page has a table of the trials of its own.
+pub(super) fn has_table(run: &Run) -> bool {
+    experiment(run).is_some_and(|name| !columns::tables(name, run).is_empty())
 }
 
 /// The name of the experiment, from `lab NAME`.

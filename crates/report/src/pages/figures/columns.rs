@@ -1,0 +1,196 @@
+//! The tables of the experiments: one row a trial, the columns that the source tabulates, and the source's own table
+//! below where it printed one.
+//!
+//! To add a table, add a row to [`TABLES`].
+
+use run::{Run, Trial};
+
+use super::value::value;
+use crate::number::{count, number, quantity};
+use crate::pages::pick;
+use crate::{Block, Cell, Col, Table, Unit};
+
+/// One table of an experiment.
+struct Columns {
+    experiment: &'static str,
+    caption: &'static str,
+    columns: &'static [Column],
+    /// The source's own table: its caption, and a CSV with a header.
+    published: Option<(&'static str, &'static str)>,
+}
+
+/// One column.
+struct Column {
+    head: &'static str,
+    /// Path of the value, see `value.rs`.
+    of: &'static str,
+    unit: Unit,
+    show: Show,
+}
+
+/// What of a value is shown.
+#[derive(Clone, Copy, PartialEq)]
+enum Show {
+    Value,
+    /// By which share it grew since the row before.
+    Growth,
+    /// By how much it grew since the row before.
+    Change,
+}
+
+const fn c(head: &'static str, of: &'static str, unit: Unit) -> Column {
+    Column { head, of, unit, show: Show::Value }
+}
+
+const TABLES: &[Columns] = &[
+    Columns {
+        experiment: "throughput-profile",
+        caption: "Both ends at every record size. Interrupts are net of the rate at rest.",
+        columns: &[
+            c("reads/s", "completed_rate", Unit::Plain),
+            c("throughput", "axis bytes_per_s", Unit::BytesPerSecond),
+            c("response time", "response mean", Unit::Micros),
+            c("client privileged", "client privileged", Unit::Share),
+            c("server privileged", "server privileged", Unit::Share),
+            c("client cpu a read", "client cost cpu_net_us", Unit::Micros),
+            c("server cpu a read", "server cost cpu_net_us", Unit::Micros),
+            c("segments in a read", "client cost segments_in", Unit::Plain),
+            c("segments out a read", "client cost segments_out", Unit::Plain),
+            c("client softirqs a read", "client cost softirqs_net_rx", Unit::Plain),
+        ],
+        published: None,
+    },
+    Columns {
+        experiment: "adding-clients",
+        caption: "Each step, and what it changed.",
+        columns: &[
+            c("reads/s", "completed_rate", Unit::Plain),
+            Column { head: "growth", of: "completed_rate", unit: Unit::Share, show: Show::Growth },
+            c("response time", "response mean", Unit::Micros),
+            Column { head: "change", of: "response mean", unit: Unit::Micros, show: Show::Change },
+            c("server cpu a read", "server cost cpu_us", Unit::Micros),
+            Column { head: "change", of: "server cost cpu_us", unit: Unit::Micros, show: Show::Change },
+            c("softirq time a read", "server cost cpu_softirq_us", Unit::Micros),
+            c("interrupts a read", "server cost interrupts_net", Unit::Plain),
+            c("server busy", "server busy mean", Unit::Share),
+            c("wire use", "axis wire_use", Unit::Share),
+        ],
+        published: None,
+    },
+    Columns {
+        experiment: "io-models",
+        caption: "Every entry of every model. Memory and processor are the server's; rates are the client's view.",
+        columns: &[
+            c("attempted", "tally attempted", Unit::Plain),
+            c("connected", "tally connected", Unit::Plain),
+            c("errors", "tally errors", Unit::Plain),
+            c("resident", "server counter process.rss", Unit::Bytes),
+            c("proportional", "server counter process.pss", Unit::Bytes),
+            c("pinned", "server counter process.pinned", Unit::Bytes),
+            c("TCP pages", "server counter socket.tcp_memory", Unit::Plain),
+            c("slab", "server counter slab.bytes", Unit::Bytes),
+            c("kernel stacks", "server counter memory.kernel_stacks", Unit::Bytes),
+            c("page tables", "server counter process.page_tables", Unit::Bytes),
+            c("busy least", "server busy min", Unit::Share),
+            c("busy mean", "server busy mean", Unit::Share),
+            c("busy most", "server busy max", Unit::Share),
+            c("threads", "server counter process.threads", Unit::Plain),
+            c("switches/s", "server rate system.context_switches", Unit::Plain),
+            c("client sends", "sent_bytes", Unit::BytesPerSecond),
+            c("client receives", "received_bytes", Unit::BytesPerSecond),
+            c("memory a connection", "axis memory_per_connection_bytes", Unit::Bytes),
+            c("cpu a message", "server cost process_cpu_us", Unit::Micros),
+        ],
+        published: Some((
+            "Source 4, Table 6-3 (2002: Pentium 4 1.7 GHz, 100 Mbit/s hub). Its perspective is not stated; the best rows fill the hub, so they do not rank the models.",
+            include_str!("../../../data/table_6_3.csv"),
+        )),
+    },
+];
+
+/// The tables of an experiment.
+pub(super) fn tables(name: &str, run: &Run) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for spec in TABLES.iter().filter(|t| t.experiment == name) {
+        blocks.extend(ours(spec, &run.trials).map(Block::Table));
+        blocks.extend(spec.published.map(|(caption, csv)| Block::Table(theirs(caption, csv))));
+    }
+    blocks
+}
+
+/// A row a trial; columns in which no trial has a value are left out.
+fn ours(spec: &Columns, trials: &[Trial]) -> Option<Table> {
+    let known = |c: &&Column| trials.iter().any(|t| value(t, c.of).is_some());
+    let shown: Vec<&Column> = spec.columns.iter().filter(known).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Col::words("trial", 0)];
+    columns.extend(shown.iter().map(|c| Col::figures(c.head, 1)));
+    let row = |(i, trial): (usize, &Trial)| {
+        let before = i.checked_sub(1).and_then(|i| trials.get(i));
+        let mut cells = vec![Cell::new(pick::name(trial))];
+        cells.extend(shown.iter().map(|c| cell(c, trial, before)));
+        cells
+    };
+    let rows = trials.iter().enumerate().map(row).collect();
+    Some(Table { caption: spec.caption.into(), columns, rows, ..Table::default() })
+}
+
+fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Cell {
+    let Some(now) = value(trial, column.of) else { return Cell::absent("not measured in this trial") };
+    let last = before.and_then(|t| value(t, column.of));
+    match (column.show, last) {
+        (Show::Value, _) if column.unit == Unit::Plain && now.fract() == 0.0 && (0.0..1e15).contains(&now) => {
+            count(now as u64).into()
+        }
+        (Show::Value, _) => quantity(now, column.unit).into(),
+        (_, None) => Cell::default(),
+        (Show::Growth, Some(last)) => signed(now / last - 1.0, column.unit),
+        (Show::Change, Some(last)) => signed(now - last, column.unit),
+    }
+}
+
+fn signed(v: f64, unit: Unit) -> Cell {
+    let sign = if v > 0.0 { "+" } else { "" };
+    Cell::new(format!("{sign}{}", quantity(v, unit)))
+}
+
+/// A published table as it stands; figures to the right.
+fn theirs(caption: &str, csv: &str) -> Table {
+    let mut lines =
+        csv.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split(',').collect::<Vec<_>>());
+    let heads = lines.next().unwrap_or_default();
+    let rows: Vec<Vec<&str>> = lines.collect();
+    let figures = |i: usize| rows.iter().all(|r| r.get(i).is_none_or(|v| v.is_empty() || v.parse::<f64>().is_ok()));
+    let columns =
+        heads.iter().enumerate().map(|(i, head)| if figures(i) { Col::figures(head, 0) } else { Col::words(head, 0) });
+    let cell = |text: &str| match text.parse::<u64>() {
+        Ok(n) => Cell::new(count(n)),
+        Err(_) => text.parse::<f64>().map_or_else(|_| Cell::new(text), |v| Cell::new(number(v))),
+    };
+    let columns = columns.collect();
+    let rows = rows.iter().map(|r| r.iter().map(|text| cell(text)).collect()).collect();
+    Table { caption: caption.into(), columns, rows, brief: Some(0), ..Table::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_tables_have_every_cell() {
+        for (caption, csv) in TABLES.iter().filter_map(|t| t.published) {
+            let table = theirs(caption, csv);
+            assert!(table.rows.len() > 5 && table.columns.len() > 5);
+            assert!(table.rows.iter().all(|r| r.len() == table.columns.len()), "{caption}");
+        }
+    }
+
+    #[test]
+    fn the_blocking_model_stopped_at_2016_threads() {
+        let table = theirs("", TABLES[2].published.unwrap().1);
+        let threads = table.columns.iter().position(|c| c.name == "threads").unwrap();
+        assert_eq!(table.rows[0][threads].text, "2,016");
+    }
+}
