@@ -41,6 +41,10 @@ pub enum FindError {
     NoPermission {
         /// The address.
         addr: SocketAddr,
+        /// The address it is bound to: its accept queue and the host's counters can be read all the same.
+        listen: SocketAddr,
+        /// A process of its network namespace, if that is not ours.
+        netns_pid: Option<u32>,
     },
     /// Netlink did not answer.
     #[error("cannot ask the kernel who listens on {addr}: {source}; name the server's process with --server-pid")]
@@ -124,7 +128,7 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
     let parents = parents(proc);
     let all: Vec<u32> = parents.iter().map(|(pid, _)| *pid).filter(|pid| holds_any(*pid, inodes)).collect();
     if all.is_empty() {
-        return Err(FindError::NoPermission { addr });
+        return Err(FindError::NoPermission { addr, listen: *listen, netns_pid: netns });
     }
     let pids = family(proc, &parents, &all);
     let netns_pid = netns.map(|pid| *all.first().unwrap_or(&pid));

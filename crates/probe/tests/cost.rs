@@ -3,7 +3,9 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use loadline_probe::{Probe, Scope};
+use std::time::Duration;
+
+use loadline_probe::{Probe, Sampler, Scope};
 
 #[test]
 #[ignore = "prints figures; run by hand"]
@@ -49,4 +51,14 @@ fn cost_by_source() {
         "a sample of the series {series:.1} us, {:.3} % of a processor at 2 a second; a full one {full:.1} us",
         series * 2.0 / 1e4
     );
+    // What counts: two samples a second for five seconds, with the caches as cold as the rest of the machine makes them.
+    probe.take();
+    let before = probe.cost_us();
+    let sampler = Sampler::start(probe, Duration::from_millis(500), sys::clock::monotonic_ns()).unwrap();
+    sampler.edge();
+    std::thread::sleep(Duration::from_secs(5));
+    sampler.edge();
+    let (recording, probe) = sampler.finish_keeping().unwrap();
+    let (cost, samples) = (probe.cost_us() - before, recording.t_s.len());
+    println!("sampler: {samples} samples in 5 s cost {cost:.0} us: {:.3} % of a processor", cost / 5e4);
 }

@@ -25,6 +25,7 @@ const SERVER: &str = "import socket,time\n\
 /// A server on an address that only its namespace has, of ten local ports; `None` without the rights or programs.
 fn server(user: bool) -> Option<(Held, SocketAddr)> {
     let script = "ip link set lo up && ip addr add 198.18.7.2/32 dev lo && \
+        tc qdisc add dev lo root handle 1: tbf rate 1gbit burst 64kb latency 50ms && \
         echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range && exec python3 -c \"$0\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, SERVER]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -40,7 +41,9 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
     const NAME: &str = "a_server_in_another_namespace_is_found_and_its_counters_are_read";
     for user in [false, true] {
         let Some((server, addr)) = server(user) else {
-            println!("SKIP {NAME}: no right to make a network namespace (user namespace: {user}), or no ip or python3");
+            println!(
+                "SKIP {NAME}: no right to make a network namespace (user namespace: {user}), or no ip, tc or python3"
+            );
             assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{NAME}");
             continue;
         };
@@ -56,6 +59,9 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
         assert!(last("tcp.listen_overflows", "").unwrap() >= 4.0 && last("tcp.passive_opens", "") == Some(2.0));
         assert_eq!(last("connection.sampled", ""), Some(2.0));
         assert_eq!(last("ports.range", ""), Some(10.0));
+        // Each connect that got through was three segments over the loopback interface of that namespace.
+        assert!(last("qdisc.packets", "lo tbf 1:").unwrap() >= 6.0 && last("qdisc.drops", "lo tbf 1:") == Some(0.0));
+        assert!(last("qdisc.bytes", "lo tbf 1:").unwrap() >= 6.0 * 52.0);
         let interfaces: Vec<_> = r.columns_of("interface.rx_bytes").map(|c| c.instance.as_str()).collect();
         assert!(interfaces.contains(&"lo") && !interfaces.contains(&"eth0"), "{interfaces:?}");
         drop(server);
