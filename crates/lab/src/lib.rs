@@ -20,6 +20,7 @@ pub mod search;
 mod split;
 pub mod target;
 mod watch;
+pub mod workload;
 
 pub use conduct::Load;
 pub use error::LabError;

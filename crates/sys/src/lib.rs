@@ -9,6 +9,7 @@ pub mod epoll;
 pub mod epoll_raw;
 pub mod interrupt;
 pub mod limits;
+pub mod map;
 pub mod netlink;
 pub mod netns;
 pub mod nsenter;

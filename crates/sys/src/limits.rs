@@ -47,6 +47,11 @@ pub fn current_cpu() -> u32 {
     sched_getcpu() as u32
 }
 
+/// Gives the calling thread a nice value, -20 (first) to 19 (last); values below 0 need privilege.
+pub fn set_nice(nice: i32) -> Result<()> {
+    rustix::process::setpriority_process(None, nice)
+}
+
 /// Lets timers of the calling thread fire within 1 ns of their time instead of the usual 50 µs.
 pub fn exact_timers() -> Result<()> {
     set_current_timer_slack(std::num::NonZeroU64::new(1))

@@ -8,6 +8,7 @@ mod lab;
 mod list;
 mod load;
 mod man;
+mod probe;
 mod report;
 mod schema;
 mod selftest;
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Explain(explain::Args),
     /// Measure this machine's own limits: the generator's ceiling, the cost of observing
     Selftest(selftest::Args),
+    /// Run a workload of reads, writes, thinking and computing from a script
+    Probe(probe::Args),
     /// Make test hosts and media for other programs
     #[command(subcommand)]
     Testbed(testbed::Args),
@@ -61,6 +64,7 @@ impl Command {
             Self::List(args) => list::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Selftest(args) => selftest::run(&args),
+            Self::Probe(args) => probe::run(&args),
             Self::Testbed(args) => testbed::run(&args),
             Self::Schema => schema::run(),
             Self::Completions(args) => completions::run(&args),

@@ -36,6 +36,7 @@ impl Client for ClientPlan {
     fn session(&self) -> ClientSession {
         ClientSession {
             plan: *self,
+            base: 0,
             waiting: 0,
             done_bytes: 0,
             large: self.record_bytes >= LARGE_BYTES,
@@ -59,6 +60,8 @@ enum State {
 #[derive(Debug)]
 pub struct ClientSession {
     plan: ClientPlan,
+    /// Where in the file the record begins.
+    base: u64,
     /// Records begun and not complete.
     waiting: u32,
     /// Bytes of the present record that came.
@@ -72,10 +75,15 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
+    /// Records that begin from now on are read from this place of the file.
+    pub fn seek(&mut self, offset: u64) {
+        self.base = offset;
+    }
+
     /// Asks for the next piece of the present record.
     fn ask(&mut self) {
         let piece = piece_of(self.plan.record_bytes - self.done_bytes, self.large);
-        let head = Head::request(Operation::Read, u64::from(self.done_bytes), piece);
+        let head = Head::request(Operation::Read, self.base + u64::from(self.done_bytes), piece);
         self.to_send = Some((head.encode(), 0));
         self.state = State::Head(piece);
     }

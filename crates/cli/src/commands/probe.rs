@@ -1,0 +1,66 @@
+//! `loadline probe`: a workload from a script, against a file or a record server.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use lab::workload::{self, Workload};
+
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Workload: a TOML file, or a script of Response Probe (.SCR)
+    #[arg(required_unless_present = "child")]
+    workload: Option<PathBuf>,
+    /// Length of the trial in seconds; the workload's own without
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+    /// Print the workload as TOML and do nothing
+    #[arg(long)]
+    convert: bool,
+    /// Print the rows as JSON
+    #[arg(long)]
+    json: bool,
+    /// Also write the table to a file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// One process of a workload; started by this command itself
+    #[arg(long, hide = true)]
+    child: bool,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let Some(path) = args.workload.as_deref().filter(|_| !args.child) else {
+        workload::child();
+        return Ok(Exit::Done);
+    };
+    let workload = read(path, args.seconds)?;
+    if args.convert {
+        output::print(&toml::to_string(&workload)?)?;
+        return Ok(Exit::Done);
+    }
+    let program = std::env::current_exe().context("cannot find this program, which the workload's processes run")?;
+    let outcome = workload::run(&workload, &path.display().to_string(), &program, &["probe", "--child"])?;
+    if let Some(out) = &args.out {
+        std::fs::write(out, outcome.text()).with_context(|| format!("cannot write {}", out.display()))?;
+    }
+    let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { outcome.text() };
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn read(path: &Path, seconds: Option<f64>) -> anyhow::Result<Workload> {
+    let script = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("scr"));
+    let mut workload = if script {
+        workload::read_script(path, seconds.unwrap_or(10.0))?
+    } else {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        Workload::from_toml(&name, &text)?
+    };
+    workload.seconds = seconds.unwrap_or(workload.seconds);
+    workload.check().map_err(anyhow::Error::msg)?;
+    Ok(workload)
+}

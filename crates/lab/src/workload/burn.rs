@@ -1,0 +1,79 @@
+//! Computing: a calibrated number of loops, each of which reads a page of code and writes a page of data.
+
+use std::fs::File;
+
+use serde::{Deserialize, Serialize};
+use sys::clock::monotonic_ns;
+use sys::map::{Map, PAGE_BYTES};
+
+use super::deviate::Deviates;
+use super::{ProcessSpec, Result, Spread, access};
+
+/// How fast this machine computes, measured before a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Basic loops in a millisecond of processor time: the relative processor speed.
+    pub loops_per_ms: f64,
+    /// What the program itself takes for one access, without the access, nanoseconds.
+    pub access_ns: f64,
+    /// What it takes for one cycle besides, nanoseconds.
+    pub cycle_ns: f64,
+}
+
+/// The pages that computing touches.
+pub(super) struct Burner {
+    code: Option<Map>,
+    data: Map,
+    /// Keeps what was read from being optimised away, and is the byte that is written.
+    sum: u8,
+}
+
+impl Burner {
+    pub(super) fn new(process: &ProcessSpec) -> Result<Self> {
+        let code = if process.code_file.is_empty() { None } else { map_code(&process.code_file)? };
+        let bytes = process.data_pages.max(1) as usize * PAGE_BYTES;
+        let refused = access("make", "data pages", "ask for fewer data_pages");
+        let mut data = Map::private(bytes).map_err(|e| refused(e.into()))?;
+        (0..bytes).step_by(PAGE_BYTES).for_each(|at| data.set(at, 1));
+        Ok(Self { code, data, sum: 0 })
+    }
+
+    /// So many loops.
+    #[inline]
+    pub(super) fn loops(&mut self, n: u64, code_page: Spread, data_page: Spread, deviates: &mut Deviates) {
+        for _ in 0..n {
+            if let Some(code) = &self.code {
+                let pages = (code.len() / PAGE_BYTES).max(1) as u64;
+                self.sum = self.sum.wrapping_add(code.get(deviates.below(code_page, pages) as usize * PAGE_BYTES));
+            }
+            let pages = (self.data.len() / PAGE_BYTES) as u64;
+            let at = deviates.below(data_page, pages) as usize * PAGE_BYTES;
+            self.sum = self.sum.wrapping_add(self.data.get(at)).wrapping_add(1);
+            self.data.set(at, self.sum);
+        }
+    }
+}
+
+fn map_code(path: &str) -> Result<Option<Map>> {
+    let refused = access("map", path, "name a readable file as code_file, or none");
+    let file = File::open(path).map_err(&refused)?;
+    let bytes = file.metadata().map_err(&refused)?.len() as usize;
+    if bytes == 0 {
+        return Ok(None);
+    }
+    Map::file(&file, bytes, false).map(Some).map_err(|e| refused(e.into()))
+}
+
+/// Loops in a millisecond: the best of several short runs, since whatever disturbs one only makes it slower.
+pub(super) fn loops_per_ms() -> Result<f64> {
+    const LOOPS: u64 = 200_000;
+    let mut burner = Burner::new(&ProcessSpec::default())?;
+    let mut deviates = Deviates::new(1);
+    let run = |_| {
+        let begin = monotonic_ns();
+        burner.loops(LOOPS, Spread::default(), Spread::default(), &mut deviates);
+        monotonic_ns() - begin
+    };
+    let best = (0..20).map(run).min().unwrap_or(1).max(1);
+    Ok(LOOPS as f64 * 1e6 / best as f64)
+}

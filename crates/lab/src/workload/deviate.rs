@@ -1,0 +1,64 @@
+//! Normal deviates (Marsaglia's polar method), cut off at zero, as the parameters of a workload are.
+
+use super::Spread;
+
+/// One thread's random choices; the same seed gives the same ones.
+#[derive(Clone, Debug)]
+pub(super) struct Deviates {
+    random: fastrand::Rng,
+    spare: Option<f64>,
+}
+
+impl Deviates {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { random: fastrand::Rng::with_seed(seed), spare: None }
+    }
+
+    /// A value of this distribution, never below zero.
+    #[inline]
+    pub(super) fn draw(&mut self, spread: Spread) -> f64 {
+        if spread.deviation == 0.0 {
+            return spread.mean;
+        }
+        (spread.mean + spread.deviation * self.standard()).max(0.0)
+    }
+
+    /// The same as a whole number below `bound`, which must not be 0.
+    #[inline]
+    pub(super) fn below(&mut self, spread: Spread, bound: u64) -> u64 {
+        (self.draw(spread).round() as u64).min(bound - 1)
+    }
+
+    fn standard(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        loop {
+            let (u, v) = (2.0 * self.random.f64() - 1.0, 2.0 * self.random.f64() - 1.0);
+            let s = u * u + v * v;
+            if s > 0.0 && s < 1.0 {
+                let scale = (-2.0 * s.ln() / s).sqrt();
+                self.spare = Some(v * scale);
+                return u * scale;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_come_out_and_nothing_is_negative() {
+        let mut d = Deviates::new(1);
+        let spread = Spread { mean: 100.0, deviation: 10.0 };
+        let values: Vec<f64> = (0..20_000).map(|_| d.draw(spread)).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let var = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
+        assert!((mean - 100.0).abs() < 0.5 && (var.sqrt() - 10.0).abs() < 0.3, "{mean} {}", var.sqrt());
+        assert!((0..1000).all(|_| d.draw(Spread { mean: 0.0, deviation: 5.0 }) >= 0.0));
+        assert!((0..1000).all(|_| d.below(spread, 90) < 90));
+        assert_eq!(d.draw(Spread { mean: 3.0, deviation: 0.0 }), 3.0);
+    }
+}

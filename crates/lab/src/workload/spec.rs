@@ -1,0 +1,258 @@
+//! What a workload is made of. The TOML file and the three-file scripts end in these types.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Result, WorkloadError};
+
+/// A whole workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Workload {
+    /// Length of the trial in seconds.
+    pub seconds: f64,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// The processes.
+    pub process: Vec<ProcessSpec>,
+}
+
+/// One process, or several alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProcessSpec {
+    /// How many of them.
+    pub repeat: u32,
+    /// Name under which it is visible.
+    pub name: String,
+    /// `idle`, `normal`, `high` or `realtime`.
+    pub priority: String,
+    /// Pages of memory that its threads write.
+    pub data_pages: u32,
+    /// File that is mapped and read in place of code; empty for none.
+    pub code_file: String,
+    /// Its threads.
+    pub thread: Vec<ThreadSpec>,
+}
+
+/// One thread, or several alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ThreadSpec {
+    /// How many of them.
+    pub repeat: u32,
+    /// `time-critical`, `highest`, `above`, `normal`, `below`, `lowest` or `idle`.
+    pub priority: String,
+    /// Pause before each cycle, milliseconds.
+    pub think_ms: Spread,
+    /// File accesses in a cycle.
+    pub cycle_reads: Spread,
+    /// Record that a random access goes to, in records from the beginning.
+    pub seek_records: Spread,
+    /// Processor time after each access, milliseconds.
+    pub cpu_ms: Spread,
+    /// Data page that each loop of computing writes.
+    pub data_page: Spread,
+    /// Code page that each loop of computing reads.
+    pub code_page: Spread,
+    /// A file, or `record://ADDRESS:PORT`.
+    pub file: String,
+    /// Order of the accesses.
+    pub access: Access,
+    /// How the file is read.
+    pub mode: Mode,
+    /// Bytes of a record.
+    pub record_bytes: u32,
+    /// What one access does: R reads, W writes; a W after an R writes the record just read.
+    pub actions: String,
+}
+
+/// A normal distribution; what falls below zero counts as zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spread {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub deviation: f64,
+}
+
+/// Order of the accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Each goes where `seek_records` says.
+    #[default]
+    Random,
+    /// One after the other; from the end back to the beginning.
+    Sequential,
+}
+
+/// How the file is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// As memory.
+    Mapped,
+    /// Through the page cache.
+    #[default]
+    Buffered,
+    /// Past the page cache.
+    Unbuffered,
+}
+
+impl Default for ProcessSpec {
+    fn default() -> Self {
+        Self {
+            repeat: 1,
+            name: "probeprc".into(),
+            priority: "normal".into(),
+            data_pages: 1,
+            code_file: String::new(),
+            thread: Vec::new(),
+        }
+    }
+}
+
+impl Default for ThreadSpec {
+    fn default() -> Self {
+        Self {
+            repeat: 1,
+            priority: "normal".into(),
+            think_ms: Spread::default(),
+            cycle_reads: Spread { mean: 1.0, deviation: 0.0 },
+            seek_records: Spread::default(),
+            cpu_ms: Spread::default(),
+            data_page: Spread::default(),
+            code_page: Spread::default(),
+            file: String::new(),
+            access: Access::default(),
+            mode: Mode::default(),
+            record_bytes: 4096,
+            actions: "R".into(),
+        }
+    }
+}
+
+/// Nice values of process priorities.
+pub(super) const PROCESS_PRIORITIES: [(&str, i32); 4] = [("idle", 15), ("normal", 0), ("high", -8), ("realtime", -15)];
+/// What a thread's priority adds to its process's.
+pub(super) const THREAD_PRIORITIES: [(&str, i32); 7] =
+    [("time-critical", -5), ("highest", -2), ("above", -1), ("normal", 0), ("below", 1), ("lowest", 2), ("idle", 5)];
+
+impl Workload {
+    /// Reads a TOML file's text.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self> {
+        let wrong = |message: String| WorkloadError::Script { file: file.into(), line: None, message };
+        let workload: Self = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        workload.check().map_err(wrong)?;
+        Ok(workload)
+    }
+
+    /// Checks every value; says which one does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
+            return Err(format!("seconds is {}: give a length above 0 and up to a day", self.seconds));
+        }
+        if self.process.is_empty() {
+            return Err("there is no process: add [[process]]".into());
+        }
+        let total: u64 = self.process.iter().map(|p| u64::from(p.repeat)).sum();
+        if total > 256 {
+            return Err(format!("{total} processes: give at most 256"));
+        }
+        self.process.iter().try_for_each(ProcessSpec::check)
+    }
+}
+
+impl ProcessSpec {
+    fn check(&self) -> Result<(), String> {
+        known("priority", &self.priority, &PROCESS_PRIORITIES)?;
+        if self.thread.is_empty() {
+            return Err(format!("process {} has no thread: add [[process.thread]]", self.name));
+        }
+        if self.data_pages > 1 << 20 {
+            return Err(format!("data_pages is {}: give at most {}", self.data_pages, 1 << 20));
+        }
+        self.thread.iter().try_for_each(ThreadSpec::check)
+    }
+}
+
+impl ThreadSpec {
+    fn check(&self) -> Result<(), String> {
+        known("priority", &self.priority, &THREAD_PRIORITIES)?;
+        let spreads = [
+            ("think_ms", self.think_ms),
+            ("cycle_reads", self.cycle_reads),
+            ("seek_records", self.seek_records),
+            ("cpu_ms", self.cpu_ms),
+            ("data_page", self.data_page),
+            ("code_page", self.code_page),
+        ];
+        for (name, spread) in spreads {
+            let fits = |v: f64| (0.0..=1e12).contains(&v);
+            if !fits(spread.mean) || !fits(spread.deviation) {
+                return Err(format!("{name} is {spread:?}: mean and deviation must not be negative"));
+            }
+        }
+        if self.file.is_empty() {
+            return Err("a thread has no file: name one, or record://ADDRESS:PORT".into());
+        }
+        if !(1..=1 << 20).contains(&self.record_bytes) {
+            return Err(format!("record_bytes is {}: give 1 byte to 1 MiB", self.record_bytes));
+        }
+        if self.mode == Mode::Unbuffered && !self.record_bytes.is_multiple_of(512) {
+            return Err(format!("record_bytes is {}: unbuffered access takes multiples of 512", self.record_bytes));
+        }
+        let actions = self.actions.as_bytes();
+        match !actions.is_empty() && actions.iter().all(|a| matches!(a, b'R' | b'W')) {
+            true => Ok(()),
+            false => Err(format!("actions is {:?}: give letters R and W, such as RW", self.actions)),
+        }
+    }
+}
+
+fn known(what: &str, name: &str, table: &[(&str, i32)]) -> Result<(), String> {
+    match table.iter().any(|(n, _)| *n == name) {
+        true => Ok(()),
+        false => {
+            let names = table.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", ");
+            Err(format!("{what} is {name:?}: give one of {names}"))
+        }
+    }
+}
+
+/// The nice value of a thread.
+pub(super) fn nice(process: &ProcessSpec, thread: &ThreadSpec) -> i32 {
+    let of = |table: &[(&str, i32)], name: &str| table.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
+    of(&PROCESS_PRIORITIES, &process.priority) + of(&THREAD_PRIORITIES, &thread.priority)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "seconds = 1\n[[process]]\nname = 'ideagen'\n[[process.thread]]\nfile = 'record://127.0.0.1:9'\n\
+                        mode = 'unbuffered'\nrecord_bytes = 2048\ncycle_reads = { mean = 100 }\n";
+
+    #[test]
+    fn a_workload_is_read_with_its_defaults() {
+        let workload = Workload::from_toml("x.toml", TEXT).unwrap();
+        let thread = &workload.process[0].thread[0];
+        assert_eq!((thread.cycle_reads.mean, thread.actions.as_str(), thread.access), (100.0, "R", Access::Random));
+        assert_eq!(Workload::from_toml("y", &toml::to_string(&workload).unwrap()).unwrap(), workload);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (from, to, word) in [
+            ("2048", "1000", "multiples of 512"),
+            ("record_bytes", "record_byte", "record_byte"),
+            ("seconds = 1", "seconds = 0", "seconds"),
+            ("mean = 100", "mean = -1", "cycle_reads"),
+            ("name =", "priority = 'top'\nname =", "realtime"),
+        ] {
+            let error = Workload::from_toml("x.toml", &TEXT.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains(word) && error.contains("x.toml"), "{error}");
+        }
+    }
+}

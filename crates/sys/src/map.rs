@@ -1,0 +1,124 @@
+//! Files as memory, and private memory in pages that are really there. Source: mmap(2).
+//!
+//! A file that another program shortens while it is mapped kills the reader with SIGBUS; that is mmap's own rule, and
+//! nothing here hides it.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+
+use crate::{Errno, Result, last_errno};
+
+/// Bytes of a page.
+pub const PAGE_BYTES: usize = 4096;
+
+/// Mapped memory: of a file, or of our own.
+#[derive(Debug)]
+pub struct Map {
+    base: NonNull<u8>,
+    len: usize,
+    writable: bool,
+}
+
+// SAFETY: the mapping belongs to this value alone and is unmapped when it goes; the bytes are only read and written
+// through volatile single-byte accesses, never handed out as references.
+unsafe impl Send for Map {}
+
+impl Map {
+    /// The first `len` bytes of a file, shared: what is written reaches the file. An empty map is refused.
+    pub fn file(file: &File, len: usize, writable: bool) -> Result<Self> {
+        Self::new(len, writable, libc::MAP_SHARED, file.as_raw_fd())
+    }
+
+    /// Private memory, all zero.
+    pub fn private(len: usize) -> Result<Self> {
+        Self::new(len, true, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+    }
+
+    fn new(len: usize, writable: bool, flags: i32, fd: i32) -> Result<Self> {
+        if len == 0 {
+            return Err(Errno::INVAL);
+        }
+        let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd, 0) };
+        match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(Self { base, len, writable }),
+            _ => Err(last_errno()),
+        }
+    }
+
+    /// Bytes mapped.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never: an empty map is refused.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The byte at a place; 0 beyond the end.
+    #[inline]
+    pub fn get(&self, at: usize) -> u8 {
+        if at >= self.len {
+            return 0;
+        }
+        // SAFETY: `at` lies inside the mapping, which lives as long as `self`; volatile, since others may write it.
+        unsafe { self.base.as_ptr().add(at).read_volatile() }
+    }
+
+    /// Sets the byte at a place; does nothing beyond the end or where the map is for reading.
+    #[inline]
+    pub fn set(&mut self, at: usize, byte: u8) {
+        if at < self.len && self.writable {
+            // SAFETY: `at` lies inside the mapping, which is writable and lives as long as `self`.
+            unsafe { self.base.as_ptr().add(at).write_volatile(byte) }
+        }
+    }
+
+    /// Copies bytes from a place on; returns how many there were.
+    pub fn copy_to(&self, at: usize, into: &mut [u8]) -> usize {
+        let n = into.len().min(self.len.saturating_sub(at));
+        // SAFETY: `at + n` lies inside the mapping, and `into` is memory of the caller that cannot overlap it.
+        unsafe { std::ptr::copy_nonoverlapping(self.base.as_ptr().add(at.min(self.len)), into.as_mut_ptr(), n) };
+        n
+    }
+
+    /// Copies bytes in from a place on; returns how many had room. Nothing where the map is for reading.
+    pub fn copy_from(&mut self, at: usize, from: &[u8]) -> usize {
+        let n = if self.writable { from.len().min(self.len.saturating_sub(at)) } else { 0 };
+        // SAFETY: `at + n` lies inside the writable mapping, and `from` is memory of the caller that cannot overlap it.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), self.base.as_ptr().add(at.min(self.len)), n) };
+        n
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: base and length are those of the mapping, and nobody uses it after this.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_and_written_through_its_map() {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, &[7; 5000]).unwrap();
+        let mut map = Map::file(&file, 5000, true).unwrap();
+        assert_eq!((map.get(4999), map.get(5000)), (7, 0));
+        map.set(1, 9);
+        assert_eq!(map.copy_from(4998, b"abc"), 2);
+        let mut bytes = [0; 4];
+        assert_eq!(map.copy_to(4997, &mut bytes), 3);
+        assert_eq!(&bytes, b"\x07ab\0");
+        let mut read = vec![0; 5000];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut read, 0).unwrap();
+        assert_eq!((read[1], read[4999]), (9, b'b'));
+        assert!(Map::file(&file, 0, false).is_err() && Map::private(PAGE_BYTES).is_ok());
+    }
+}
