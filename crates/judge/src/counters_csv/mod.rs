@@ -1,0 +1,267 @@
+//! Counters that somebody else collected, as a CSV file, and everything that can be derived from them. Pure: the text
+//! comes in, figures go out. This is what `loadline judge counters.csv` prints.
+//!
+//! The file has one line a case (an operating point), in the order in which load was added:
+//!
+//! ```text
+//! case,clients,reads_per_s,cpu_percent,process_percent,interrupts_per_s,interrupts_at_rest_per_s,printed.cpu_us
+//! one client,1,195.55,7.95,3.55,795.779,106,406.5
+//! two clients,2,364.41,26.78,15.755,1315.5,106,734
+//! ```
+//!
+//! Columns are the inputs of the rows of [`QUANTITIES`]; an empty cell is unknown, lines that begin with `#` are comments.
+//! A column `printed.NAME` holds what a text prints for a quantity: the recomputed value stands beside it, and they agree
+//! within 0.5 % or the row says that they do not (rule 9).
+
+mod as_run;
+mod quantities;
+
+pub use as_run::as_run;
+pub use quantities::{QUANTITIES, Quantity};
+
+use std::collections::BTreeMap;
+
+use crate::number::ratio;
+
+/// Difference up to which two figures of the same thing agree.
+pub const TOLERANCE: f64 = 0.005;
+
+/// Figures by name.
+pub type Values = BTreeMap<String, f64>;
+
+/// One operating point as it was collected.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// What was collected, by column.
+    pub values: Values,
+    /// What a text prints, by quantity.
+    pub printed: Values,
+}
+
+/// One derived figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// The case.
+    pub case: String,
+    /// Row of [`QUANTITIES`].
+    pub quantity: &'static Quantity,
+    /// The recomputed value.
+    pub value: f64,
+    /// What a text prints.
+    pub printed: Option<f64>,
+}
+
+impl Derived {
+    /// Whether the printed value agrees with the recomputed one; `None` where nothing is printed.
+    pub fn agrees(&self) -> Option<bool> {
+        self.printed.map(|p| agree(self.value, p))
+    }
+
+    /// What is known of a printed figure that is wrong in the source itself.
+    pub fn source_error(&self) -> Option<&'static str> {
+        let known = SOURCE_ERRORS.iter().find(|(id, p, _)| *id == self.quantity.id && self.printed == Some(*p));
+        known.map(|(_, _, why)| *why)
+    }
+}
+
+/// Figures that the source prints and that its own inputs contradict, the tolerance notwithstanding.
+const SOURCE_ERRORS: &[(&str, f64, &str)] = &[
+    ("packet_bytes", 1053.46, "the source's inputs give 1055.59"),
+    ("interrupt_us_per_read", 260.0, "a product of a net and a gross mean; dividing directly gives 225.0"),
+    ("rate_growth_percent", 20.0, "the source's inputs give 29.9 %"),
+    ("response_growth_us", 1480.0, "the source's inputs give 1464 us"),
+    ("response_growth_us", 360.0, "follows from a response time of 5.47 ms; its inputs give 5.488 ms"),
+    ("response_ms", 5.47, "the source's inputs give 5.488 ms, and its formula is misprinted"),
+    ("cpu_us", 460.5, "digits transposed: 406.5"),
+    ("dropped_syn_us", 325.0, "the end points of the source's curve give 212.6 us"),
+];
+
+/// Whether two figures of the same thing agree within [`TOLERANCE`].
+pub fn agree(a: f64, b: f64) -> bool {
+    a == b || ratio((a - b).abs(), a.abs().max(b.abs())).is_some_and(|d| d <= TOLERANCE)
+}
+
+/// Why a file could not be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CsvError {
+    /// No header line.
+    #[error("the file is empty: the first line must name the columns, beginning with `case`")]
+    Empty,
+    /// The first column is not `case`.
+    #[error("the first column is `{0}`: it must be `case`, the name of the operating point")]
+    NoCase(String),
+    /// A column that no quantity uses.
+    #[error("column `{name}` is not known{near}; the known ones are: {known}")]
+    Column {
+        /// The column.
+        name: String,
+        /// The nearest known one, in words.
+        near: String,
+        /// All known columns.
+        known: String,
+    },
+    /// A cell is no number.
+    #[error("line {line}, column `{column}`: `{text}` is not a number; leave the cell empty if the value is not known")]
+    Number {
+        /// Line, from 1.
+        line: usize,
+        /// Column.
+        column: String,
+        /// The cell.
+        text: String,
+    },
+    /// A line has another number of cells than the header.
+    #[error("line {line} has {found} cells, the first line names {wanted}")]
+    Cells {
+        /// Line, from 1.
+        line: usize,
+        /// Cells found.
+        found: usize,
+        /// Columns named.
+        wanted: usize,
+    },
+}
+
+/// Reads the cases of a file.
+pub fn read(text: &str) -> Result<Vec<Case>, CsvError> {
+    let lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.trim_end_matches('\r')));
+    let mut lines = lines.filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
+    let (_, header) = lines.next().ok_or(CsvError::Empty)?;
+    let columns = header.trim_start_matches('\u{feff}').split(',').map(str::trim).collect::<Vec<_>>();
+    check(&columns)?;
+    lines.map(|(line, text)| case(line, text, &columns)).collect()
+}
+
+fn check(columns: &[&str]) -> Result<(), CsvError> {
+    match columns.first() {
+        Some(&"case") => {}
+        first => return Err(CsvError::NoCase((*first.unwrap_or(&"")).to_string())),
+    }
+    let known = quantities::columns();
+    let names: Vec<&str> = QUANTITIES.iter().map(|q| q.id).collect();
+    for column in &columns[1..] {
+        let (name, among) = match column.strip_prefix("printed.") {
+            Some(name) => (name, &names),
+            None => (*column, &known),
+        };
+        if !among.contains(&name) {
+            let near = run::nearest(name, among.iter().copied()).map(|n| format!("; did you mean `{n}`?"));
+            let (name, near) = ((*column).to_string(), near.unwrap_or_default());
+            return Err(CsvError::Column { name, near, known: among.join(", ") });
+        }
+    }
+    Ok(())
+}
+
+fn case(line: usize, text: &str, columns: &[&str]) -> Result<Case, CsvError> {
+    let cells: Vec<&str> = text.split(',').map(str::trim).collect();
+    if cells.len() != columns.len() {
+        return Err(CsvError::Cells { line, found: cells.len(), wanted: columns.len() });
+    }
+    let mut case = Case { name: (*cells.first().unwrap_or(&"")).to_string(), ..Case::default() };
+    for (column, cell) in columns.iter().zip(&cells).skip(1).filter(|(_, cell)| !cell.is_empty()) {
+        let value = cell.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| CsvError::Number {
+            line,
+            column: (*column).to_string(),
+            text: (*cell).to_string(),
+        })?;
+        match column.strip_prefix("printed.") {
+            Some(quantity) => case.printed.insert(quantity.to_string(), value),
+            None => case.values.insert((*column).to_string(), value),
+        };
+    }
+    Ok(case)
+}
+
+/// Everything that follows from the cases, in the order of cases and table. Inputs named `before.…` are those of the case
+/// before, and what was derived can be the input of a later row.
+pub fn derive(cases: &[Case]) -> Vec<Derived> {
+    let mut out = Vec::new();
+    let mut before: Values = Values::new();
+    for case in cases {
+        let mut known = case.values.clone();
+        known.extend(before.iter().map(|(name, v)| (format!("before.{name}"), *v)));
+        for quantity in QUANTITIES {
+            if let Some(value) = quantity.of(&known) {
+                let printed = case.printed.get(quantity.id).copied();
+                known.entry(quantity.id.to_string()).or_insert(value);
+                out.push(Derived { case: case.name.clone(), quantity, value, printed });
+            }
+        }
+        before = known.into_iter().filter(|(name, _)| !name.starts_with("before.")).collect();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: &str = include_str!("../../data/adding_clients.csv");
+    const VECTORS: &str = include_str!("../../data/vectors.csv");
+
+    /// The 53 vectors: number, quantity, inputs, recomputed value, printed value, whether they agree.
+    #[test]
+    fn all_vectors_come_out_and_the_texts_own_errors_are_flagged() {
+        let mut seen = Vec::new();
+        for line in VECTORS.lines().skip(1).filter(|l| !l.is_empty()) {
+            let cells: Vec<&str> = line.split(',').collect();
+            let [id, quantity, inputs, recomputed, printed, agrees, note] = cells[..] else { panic!("{line}") };
+            let quantity = QUANTITIES.iter().find(|q| q.id == quantity).unwrap_or_else(|| panic!("{line}"));
+            let inputs: Values = inputs
+                .split(';')
+                .map(|pair| pair.split_once('=').unwrap_or_else(|| panic!("{line}")))
+                .map(|(name, value)| (name.to_string(), value.parse().unwrap()))
+                .collect();
+            let value = quantity.of(&inputs).unwrap_or_else(|| panic!("{line}"));
+            let recomputed: f64 = recomputed.parse().unwrap();
+            assert!((value / recomputed - 1.0).abs() < 2e-5, "{line}: {value}");
+            let derived = Derived { case: id.into(), quantity, value, printed: printed.parse().ok() };
+            assert_eq!(derived.agrees().map_or("", |a| if a { "yes" } else { "no" }), agrees, "{line}: {value}");
+            assert_eq!(derived.source_error().is_some(), note.contains("of the source"), "{line}");
+            seen.push(id.parse::<u32>().unwrap());
+        }
+        assert_eq!(seen, (1..=53).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn one_to_five_clients_end_at_the_medium() {
+        let cases = read(SEED).unwrap();
+        let derived = derive(&cases);
+        let of = |case: &str, id: &str| {
+            derived
+                .iter()
+                .find(|d| d.case == case && d.quantity.id == id)
+                .unwrap_or_else(|| panic!("{case} {id}"))
+                .value
+        };
+        assert!((of("5 clients", "response_ms") - 9.722_86).abs() < 1e-4);
+        assert!((of("2 clients", "rate_growth_percent") - 86.35).abs() < 0.01);
+        assert!((of("2 clients", "cpu_us") - 734.887).abs() < 1e-2);
+        let mut run = as_run(&cases);
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert_eq!(b.id, "network-medium", "{b:#?}");
+        let knee = run.findings.knee.as_ref().unwrap();
+        assert!((knee.concurrency - 2.6298).abs() < 1e-3);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        assert_eq!(read(""), Err(CsvError::Empty));
+        assert_eq!(read("# nothing\n"), Err(CsvError::Empty));
+        assert!(read("name,clients\n").unwrap_err().to_string().contains("`case`"));
+        let near = read("case,cliens\n").unwrap_err().to_string();
+        assert!(near.contains("did you mean `clients`?"), "{near}");
+        assert!(read("case,clients\na,x\n").unwrap_err().to_string().contains("line 2"));
+        assert!(read("case,clients\n\na,1,2\n").unwrap_err().to_string().contains("line 3 has 3 cells"));
+        assert_eq!(read("case,clients\na,\n").unwrap()[0].values.len(), 0);
+    }
+
+    #[test]
+    fn agreement_is_half_a_per_cent() {
+        assert!(agree(1000.0, 1004.9) && !agree(1000.0, 1005.1) && agree(0.0, 0.0) && !agree(0.0, 1.0));
+    }
+}

@@ -1,0 +1,339 @@
+//! What can be derived from collected counters: one literal row a quantity, with its formula in words and in code.
+//! Source: the derived quantities of source 0 and 3 (part A.6), made consistent: rates at rest are always taken off, and
+//! nothing is multiplied that can be divided directly.
+
+use super::Values;
+use crate::number::finite;
+
+/// One row of [`QUANTITIES`].
+#[derive(Clone, Copy, Debug)]
+pub struct Quantity {
+    /// Name, with the unit.
+    pub id: &'static str,
+    /// What it is, in a line.
+    pub help: &'static str,
+    /// The formula, with the names of the inputs.
+    pub formula: &'static str,
+    /// Inputs: columns, quantities of earlier rows, and `before.…` for those of the case before.
+    pub inputs: &'static [&'static str],
+    /// Unit of the value.
+    pub unit: &'static str,
+    /// The formula on the inputs in order.
+    pub compute: fn(&[f64]) -> f64,
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Quantity {
+    /// The value, if all inputs are known and it is a number.
+    pub fn of(&self, known: &Values) -> Option<f64> {
+        let inputs: Option<Vec<f64>> = self.inputs.iter().map(|name| known.get(*name).copied()).collect();
+        finite((self.compute)(&inputs?))
+    }
+}
+
+/// All columns that a file may have: whatever any quantity takes in of its own case.
+pub(super) fn columns() -> Vec<&'static str> {
+    let mut names: Vec<&str> =
+        QUANTITIES.iter().flat_map(|q| q.inputs).copied().filter(|n| !n.starts_with("before.")).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+const fn q(
+    id: &'static str,
+    unit: &'static str,
+    formula: &'static str,
+    inputs: &'static [&'static str],
+    compute: fn(&[f64]) -> f64,
+    help: &'static str,
+) -> Quantity {
+    Quantity { id, help, formula, inputs, unit, compute }
+}
+
+/// Microseconds a request of a share in per cent.
+fn us_of(percent: f64, per_s: f64) -> f64 {
+    1e4 * percent / per_s
+}
+
+/// The table.
+pub const QUANTITIES: &[Quantity] = &[
+    q(
+        "request_bytes",
+        "B",
+        "message_bytes_sent_per_s / messages_received_per_s",
+        &["message_bytes_sent_per_s", "messages_received_per_s"],
+        |i| i[0] / i[1],
+        "bytes of a request message",
+    ),
+    q(
+        "reply_bytes",
+        "B",
+        "message_bytes_received_per_s / messages_received_per_s",
+        &["message_bytes_received_per_s", "messages_received_per_s"],
+        |i| i[0] / i[1],
+        "bytes of a reply message",
+    ),
+    q(
+        "packets_per_read",
+        "",
+        "packets_received_per_s / messages_received_per_s",
+        &["packets_received_per_s", "messages_received_per_s"],
+        |i| i[0] / i[1],
+        "packets that carry a reply",
+    ),
+    q(
+        "payload_bytes",
+        "B",
+        "reply_bytes - request_bytes",
+        &["reply_bytes", "request_bytes"],
+        |i| i[0] - i[1],
+        "bytes of a reply without the header, which is as long as a request",
+    ),
+    q(
+        "packet_bytes",
+        "B",
+        "reply_bytes / packets_per_read",
+        &["reply_bytes", "packets_per_read"],
+        |i| i[0] / i[1],
+        "mean bytes of a packet",
+    ),
+    q(
+        "packets_needed",
+        "",
+        "reply_bytes / mtu_bytes, rounded up",
+        &["reply_bytes", "mtu_bytes"],
+        |i| (i[0] / i[1]).ceil(),
+        "fewest packets that a reply needs",
+    ),
+    q(
+        "frames_per_read",
+        "",
+        "frames_per_s / reads_per_s",
+        &["frames_per_s", "reads_per_s"],
+        |i| i[0] / i[1],
+        "frames on the wire a read",
+    ),
+    q(
+        "frame_bytes",
+        "B",
+        "wire_bytes_per_read / frames_per_read",
+        &["wire_bytes_per_read", "frames_per_read"],
+        |i| i[0] / i[1],
+        "mean bytes of a frame on the wire",
+    ),
+    q(
+        "response_ms",
+        "ms",
+        "1000 clients / reads_per_s",
+        &["clients", "reads_per_s"],
+        |i| 1e3 * i[0] / i[1],
+        "response time of a closed system without think time: N / X",
+    ),
+    q("response_us", "us", "1000 response_ms", &["response_ms"], |i| 1e3 * i[0], "the same in microseconds"),
+    q(
+        "rate_per_client",
+        "1/s",
+        "reads_per_s / clients",
+        &["reads_per_s", "clients"],
+        |i| i[0] / i[1],
+        "reads of each client",
+    ),
+    q(
+        "rate_from_response",
+        "1/s",
+        "1000 clients / response_given_ms",
+        &["clients", "response_given_ms"],
+        |i| 1e3 * i[0] / i[1],
+        "rate where only the response time is known: X = N / R",
+    ),
+    q(
+        "cpu_us",
+        "us",
+        "10^4 cpu_percent / reads_per_s",
+        &["cpu_percent", "reads_per_s"],
+        |i| us_of(i[0], i[1]),
+        "processor time a read",
+    ),
+    q(
+        "process_us",
+        "us",
+        "10^4 process_percent / reads_per_s",
+        &["process_percent", "reads_per_s"],
+        |i| us_of(i[0], i[1]),
+        "of that, charged to the process",
+    ),
+    q(
+        "interrupts_implied_per_s",
+        "1/s",
+        "interrupts_given_per_read reads_per_s",
+        &["interrupts_given_per_read", "reads_per_s"],
+        |i| i[0] * i[1],
+        "interrupts where only their number a read is known",
+    ),
+    q(
+        "interrupts_per_read",
+        "",
+        "interrupts_per_s / reads_per_s",
+        &["interrupts_per_s", "reads_per_s"],
+        |i| i[0] / i[1],
+        "interrupts a read, those at rest included",
+    ),
+    q(
+        "interrupts_net_per_read",
+        "",
+        "(interrupts_per_s - interrupts_at_rest_per_s) / reads_per_s",
+        &["interrupts_per_s", "interrupts_at_rest_per_s", "reads_per_s"],
+        |i| (i[0] - i[1]) / i[2],
+        "interrupts a read that the load caused",
+    ),
+    q(
+        "interrupt_us",
+        "us",
+        "10^4 (cpu_percent - process_percent) / (interrupts_per_s - interrupts_at_rest_per_s)",
+        &["cpu_percent", "process_percent", "interrupts_per_s", "interrupts_at_rest_per_s"],
+        |i| us_of(i[0] - i[1], i[2] - i[3]),
+        "processor time of an interrupt: what no process is charged with",
+    ),
+    q(
+        "interrupt_gross_us",
+        "us",
+        "10^4 (cpu_percent - process_percent) / interrupts_per_s",
+        &["cpu_percent", "process_percent", "interrupts_per_s"],
+        |i| us_of(i[0] - i[1], i[2]),
+        "the same without taking the rate at rest off: too small, kept to compare with texts that do so",
+    ),
+    q(
+        "interrupt_us_per_read",
+        "us",
+        "10^4 (cpu_percent - process_percent) / reads_per_s",
+        &["cpu_percent", "process_percent", "reads_per_s"],
+        |i| us_of(i[0] - i[1], i[2]),
+        "interrupt time a read, divided directly",
+    ),
+    q(
+        "interrupt_product_us_per_read",
+        "us",
+        "interrupt_given_us interrupts_given_per_read",
+        &["interrupt_given_us", "interrupts_given_per_read"],
+        |i| i[0] * i[1],
+        "interrupt time a read as a product of two means: too large where one of them is net of rest and the other is not",
+    ),
+    q(
+        "rate_growth_percent",
+        "%",
+        "100 (reads_per_s / before.reads_per_s - 1)",
+        &["reads_per_s", "before.reads_per_s"],
+        |i| 100.0 * (i[0] / i[1] - 1.0),
+        "growth of the rate over the case before",
+    ),
+    q(
+        "cpu_growth_factor",
+        "",
+        "cpu_percent / before.cpu_percent",
+        &["cpu_percent", "before.cpu_percent"],
+        |i| i[0] / i[1],
+        "growth of the processor use over the case before",
+    ),
+    q(
+        "process_growth_percent",
+        "%",
+        "100 (process_us / before.process_us - 1)",
+        &["process_us", "before.process_us"],
+        |i| 100.0 * (i[0] / i[1] - 1.0),
+        "growth of the process time a read",
+    ),
+    q(
+        "interrupt_growth_percent",
+        "%",
+        "100 (interrupt_us_per_read / before.interrupt_us_per_read - 1)",
+        &["interrupt_us_per_read", "before.interrupt_us_per_read"],
+        |i| 100.0 * (i[0] / i[1] - 1.0),
+        "growth of the interrupt time a read",
+    ),
+    q(
+        "server_growth_us",
+        "us",
+        "(process_us - before.process_us) + (interrupt_us_per_read - before.interrupt_us_per_read)",
+        &["process_us", "before.process_us", "interrupt_us_per_read", "before.interrupt_us_per_read"],
+        |i| (i[0] - i[1]) + (i[2] - i[3]),
+        "what a read costs the server more than in the case before",
+    ),
+    q(
+        "response_growth_us",
+        "us",
+        "response_us - before.response_us",
+        &["response_us", "before.response_us"],
+        |i| i[0] - i[1],
+        "what a client waits longer than in the case before",
+    ),
+    q(
+        "residual_us",
+        "us",
+        "response_growth_us - server_growth_us",
+        &["response_growth_us", "server_growth_us"],
+        |i| i[0] - i[1],
+        "waiting that the server's own work does not explain: wire, adapters, queues",
+    ),
+    q(
+        "link_share_percent",
+        "%",
+        "100 reads_per_s wire_bytes_per_read / link_bytes_per_s",
+        &["reads_per_s", "wire_bytes_per_read", "link_bytes_per_s"],
+        |i| 100.0 * i[0] * i[1] / i[2],
+        "use of the link",
+    ),
+    q(
+        "knee_clients",
+        "",
+        "response_one_client_ms reads_max_per_s / 1000",
+        &["response_one_client_ms", "reads_max_per_s"],
+        |i| i[0] * i[1] / 1e3,
+        "knee: N* = R1 Xmax",
+    ),
+    q(
+        "media_us",
+        "us",
+        "wire_bytes_per_read wire_ns_per_byte / 1000",
+        &["wire_bytes_per_read", "wire_ns_per_byte"],
+        |i| i[0] * i[1] / 1e3,
+        "time of a read on the wire",
+    ),
+    q(
+        "model_us",
+        "us",
+        "server_us + client_us + media_us",
+        &["server_us", "client_us", "media_us"],
+        |i| i[0] + i[1] + i[2],
+        "simple model: the parts of a read one after the other",
+    ),
+    q(
+        "unexplained_us",
+        "us",
+        "response_given_us - model_us",
+        &["response_given_us", "model_us"],
+        |i| i[0] - i[1],
+        "what the model does not explain: the adapters; below zero proves that the parts overlap",
+    ),
+    q(
+        "descriptors",
+        "",
+        "offered_per_s connect_timeout_s",
+        &["offered_per_s", "connect_timeout_s"],
+        |i| i[0] * i[1],
+        "descriptors that S-Clients need to offer a rate: D = rate T",
+    ),
+    q(
+        "dropped_syn_us",
+        "us",
+        "10^6 (1 - completed_per_s / peak_per_s) / (offered_per_s - completed_per_s)",
+        &["completed_per_s", "peak_per_s", "offered_per_s"],
+        |i| 1e6 * (1.0 - i[0] / i[1]) / (i[2] - i[0]),
+        "processor time that a dropped connection request costs, by the end point of an overload curve",
+    ),
+];
