@@ -34,7 +34,7 @@ pub enum AgentSpec {
 pub struct ServePlan {
     /// Row of `SERVICES`: `http`, `echo`, …
     pub service: String,
-    /// Row of `MODELS`: `epoll`, `uring`, …
+    /// Row of `MODELS`: `epoll`, `uring`, …; `auto` takes the one that needs the least processor where it is allowed.
     pub model: String,
     /// Row of `STRATEGIES`; empty for none.
     pub strategy: String,
@@ -58,7 +58,7 @@ impl Default for ServePlan {
     fn default() -> Self {
         Self {
             service: "http".into(),
-            model: "epoll".into(),
+            model: "auto".into(),
             strategy: String::new(),
             listen: "127.0.0.1:0".into(),
             threads: 1,

@@ -45,7 +45,7 @@ fn the_page_has_the_length_asked_for() {
 
 #[test]
 fn four_workers_that_sleep_20_ms_complete_200_a_second() {
-    let server = serve::start(&plan("http", "epoll", &[("workers", "4"), ("sleep_ms", "20")])).unwrap();
+    let server = serve::start(&plan("http", "auto", &[("workers", "4"), ("sleep_ms", "20")])).unwrap();
     assert_eq!(server.model(), "workers");
     let begin = Instant::now();
     let clients: Vec<_> = (0..8)
@@ -68,6 +68,14 @@ fn four_workers_that_sleep_20_ms_complete_200_a_second() {
     let took = begin.elapsed();
     assert!(took >= Duration::from_millis(400) && took < Duration::from_millis(800), "{took:?}");
     assert_eq!(server.stats().requests, 80);
+}
+
+#[test]
+fn auto_takes_a_model_that_can() {
+    let model = |options| serve::start(&plan("http", "auto", options)).unwrap().model();
+    assert_eq!(model(&[]), serve::default_model());
+    assert_eq!(model(&[("accept_every_ms", "50")]), "epoll-sharded");
+    assert_eq!(model(&[("workers", "2")]), "workers");
 }
 
 #[test]

@@ -156,21 +156,25 @@ pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
-/// The model that a plan means, and what to say if it is not the one it names.
+/// The model that a plan means, and what to say if it is not the one that one would expect.
 pub(crate) fn choose<'a>(plan: &'a ServePlan, options: &Options<'_>) -> Result<(&'a str, Option<String>), ServeError> {
-    if plan.model == "auto" {
-        let name = default_model();
-        let note = "io_uring is not allowed here: model epoll-sharded serves";
-        return Ok((name, (name == "epoll-sharded").then(|| note.into())));
-    }
-    if options.get::<u32>("workers")?.is_some() && plan.model != "workers" {
-        if plan.model != ServePlan::default().model {
+    let workers = options.get::<u32>("workers")?.is_some();
+    if plan.model != "auto" {
+        if workers && plan.model != "workers" {
             let why = format!("option workers needs model workers, not {}", plan.model);
             return Err(ServeError::Combination(why));
         }
+        return Ok((&plan.model, None));
+    }
+    if workers {
         return Ok(("workers", Some("option workers: model workers serves".into())));
     }
-    Ok((&plan.model, None))
+    if Pace::from(options)?.is_some() {
+        return Ok(("epoll-sharded", Some("option accept_every_ms: model epoll-sharded serves".into())));
+    }
+    let name = default_model();
+    let note = "io_uring is not allowed here: model epoll-sharded serves";
+    Ok((name, (name == "epoll-sharded").then(|| note.into())))
 }
 
 /// What a model is started with.

@@ -1,0 +1,45 @@
+//! What the loop keeps of a connection and of a send on its way.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use sys::uring::BufferId;
+
+use crate::conn::BoxedSession;
+
+/// One connection. Small: a large server has mostly idle ones.
+pub(super) struct Conn {
+    pub(super) session: BoxedSession,
+    pub(super) fd: Option<OwnedFd>,
+    pub(super) generation: u32,
+    /// A receive is posted.
+    pub(super) armed: bool,
+    /// What is posted is the empty receive.
+    pub(super) empty: bool,
+    /// The lasting receive was told to end.
+    pub(super) stopping: bool,
+    pub(super) sending: bool,
+    pub(super) queued: bool,
+    pub(super) peer_closed: bool,
+    pub(super) closing: bool,
+    pub(super) linger: bool,
+    pub(super) lingering: bool,
+    pub(super) parked: bool,
+    pub(super) served: bool,
+    pub(super) dropped: u32,
+    pub(super) heard_ms: u32,
+    pub(super) sent_ms: u32,
+    /// Bytes drained since the last empty receive.
+    pub(super) drained: u32,
+    /// Boxed: 8 bytes of every idle connection instead of 32.
+    #[expect(clippy::box_collection)]
+    pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
+}
+
+/// A send on its way.
+pub(super) struct Sending {
+    pub(super) index: u32,
+    pub(super) generation: u32,
+    pub(super) len: u32,
+    pub(super) buffer: Option<BufferId>,
+}

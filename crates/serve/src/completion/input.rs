@@ -1,0 +1,133 @@
+//! What comes in: completed receives, the backlog behind an outstanding send, the end of a peer's side.
+
+use proto::Progress;
+use sys::Errno;
+use sys::uring::{BufferId, Cqe, How};
+
+use super::{BACKLOG, Kind, LINGER_BYTES, Receive, Sending, Worker, user};
+use crate::conn::End;
+
+impl Worker {
+    pub(super) fn received(&mut self, index: u32, generation: u32, cqe: Cqe) -> sys::Result<()> {
+        let (now_ms, outcome) = (self.now_ms(), cqe.outcome());
+        let lasting = self.setup.receive == Receive::Lasting;
+        let Some(conn) = self.conn(index, generation) else {
+            cqe.buffer.into_iter().for_each(|id| self.buffers.recycle(id));
+            return Ok(());
+        };
+        if !cqe.more {
+            (conn.armed, conn.stopping) = (false, false);
+        }
+        let was_empty = std::mem::take(&mut conn.empty);
+        match outcome {
+            Ok(0) if was_empty => {
+                conn.drained = 0;
+                self.arm(index, true)
+            }
+            Ok(0) => {
+                cqe.buffer.into_iter().for_each(|id| self.buffers.recycle(id));
+                self.end_of_input(index)
+            }
+            Ok(n) => {
+                let Some(id) = cqe.buffer else { return Ok(()) };
+                conn.heard_ms = now_ms;
+                conn.drained = conn.drained.saturating_add(n);
+                self.shard.cell.bytes_in.add(u64::from(n));
+                self.input(index, id, n, lasting)
+            }
+            Err(Errno::NOBUFS) => {
+                self.starved.push((index, generation));
+                Ok(())
+            }
+            // Drained: wait for more with an empty receive. Or the lasting receive was told to end.
+            Err(Errno::AGAIN | Errno::CANCELED | Errno::INTR) => {
+                conn.drained = u32::MAX;
+                self.advance(index)
+            }
+            Err(_) => self.close(index, End::Reset),
+        }
+    }
+
+    /// Bytes of a connection: given to the session, sent back as they are, or kept while a send is outstanding.
+    pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        if conn.lingering {
+            conn.dropped = conn.dropped.saturating_add(n);
+            let over = conn.dropped > LINGER_BYTES;
+            self.buffers.recycle(id);
+            return if over { self.close(index, End::Done) } else { self.advance(index) };
+        }
+        if conn.closing {
+            self.buffers.recycle(id);
+            return self.advance(index);
+        }
+        if conn.sending || conn.queued {
+            let backlog = conn.backlog.get_or_insert_default();
+            backlog.push_back((id, n));
+            if lasting && conn.armed && !conn.stopping && backlog.len() >= BACKLOG {
+                conn.stopping = true;
+                let which = user(Kind::Recv, conn.generation, index);
+                return self.ring.cancel(which, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0));
+            }
+            return Ok(());
+        }
+        self.consume(index, id, n)
+    }
+
+    /// Gives bytes to the session (or sends them back) and goes on with the connection.
+    pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        conn.served = true;
+        if conn.session.mirrors()
+            && let Some(send) = self.free_sends.pop()
+        {
+            conn.session.mirrored(n as usize);
+            conn.sending = true;
+            conn.sent_ms = ((self.now_ns / 1_000_000) as u32).max(1);
+            let (file, generation) = (Self::file(index, conn), conn.generation);
+            self.shard.cell.requests.add(1);
+            self.ring.send_buffer(file, &self.buffers, &id, n as usize, user(Kind::Send, 0, send))?;
+            self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
+            // A single receive may wait beside the send: what it brings is kept until the send is done.
+            return self.arm(index, false);
+        }
+        let taken = conn.session.receive(self.buffers.bytes(&id, n as usize));
+        self.buffers.recycle(id);
+        match taken {
+            Ok(progress) => {
+                self.note(index, progress);
+                self.advance(index)
+            }
+            Err(_) => self.close(index, End::Fault),
+        }
+    }
+
+    pub(super) fn note(&mut self, index: u32, progress: Progress) {
+        self.shard.cell.requests.add(u64::from(progress.completed));
+        if let Some(conn) = self.conns[index as usize].as_deref_mut() {
+            conn.closing |= progress.close;
+            conn.linger |= progress.linger;
+        }
+    }
+
+    pub(super) fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        conn.peer_closed = true;
+        if conn.lingering {
+            return self.close(index, End::Done);
+        }
+        // What waits in the backlog comes before the end.
+        if conn.backlog.is_some() { Ok(()) } else { self.tell_end(index) }
+    }
+
+    pub(super) fn tell_end(&mut self, index: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        match conn.session.peer_closed() {
+            Ok(progress) => {
+                self.note(index, progress);
+                self.advance(index)
+            }
+            Err(_) => self.close(index, End::Fault),
+        }
+    }
+}
