@@ -128,6 +128,21 @@ impl<'a> Facts<'a> {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
+    /// Processors' worth of time that neither side's processes used, and how many there are, on the host where that is
+    /// the larger share; from a tenth of them on it weakens every verdict.
+    pub fn strangers(&self) -> Option<(f64, f64)> {
+        let views = self.decisive.map(sides_of).unwrap_or_default();
+        let taken = |view: &View<'a>| {
+            let here = views.iter().filter(|v| v.side.host == view.side.host);
+            let known: Option<f64> = here.map(|v| v.cpu_used()).sum();
+            let host = view.host()?;
+            // Soft interrupts belong to the load, whoever they are charged to.
+            Some(((host.busy - known? - host.softirq).max(0.0), host.online))
+        };
+        let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+        most.filter(|(taken, online)| *taken > 0.1 * online)
+    }
+
     /// Whether client and server use the same processors.
     pub fn shared(&self) -> bool {
         self.decisive.is_some_and(|t| t.client.shared || t.server.as_ref().is_some_and(|s| s.shared))

@@ -8,7 +8,6 @@ use crate::facts::{server_of, sides_of};
 use crate::laws::{little, think_us};
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::rules::{client_limit, client_limit_threads};
-use crate::view::View;
 
 /// Difference that Little's law may show: counts in flight are kept exactly, so only the edges of the window differ.
 const LITTLE: f64 = 0.05;
@@ -41,7 +40,7 @@ pub(crate) fn trust(facts: &Facts<'_>) -> Trust {
         utilisation(facts, trial, &mut said);
         counts(trial, &mut said);
         window(trial, &mut said);
-        strangers(trial, &mut said);
+        strangers(facts, trial, &mut said);
     }
     bounds(facts, &mut said);
     probe(facts.decisive, probe_share, &mut said);
@@ -218,27 +217,19 @@ fn window(trial: &Trial, said: &mut Said) {
 }
 
 /// Work on the hosts that is neither the client's nor the server's.
-fn strangers(trial: &Trial, said: &mut Said) {
-    let views = sides_of(trial);
-    for view in &views {
+fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
+    for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
         if host.steal > 0.02 * host.online {
             said.warn(format!("{}: the hypervisor took {} processors away", view.place(""), figure(host.steal)));
         }
-        let here: Vec<&View<'_>> = views.iter().filter(|v| v.side.host == view.side.host).collect();
-        let known: Option<f64> = here.iter().map(|v| v.cpu_used()).sum();
-        let Some(known) = known else { continue };
-        // Interrupts belong to the load as well.
-        let other = host.busy - known - host.softirq;
-        let first = here.first().is_some_and(|v| v.role == view.role);
-        if first && other > 0.1 * host.online {
-            let name = if view.side.host.is_empty() { "the host" } else { view.side.host.as_str() };
-            said.warn(format!(
-                "{name}: other programs used {} of {} processors meanwhile",
-                figure(other),
-                figure(host.online)
-            ));
-        }
+    }
+    if let Some((taken, online)) = facts.strangers() {
+        said.warn(format!(
+            "other programs used {} of {} processors meanwhile: measure again on a quiet machine",
+            figure(taken),
+            figure(online)
+        ));
     }
 }
 

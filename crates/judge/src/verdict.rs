@@ -4,6 +4,7 @@ use run::{Bottleneck, RuledOut};
 
 use crate::Facts;
 use crate::demand::next;
+use crate::number::figure;
 use crate::rules::{RULES, Rule, Verdict};
 
 /// Asks all rules.
@@ -30,14 +31,27 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
             }),
         }
     }
+    let (confidence, sentence) = weakened(facts, *confidence, sentence);
     Bottleneck {
         id: winner.id.into(),
-        confidence: if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 },
-        sentence: sentence.clone(),
+        confidence,
+        sentence,
         evidence: evidence.clone(),
         ruled_out,
         next: if is_unknown { None } else { next(facts, winner.id) },
         missing,
         advice: winner.advice.iter().map(|a| (*a).to_string()).collect(),
+    }
+}
+
+/// What other programs took on the same processors makes every verdict less sure, and is said in its sentence.
+fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String) {
+    let confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
+    match facts.strangers() {
+        Some((taken, online)) => (
+            confidence.min((0.9 - taken / online).max(0.3)),
+            format!("{sentence} (other programs used {} of {} processors meanwhile)", figure(taken), figure(online)),
+        ),
+        None => (confidence, sentence.to_string()),
     }
 }

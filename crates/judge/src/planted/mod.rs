@@ -109,4 +109,50 @@ mod tests {
             assert!(honest, "{} without its counters became {}: {b:#?}", p.id, b.id);
         }
     }
+
+    /// A server of one thread on a processor of its own, beside other programs that take the rest of the time.
+    fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
+        let x = 20_000.0;
+        let mut scene = Scene::new(500.0, x)
+            .none(Who::Server, "thread.cpu")
+            .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / x * server.0 * 1e6)
+            .per_s(Who::Server, "thread.cpu", "srv:100/101", move |p| p.x / x * server.0 * 1e6)
+            .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |p| p.x / x * server.1 * 1e6)
+            .level(Who::Server, "process.cpus_allowed", "srv:100", 1.0)
+            .level(Who::Server, "process.cpu_mask", "srv:100", 2.0)
+            .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x / x * client.0 * 1e6)
+            .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| p.x / x * client.0 * 1e6)
+            .per_s(Who::Client, "thread.run_delay", "shard0:50/51", move |p| p.x / x * client.1 * 1e6);
+        for (instance, share) in [("0", 1.0), ("1", 1.0), ("total", 4.0)] {
+            scene = scene.per_s(Who::Server, "cpu.idle", instance, |_| 0.0).per_s(
+                Who::Server,
+                "cpu.user",
+                instance,
+                move |_| share * 1e6,
+            );
+        }
+        judged(scene.run()).findings.bottleneck
+    }
+
+    #[test]
+    fn other_programs_on_its_processor_are_no_limit_of_the_servers_workers() {
+        let b = disturbed((0.44, 0.55), (0.3, 0.05));
+        assert_eq!(b.id, "server-cpu", "{b:#?}");
+        assert!(b.confidence <= 0.5 && b.sentence.contains("other programs used"), "{b:#?}");
+        let b = disturbed((0.44, 0.3), (0.3, 0.05));
+        assert_eq!(b.id, "unknown", "{b:#?}");
+    }
+
+    #[test]
+    fn a_generator_that_waits_longer_than_it_runs_is_starved() {
+        let b = disturbed((0.09, 0.5), (0.1, 0.55));
+        assert_eq!(b.id, "client-cpu", "{b:#?}");
+        assert!(b.confidence <= 0.5, "{b:#?}");
+    }
+
+    #[test]
+    fn workers_that_sleep_are_seen_beside_other_programs() {
+        let b = disturbed((0.02, 0.02), (0.02, 0.01));
+        assert_eq!(b.id, "server-concurrency", "{b:#?}");
+    }
 }

@@ -6,7 +6,7 @@ use crate::Facts;
 use crate::facts::{Plateau, loopback};
 use crate::knee::r1_us;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
-use crate::view::View;
+use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-concurrency",
@@ -38,7 +38,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["process.cpu of the server's processes and cpu.online".into()]);
     };
     let share = ratio(used, allowed).unwrap_or(1.0);
-    let thread = view.workers().first().map_or(0.0, |t| t.wants());
+    let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
+    if view.processors_busy().is_some_and(|b| b > 0.8) && thread > 0.5 {
+        return Verdict::RuledOut(format!(
+            "the server's processors were full with other work, and its busiest thread ran or waited for one {} of the time",
+            percent(thread)
+        ));
+    }
     if share > 0.8 || thread > 0.9 {
         return Verdict::RuledOut(format!(
             "the server was busy: {} of its processors, its busiest thread {}",

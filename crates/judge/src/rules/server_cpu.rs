@@ -48,12 +48,12 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
         return Some(if facts.shared() { 0.9 } else { 0.95 });
     }
     let full = busy.is_some_and(|b| b >= FULL);
-    let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= 0.1).collect();
-    let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= 0.97);
+    let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= 0.05).collect();
+    let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= 0.95);
     match full {
         // Others are on the same processors, or interrupts that no process is charged with.
         true if share >= 0.85 => Some(0.85),
-        true if share >= 0.5 && waited >= 0.05 && all_want => Some(0.75),
+        true if all_want && waited >= 0.05 => Some(if share >= 0.5 { 0.75 } else { 0.5 }),
         true if share >= 0.5 && waited >= 0.1 => Some(0.6),
         false if share >= 0.9 && all_want => Some(0.8),
         _ => None,

@@ -44,7 +44,10 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let wants = threads.iter().map(Task::wants).sum::<f64>() / n;
     let full = busy >= CLIENT_FULL;
     // A thread that waits for a processor as good as all the time it does not run is starved, not idle.
-    let starved = wants >= 0.95 && wants - busy >= 0.1;
+    let always = wants >= 0.95 && wants - busy >= 0.1;
+    // One that waits longer than it runs is starved too, even if it also waits for a server that is starved itself.
+    let mostly = wants - busy >= 0.3 && wants - busy >= busy;
+    let starved = always || mostly;
     let starved = starved && !server_takes_it(facts, busy);
     if !full && !starved {
         return None;
@@ -67,7 +70,12 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
             percent(wants - busy)
         )
     };
-    Some(ClientLimit { confidence: if full { 0.9 } else { 0.85 }, sentence, evidence })
+    let confidence = match (full, always) {
+        (true, _) => 0.9,
+        (false, true) => 0.85,
+        (false, false) => 0.5,
+    };
+    Some(ClientLimit { confidence, sentence, evidence })
 }
 
 /// On shared processors a generator may wait because the server's work fills them. That is the server's limit when the
