@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use probe::{Probe, Sampler, Scope};
 use run::{Side, Trial};
 
+use crate::media::{self, MediumEye};
+
 /// What is known of the server's side.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
@@ -31,18 +33,33 @@ pub struct Scene {
     client_netns_pid: Option<u32>,
     connect: SocketAddr,
     server: Option<Watched>,
+    medium: Option<testbed::MediumGauge>,
+    /// The processors that stand for the client's and the server's host; empty for all.
+    processors: (Vec<u32>, Vec<u32>),
     blind: bool,
 }
 
 impl Scene {
     /// A client on this machine that connects to an address, and the server, where it can be seen.
     pub fn new(connect: SocketAddr, server: Option<Watched>) -> Self {
-        Self { client_host: "localhost".into(), client_netns_pid: None, connect, server, blind: false }
+        Self { client_host: "localhost".into(), client_netns_pid: None, connect, server, medium: None, processors: Default::default(), blind: false }
     }
 
     /// The same with the client's counters read in another network namespace, under another name.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
         (self.client_host, self.client_netns_pid) = (host.into(), netns_pid);
+        self
+    }
+
+    /// The same with the counters of what joins the hosts; they become part of the server's side.
+    pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
+        self.medium = Some(gauge);
+        self
+    }
+
+    /// The same for hosts that share one machine, each confined to processors of its own: only those are its host's.
+    pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
+        self.processors = (client.to_vec(), server.to_vec());
         self
     }
 
@@ -63,7 +80,7 @@ impl Scene {
 
     /// Starts the samplers of a trial whose clients are these processes.
     pub fn open(&self, clients: &[u32], begin: Instant, interval_s: f64) -> Eyes {
-        let mut eyes = Eyes { begin, client: None, server: None };
+        let mut eyes = Eyes { begin, client: None, server: None, medium: None, processors: self.processors.clone() };
         if self.blind {
             return eyes;
         }
@@ -73,6 +90,7 @@ impl Scene {
             connect: Some(self.connect),
             ..Scope::default()
         };
+        eyes.medium = self.medium.as_ref().and_then(|gauge| MediumEye::open(gauge.clone(), begin, interval_s));
         eyes.client = Eye::open(client, &self.client_host, self.shared(), begin, interval_s);
         if let Some(server) = &self.server {
             let scope = Scope {
@@ -108,6 +126,8 @@ pub struct Eyes {
     begin: Instant,
     client: Option<Eye>,
     server: Option<Eye>,
+    medium: Option<MediumEye>,
+    processors: (Vec<u32>, Vec<u32>),
 }
 
 struct Eye {
@@ -140,9 +160,12 @@ impl Eyes {
     /// A window that begins with the first and ends with the last holds both sides' edge samples.
     pub fn edge(&self) -> (f64, f64) {
         let before = self.now_s();
+        // The medium is read first and last, so that its growth is of the whole window, whichever edge this is.
+        let medium = self.medium.as_ref().map(|eye| eye.sample());
         let server = self.server.as_ref().map(|eye| eye.sampler.edge());
         let client = self.client.as_ref().map(|eye| eye.sampler.edge());
-        let taken = [server, client].into_iter().flatten();
+        let after = self.medium.as_ref().map(|eye| eye.sample());
+        let taken = [medium, server, client, after].into_iter().flatten();
         let (first, last) = taken.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
         if first.is_finite() { (first, last) } else { (before, before) }
     }
@@ -154,7 +177,14 @@ impl Eyes {
     }
 
     fn sides(self) -> (Option<Side>, Option<Side>) {
-        (self.client.map(Eye::side), self.server.map(Eye::side))
+        let (mut client, mut server) = (self.client.map(Eye::side), self.server.map(Eye::side));
+        if let (Some(medium), Some(server)) = (self.medium, &mut server) {
+            server.recording.merge(medium.finish());
+        }
+        for (side, cpus) in [(&mut client, &self.processors.0), (&mut server, &self.processors.1)] {
+            side.iter_mut().for_each(|side| media::only_processors(&mut side.recording, cpus));
+        }
+        (client, server)
     }
 
     /// Ends the samplers and puts what they recorded into the trial.

@@ -12,6 +12,7 @@ mod host;
 #[allow(clippy::module_inception)]
 mod lab;
 mod load_once;
+mod media;
 mod merge;
 mod place;
 pub mod preflight;
@@ -30,6 +31,7 @@ pub use find::find;
 pub use ground::{Ground, start_server};
 pub use host::{Host, Local};
 pub use lab::Lab;
+pub use media::Guest;
 pub use load_once::load;
 pub use merge::Point;
 pub use place::{Places, cpus_of};

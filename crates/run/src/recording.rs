@@ -95,6 +95,28 @@ impl Recording {
         }
     }
 
+    /// Adds the columns of another recording of the same trial. Each keeps its own times: where the other one has a
+    /// sample and a column has none, its value is `None`.
+    pub fn merge(&mut self, other: Self) {
+        let mut times: Vec<f64> = self.t_s.iter().chain(&other.t_s).copied().collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        let place = |own: &[f64], columns: Vec<Column>| -> Vec<Column> {
+            let rows: Vec<usize> = own.iter().map(|t| times.partition_point(|at| at < t)).collect();
+            let spread = |column: Column| {
+                let mut values = vec![None; times.len()];
+                rows.iter().zip(column.values).for_each(|(row, value)| values[*row] = value);
+                Column { values, ..column }
+            };
+            columns.into_iter().map(spread).collect()
+        };
+        let ours = std::mem::take(&mut self.columns);
+        self.columns = place(&self.t_s, ours);
+        self.columns.extend(place(&other.t_s, other.columns));
+        self.absent.extend(other.absent);
+        self.t_s = times;
+    }
+
     fn inside<'a>(&'a self, column: &'a Column, window: Window) -> impl Iterator<Item = f64> + 'a {
         let samples = self.t_s.iter().zip(&column.values);
         samples.filter(move |(t, _)| window.holds(**t)).filter_map(|(_, v)| *v)
@@ -146,6 +168,18 @@ mod tests {
         let r = recording("tcp.listen_overflows", &[Some(3.0)]);
         assert_eq!(r.reading("tcp.listen_overflows", "x", ALL).value(), None);
         assert_eq!(r.sum("tcp.retrans_segs", ALL, |_| true).value(), None);
+    }
+
+    #[test]
+    fn merged_recordings_keep_their_own_times() {
+        let mut r = recording("tcp.listen_overflows", &[Some(3.0), Some(5.0)]);
+        let mut other = recording("medium.bytes", &[Some(1.0), Some(2.0), Some(9.0)]);
+        other.t_s = vec![-0.5, 1.0, 2.5];
+        r.merge(other);
+        assert_eq!(r.t_s, [-0.5, 0.0, 1.0, 2.5]);
+        assert_eq!(r.columns[0].values, [None, Some(3.0), Some(5.0), None]);
+        assert_eq!(r.columns[1].values, [Some(1.0), None, Some(2.0), Some(9.0)]);
+        assert_eq!(r.reading("medium.bytes", "x", Window::ALL), Reading::Value(8.0));
     }
 
     #[test]
