@@ -42,7 +42,15 @@ pub struct Scene {
 impl Scene {
     /// A client on this machine that connects to an address, and the server, where it can be seen.
     pub fn new(connect: SocketAddr, server: Option<Watched>) -> Self {
-        Self { client_host: "localhost".into(), client_netns_pid: None, connect, server, medium: None, processors: Default::default(), blind: false }
+        Self {
+            client_host: "localhost".into(),
+            client_netns_pid: None,
+            connect,
+            server,
+            medium: None,
+            processors: Default::default(),
+            blind: false,
+        }
     }
 
     /// The same with the client's counters read in another network namespace, under another name.

@@ -93,8 +93,7 @@ impl Drop for MediumEye {
 fn put(gauge: &MediumGauge, begin: Instant, recording: &Mutex<Recording>) -> f64 {
     let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
-    let t_s =
-        now.saturating_duration_since(begin).as_secs_f64() - begin.saturating_duration_since(now).as_secs_f64();
+    let t_s = now.saturating_duration_since(begin).as_secs_f64() - begin.saturating_duration_since(now).as_secs_f64();
     gauge.sample(t_s, &mut recording);
     t_s
 }
