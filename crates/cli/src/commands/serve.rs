@@ -42,6 +42,12 @@ pub(crate) struct Args {
     /// Hold this service rate, by work or sleep (--option capacity_by=work|sleep)
     #[arg(long, value_name = "R", value_parser = units::rate)]
     capacity: Option<f64>,
+    /// proxy: where requests are forwarded
+    #[arg(long, value_name = "HOST:PORT")]
+    upstream: Option<String>,
+    /// proxy and model event: back end of the event API (epoll, uring, poll, select)
+    #[arg(long, value_name = "NAME")]
+    events: Option<String>,
     /// Further option of service, model or strategy, may be repeated
     #[arg(long = "option", short = 'o', value_name = "NAME=VALUE", value_parser = units::pair)]
     options: Vec<(String, String)>,
@@ -71,6 +77,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn plan(args: &Args) -> ServePlan {
     let mut options: std::collections::BTreeMap<String, String> = args.options.iter().cloned().collect();
+    options.extend(args.upstream.clone().map(|to| ("upstream".into(), to)));
+    options.extend(args.events.clone().map(|name| ("events".into(), name)));
     options.extend(args.capacity.map(|rate| ("capacity".into(), rate.to_string())));
     ServePlan {
         service: args.service.clone(),

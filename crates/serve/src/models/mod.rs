@@ -2,6 +2,7 @@
 
 mod blocking;
 mod epoll;
+mod event;
 mod event_groups;
 mod groups;
 mod poll;
@@ -139,6 +140,14 @@ pub const MODELS: &[ModelSpec] = &[
         strategies: ALL,
         cannot: "",
         start: epoll::sharded,
+    },
+    ModelSpec {
+        name: "event",
+        original: "not in the source; the event API of Banga, Mogul and Druschel",
+        cost: "a share of one get_next_event for up to 256 events, then a recv and a send each; back end by `events`",
+        strategies: ALL,
+        cannot: "",
+        start: event::start,
     },
     ModelSpec {
         name: "workers",
