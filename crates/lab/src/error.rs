@@ -41,6 +41,9 @@ pub enum LabError {
     /// The run could not be kept.
     #[error(transparent)]
     RunDir(#[from] run::RunDirError),
+    /// The test hosts could not be made.
+    #[error(transparent)]
+    Testbed(#[from] testbed::TestbedError),
     /// Something was asked for by a name that is not there.
     #[error("there is no {what} {name:?}{near}; `loadline list` shows all")]
     Name {

@@ -2,6 +2,7 @@
 //! a function that conducts its trials, fits its curves and computes its checks.
 
 mod parameters;
+mod sclients;
 
 use std::path::Path;
 
@@ -27,7 +28,36 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: &[Experiment] = &[];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "request-rate",
+        help: "simple clients stop at the server's capacity, S-Clients do not (source 1)",
+        page: sclients::REQUEST_RATE,
+        toml: include_str!("../../../../experiments/request-rate.toml"),
+        run: sclients::request_rate::run,
+    },
+    Experiment {
+        name: "overload",
+        help: "what a server completes when it is offered ever more than it takes (source 1)",
+        page: sclients::OVERLOAD,
+        toml: include_str!("../../../../experiments/overload.toml"),
+        run: sclients::overload::run,
+    },
+    Experiment {
+        name: "bursty",
+        help: "what peaks cost a server whose mean load is below its capacity (source 1)",
+        page: sclients::BURSTY,
+        toml: include_str!("../../../../experiments/bursty.toml"),
+        run: sclients::bursty::run,
+    },
+    Experiment {
+        name: "wan",
+        help: "the same server behind delay and loss (source 1)",
+        page: sclients::WAN,
+        toml: include_str!("../../../../experiments/wan.toml"),
+        run: sclients::wan::run,
+    },
+];
 
 /// The row of an experiment.
 pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {

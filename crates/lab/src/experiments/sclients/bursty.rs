@@ -1,0 +1,106 @@
+//! `lab bursty`: what peaks cost a server whose mean load is well below its capacity. A peak of `a` times the mean for a
+//! share `b` of the time overflows the listen queue; what was dropped is not made up for in the quiet time.
+
+use run::{Arrival, Intensity, LoadPlan, Run, Trial};
+
+use super::{Arena, check, load, server, timeout_ms};
+use crate::experiments::Parameters;
+use crate::{Lab, LabError};
+
+/// Conducts the experiment: for each mean rate a steady load, then each pair of peak and share, then self-similar arrivals.
+pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let (capacity, plan) = server(parameters);
+    let mut arena = Arena::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
+    arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
+    for share in parameters.numbers("mean_shares", &[0.4, 0.6, 0.8]) {
+        for (name, peak, at_peak, arrival) in arrivals(parameters) {
+            if lab.stopped() {
+                return Ok(());
+            }
+            let mean = share * capacity;
+            let label = format!("{name}, mean {mean:.0}/s");
+            let axes = [("mean_rate", mean), ("peak", peak), ("share", at_peak)];
+            let trial = arena.trial(lab, &label, &axes, &open(parameters, mean, arrival))?;
+            lab.keep(trial)?;
+        }
+    }
+    put_losses(&mut lab.run);
+    conclude(&mut lab.run);
+    Ok(())
+}
+
+/// Arrivals to compare, the steady ones first: name, peak over mean, share of time at peak.
+fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
+    let period_s = parameters.number("period_s", 5.0);
+    let (peaks, shares) =
+        (parameters.numbers("peaks", &[6.0, 6.0, 3.0, 10.0]), parameters.numbers("shares", &[0.05, 0.1, 0.1, 0.05]));
+    let bursts = peaks.into_iter().zip(shares).map(|(peak, share)| {
+        let name = format!("peaks {peak} x {:.0} %", share * 100.0);
+        (name, peak, share, Arrival::Bursty { peak, share, period_s })
+    });
+    let steady = ("steady".to_string(), 1.0, 1.0, Arrival::Poisson);
+    let similar =
+        ("self-similar".to_string(), 0.0, 0.0, Arrival::SelfSimilar { hurst: parameters.number("hurst", 0.85) });
+    std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
+}
+
+/// Each arrival is one connection, given up after T, as an S-Client with think times does.
+fn open(parameters: &Parameters, rate: f64, arrival: Arrival) -> LoadPlan {
+    let intensity = Intensity::Open { rate, arrival, max_connections: 16_000 };
+    let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
+    LoadPlan {
+        connect_timeout_s: timeout_ms(parameters) / 1e3,
+        duration_s: seconds,
+        warmup_s: 0.5,
+        ..load(parameters, intensity)
+    }
+}
+
+/// Throughput lost against the steady load of the same mean, as a share.
+fn put_losses(run: &mut Run) {
+    let steady: Vec<(f64, f64)> = run
+        .trials
+        .iter()
+        .filter(|t| t.axes.get("peak") == Some(&1.0))
+        .filter_map(|t| Some((*t.axes.get("mean_rate")?, done(t))))
+        .collect();
+    for trial in &mut run.trials {
+        let mean = trial.axes.get("mean_rate").copied().unwrap_or(f64::NAN);
+        if let Some((_, base)) = steady.iter().find(|(m, _)| *m == mean) {
+            let lost = 1.0 - done(trial) / base;
+            trial.axes.insert("lost_share".into(), lost);
+        }
+    }
+}
+
+/// Share of what was due in the window that came back.
+fn done(trial: &Trial) -> f64 {
+    trial.rates.completed_rate / trial.rates.offered_rate.max(1e-9)
+}
+
+fn conclude(run: &mut Run) {
+    let lost = |t: &Trial| t.axes.get("lost_share").copied().unwrap_or(0.0);
+    let bursts: Vec<&Trial> = run.trials.iter().filter(|t| t.axes.get("peak").is_some_and(|p| *p > 1.0)).collect();
+    let Some(worst) = bursts.iter().max_by(|a, b| lost(a).total_cmp(&lost(b))) else { return };
+    let published = bursts.iter().filter(|t| t.axes.get("peak") == Some(&6.0) && t.axes.get("share") == Some(&0.05));
+    let six_five = published.map(|t| lost(t)).fold(0.0, f64::max);
+    let conclusions = vec![
+        format!(
+            "Peaks of (6, 5 %) cost up to {:.0} % of the throughput of a steady load of the same mean; the source reports 12 to 20 %.",
+            six_five * 100.0
+        ),
+        format!(
+            "The costliest of all: {}, {:.0} % lost. The mean load says little about what a server loses.",
+            worst.label,
+            lost(worst) * 100.0
+        ),
+    ];
+    let checks = vec![check(
+        "largest share of throughput lost to peaks at a mean below capacity",
+        lost(worst),
+        "at least",
+        0.02,
+    )];
+    run.findings.checks.extend(checks);
+    run.findings.conclusions = conclusions;
+}

@@ -1,0 +1,78 @@
+//! The experiments around S-Clients (G. Banga, P. Druschel, "Measuring the Capacity of a Web Server", USITS 1997): a
+//! server of known, small capacity in a namespace of its own, client machines in theirs, and the connection requests
+//! that reach the server counted three ways.
+
+pub(super) mod bursty;
+pub(super) mod overload;
+pub(super) mod request_rate;
+pub(super) mod wan;
+
+mod arena;
+mod text;
+
+pub(super) use arena::Arena;
+pub(super) use text::{BURSTY, OVERLOAD, REQUEST_RATE, WAN};
+
+use run::{Check, Intensity, LoadPlan, ServePlan, ThinkTime};
+
+use super::Parameters;
+
+/// The file of the source, bytes.
+const FILE_BYTES: u64 = 1294;
+
+/// The server of the source: so many requests a second by processor work, with a listen backlog.
+fn server(parameters: &Parameters) -> (f64, ServePlan) {
+    let capacity = parameters.number("capacity", 130.0);
+    let by = parameters.text("work_by", "loops");
+    let mut plan = ServePlan {
+        model: parameters.text("model", "epoll"),
+        backlog: parameters.count("backlog", 32),
+        body_bytes: FILE_BYTES,
+        ..ServePlan::default()
+    };
+    plan.options.insert("work_us".into(), format!("{:.1}", 1e6 / capacity));
+    plan.options.insert("work_by".into(), by);
+    (capacity, plan)
+}
+
+/// One connection a request, as in HTTP/1.0.
+fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
+    LoadPlan {
+        intensity,
+        new_connections: true,
+        duration_s: parameters.number("seconds", 2.0),
+        warmup_s: parameters.number("warmup_s", 1.0),
+        drain_s: 0.3,
+        timeout_s: 10.0,
+        ..LoadPlan::default()
+    }
+}
+
+/// Simple clients.
+fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
+    load(parameters, Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() })
+}
+
+/// S-Clients: all descriptors together, and T.
+fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
+    let connect_timeout_ms = timeout_ms(parameters);
+    load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think: ThinkTime::default() })
+}
+
+/// T of the source: 500 ms.
+fn timeout_ms(parameters: &Parameters) -> f64 {
+    parameters.number("connect_timeout_ms", 500.0)
+}
+
+/// Descriptors that offer a rate.
+fn descriptors_for(rate: f64, timeout_ms: f64) -> u32 {
+    (rate * timeout_ms / 1e3).round().clamp(1.0, 1e6) as u32
+}
+
+fn check(name: impl Into<String>, value: f64, relation: &str, limit: f64) -> Check {
+    let pass = match relation {
+        "at most" => value <= limit,
+        _ => value >= limit,
+    };
+    Check { name: name.into(), value, limit, pass, relation: relation.into() }
+}

@@ -1,0 +1,106 @@
+//! `lab overload`: what a server completes when it is offered ever more than it takes. The completed rate declines,
+//! because each dropped connection request costs processor time that a request would have needed.
+
+use run::{Run, Trial};
+
+use super::{Arena, check, descriptors_for, sclients, server, timeout_ms};
+use crate::experiments::Parameters;
+use crate::{Lab, LabError};
+
+/// Offered rates as multiples of the capacity.
+const MULTIPLES: [f64; 10] = [0.25, 0.5, 0.8, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0];
+
+/// Conducts the experiment, once for each setting of the syncookies.
+pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let (capacity, plan) = server(parameters);
+    let mut arena = Arena::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
+    if let Some(why) = arena.receive_on_server_cpu()? {
+        lab.note(why);
+    }
+    for cookies in parameters.texts("syncookies", &["off", "on"]) {
+        arena.server_sysctl("net.ipv4.tcp_syncookies", if cookies == "on" { "1" } else { "0" })?;
+        for multiple in parameters.numbers("multiples", &MULTIPLES) {
+            if lab.stopped() {
+                return Ok(());
+            }
+            let offered = multiple * capacity;
+            let load = sclients(parameters, descriptors_for(offered, timeout_ms(parameters)));
+            let label = format!("syncookies {cookies}, {multiple} times capacity");
+            let axes = [
+                ("offered_rate", offered),
+                ("multiple", multiple),
+                ("syncookies", f64::from(u8::from(cookies == "on"))),
+            ];
+            let mut trial = arena.trial(lab, &label, &axes, &load)?;
+            put_costs(&mut trial, capacity);
+            lab.keep(trial)?;
+        }
+    }
+    conclude(&mut lab.run, capacity);
+    Ok(())
+}
+
+/// What of the offered load was dropped, and what each drop cost: (1 - X/X0) of a processor over the dropped rate.
+fn put_costs(trial: &mut Trial, capacity: f64) {
+    let dropped = trial.rates.sent_rate - trial.rates.completed_rate;
+    let lost = 1.0 - trial.rates.completed_rate / capacity;
+    if dropped > capacity && lost > 0.0 {
+        trial.axes.insert("us_per_dropped_syn".into(), 1e6 * lost / dropped);
+    }
+    let window = trial.measured.window;
+    let Some(server) = &trial.server else { return };
+    let over = |id: &str| server.recording.sum(id, window, |_| true).value();
+    let per_s = [("tcp.listen_overflows", "overflows_per_s"), ("tcp.syncookies_sent", "cookies_sent_per_s")];
+    for (id, axis) in per_s {
+        if let Some(n) = over(id) {
+            trial.axes.insert(axis.into(), n / window.length_s().max(1e-9));
+        }
+    }
+    trial.axes.insert("phantoms".into(), trial.tally.phantom as f64);
+}
+
+fn conclude(run: &mut Run, capacity: f64) {
+    let axis = |t: &Trial, name: &str| t.axes.get(name).copied();
+    let off: Vec<&Trial> = run.trials.iter().filter(|t| axis(t, "syncookies") == Some(0.0)).collect();
+    let completed = |t: &&Trial| t.rates.completed_rate;
+    let best = off.iter().map(completed).fold(0.0, f64::max);
+    let Some(last) = off.iter().max_by(|a, b| a.rates.sent_rate.total_cmp(&b.rates.sent_rate)) else { return };
+    let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
+    let below: Vec<f64> = off
+        .iter()
+        .filter(|t| axis(t, "multiple").is_some_and(|m| m <= 0.8))
+        .map(|t| (t.rates.completed_rate / t.rates.sent_rate.max(1e-9) - 1.0).abs())
+        .collect();
+    let phantoms = |cookies: f64| -> u64 {
+        run.trials.iter().filter(|t| axis(t, "syncookies") == Some(cookies)).map(|t| t.tally.phantom).sum()
+    };
+    let (without, with) = (phantoms(0.0), phantoms(1.0));
+    let checks = vec![
+        check("highest offered rate over the capacity", most / capacity, "at least", 16.0),
+        check(
+            "below capacity all is completed: largest difference of completed and sent",
+            below.iter().copied().fold(0.0, f64::max),
+            "at most",
+            0.03,
+        ),
+        check(
+            "completed rate at the highest offered rate over the best (it declines)",
+            at_most / best.max(1e-9),
+            "at most",
+            0.97,
+        ),
+    ];
+    let cost = axis(last, "us_per_dropped_syn")
+        .map_or("not to be told from noise".to_string(), |us| format!("{us:.1} us of the server's processor"));
+    let conclusions = vec![
+        format!(
+            "The server completes {best:.0} requests/s at best. Offered {most:.0}/s it completes {at_most:.0}/s, {:.0} % of that: a dropped connection request costs {cost}.",
+            100.0 * at_most / best.max(1e-9)
+        ),
+        format!(
+            "Connections that the client holds for established and the server does not know: {without} without syncookies, {with} with them."
+        ),
+    ];
+    run.findings.checks.extend(checks);
+    run.findings.conclusions = conclusions;
+}
