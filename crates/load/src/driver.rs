@@ -62,6 +62,15 @@ pub enum Sent {
     Pending,
 }
 
+/// How long completions may be collected before they are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// This many are enough.
+    pub want: u32,
+    /// After this many microseconds one is enough; 0 for no extra wait.
+    pub within_us: u32,
+}
+
 /// The submitting half: what the worker may do while it looks at a completion.
 pub trait Ops {
     /// The time of this pass, nanoseconds of the driver's clock; read once for several completions.
@@ -95,7 +104,8 @@ pub trait Driver {
     /// The submitting half, between two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
-    /// Waits until there is something or `until_ns` is reached, and hands every completion to `f`. `batch` says how many
-    /// completions are worth a bounded extra wait (1: none); a driver that cannot do that returns with the first.
-    fn wait(&mut self, until_ns: u64, batch: u32, f: impl FnMut(&mut Self::Ops, Completion<'_>)) -> Result<(), Errno>;
+    /// Waits until there is something or `until_ns` is reached, and hands every completion to `f`. `batch` is an extra wait
+    /// that is worth its delay; a driver that cannot do that returns with the first completion.
+    fn wait(&mut self, until_ns: u64, batch: Batch, f: impl FnMut(&mut Self::Ops, Completion<'_>))
+    -> Result<(), Errno>;
 }

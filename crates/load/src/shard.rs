@@ -12,7 +12,7 @@ use crate::driver::{Driver, Ops as _};
 /// Longest wait of the loop: after at most this it sees a new phase. Only an idle generator notices.
 pub(crate) const LONGEST_WAIT_NS: u64 = 2_000_000;
 /// How often a shard shows its counts.
-const SHOW_NS: u64 = 50_000_000;
+const SHOW_NS: u64 = 20_000_000;
 
 /// What a shard is told. Read in every pass, written a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +112,7 @@ pub(crate) fn run<D: Driver, C: Client>(
         core.advance(driver.ops());
         if now >= show_at {
             show.publish(&core);
+            core.retune(now);
             show_at = now + SHOW_NS;
         }
         if told.stop || core.drained(now) {

@@ -15,9 +15,14 @@ use proto::Client;
 use run::{Phase, ThinkTime};
 
 use crate::arrivals::{Arrivals, exponential};
-use crate::driver::{Completion, Ops};
+use crate::driver::{Batch, Completion, Ops};
 use crate::record::Record;
 use crate::timers::Timers;
+
+/// With fewer requests in flight every answer is looked at when it comes.
+const FEWEST_TO_BATCH: u64 = 8;
+/// What collecting answers adds to a response time at most.
+const LONGEST_BATCH_US: u64 = 200;
 
 /// What a shard is to do; its share of the plan.
 #[derive(Clone, Debug)]
@@ -58,6 +63,11 @@ impl From<&ThinkTime> for Think {
 }
 
 impl Think {
+    /// Whether there is no pause at all.
+    pub(crate) fn is_none(self) -> bool {
+        self.mean_ns <= 0.0
+    }
+
     /// One pause; 0 for none.
     pub(crate) fn draw(self, rng: &mut Rng) -> u64 {
         let mean = self.mean_ns;
@@ -143,6 +153,8 @@ pub(crate) struct Core<C: Client> {
     pub(crate) in_flight: u64,
     /// Established connections.
     pub(crate) open: u64,
+    batch: Batch,
+    tuned: (u64, u64),
     draining: bool,
     drain_end_ns: u64,
     ports_ran_out: bool,
@@ -182,6 +194,8 @@ impl<C: Client> Core<C> {
             record: Record::new(task.origin_ns, open_loop),
             in_flight: 0,
             open: 0,
+            batch: Batch::default(),
+            tuned: (task.origin_ns, 0),
             draining: false,
             drain_end_ns: u64::MAX,
             ports_ran_out: false,
@@ -209,12 +223,26 @@ impl<C: Client> Core<C> {
         self.timers.next().min(due)
     }
 
-    /// How many completions are worth a short wait: a part of what is in flight, where nothing is due by the clock.
-    pub(crate) fn batch(&self) -> u32 {
-        match &self.mode {
-            Mode::Closed { .. } if self.in_flight >= 8 => (self.in_flight / 4).min(32) as u32,
-            _ => 1,
-        }
+    /// How long answers may be collected: only in a closed loop without pauses, where a client that hears of its answer a
+    /// little later asks a little later and the server has the other clients' requests meanwhile.
+    #[inline]
+    pub(crate) fn batch(&self) -> Batch {
+        self.batch
+    }
+
+    /// Sets the length of [`Core::batch`] anew from what was completed since the last call: at most a quarter of the
+    /// response time (by Little's law), and never more than [`LONGEST_BATCH_US`].
+    pub(crate) fn retune(&mut self, now: u64) {
+        let completed = self.record.counts.completed;
+        let (since, answers) = (now.saturating_sub(self.tuned.0), completed - self.tuned.1);
+        self.tuned = (now, completed);
+        let response_us = since * self.in_flight / (answers.max(1) * 1000);
+        self.batch = match &self.mode {
+            Mode::Closed { think } if think.is_none() && self.in_flight >= FEWEST_TO_BATCH && answers > 0 => {
+                Batch { want: (self.in_flight / 2) as u32, within_us: (response_us / 4).min(LONGEST_BATCH_US) as u32 }
+            }
+            _ => Batch::default(),
+        };
     }
 
     /// What time brings: timers and due requests.

@@ -9,7 +9,7 @@ use sys::epoll::{Epoll, Events, Interest};
 use sys::{Errno, clock, socket};
 
 use super::Setup;
-use crate::driver::{Completion, Driver, Op, Ops, Sent};
+use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 
 /// Events taken by one wait: few enough that times within a pass stay true, enough to spread the cost of the call.
 const EVENTS: usize = 256;
@@ -86,7 +86,7 @@ impl Driver for EpollDriver {
     fn wait(
         &mut self,
         until_ns: u64,
-        _batch: u32,
+        _batch: Batch,
         mut f: impl FnMut(&mut EpollOps, Completion<'_>),
     ) -> Result<(), Errno> {
         let Self { ops, events, buffer } = self;

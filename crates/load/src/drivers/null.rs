@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use sys::{Errno, clock};
 
-use crate::driver::{Completion, Driver, Ops, Sent};
+use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 
 /// Answers taken in one pass.
 const PASS: usize = 256;
@@ -56,7 +56,7 @@ impl Driver for NullDriver {
     fn wait(
         &mut self,
         until_ns: u64,
-        _batch: u32,
+        _batch: Batch,
         mut f: impl FnMut(&mut NullOps, Completion<'_>),
     ) -> Result<(), Errno> {
         let Self { ops, answer } = self;

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use sys::Errno;
 
 use crate::arrivals::exponential;
-use crate::driver::{Completion, Driver, Ops, Sent};
+use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 use crate::simulate::{Service, SimServer};
 
 /// Linux sends a SYN again after this long.
@@ -95,7 +95,7 @@ impl Driver for SimDriver {
     fn wait(
         &mut self,
         until_ns: u64,
-        _batch: u32,
+        _batch: Batch,
         mut f: impl FnMut(&mut SimOps, Completion<'_>),
     ) -> Result<(), Errno> {
         let Self { ops, answer } = self;

@@ -1,4 +1,4 @@
-//! The io_uring driver: sockets live in the table of registered files, a connect is one linked chain, every connection has
+//! The io_uring driver: sockets live in the table of registered files, a connect is one row of operations, every connection has
 //! one multishot receive into a shared buffer ring, sends of small requests are not acknowledged, and everything of a pass
 //! goes to the kernel in one call that also waits. Under load it waits for a small batch with a bound on what that adds.
 //! Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
@@ -7,10 +7,10 @@ use sys::uring::{Buffers, Config, Cqe, File, How, Ring};
 use sys::{Errno, clock};
 
 use super::Setup;
-use crate::driver::{Completion, Driver, Op, Ops, Sent};
+use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 
-/// Longest extra wait for a batch, microseconds: what it adds to a response time at most.
-const BATCH_US: u32 = 100;
+/// The completion queue holds at least this many.
+const FEWEST_COMPLETIONS: u32 = 4096;
 /// Completions taken from the ring at once.
 const REAP: usize = 256;
 /// The clock is read again after so many completions of a pass.
@@ -50,6 +50,10 @@ pub(crate) struct UringOps {
     sources: u32,
     next_source: u32,
     now_ns: u64,
+    // Operations that were cancelled and have not ended yet. The kernel ends only as many a wait as are waited for (or
+    // twenty), and until then their sockets live on and send their SYN again.
+    ending: u32,
+    completions: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,9 +88,10 @@ impl UringDriver {
         };
         let mut addresses = vec![setup.target];
         addresses.extend(setup.source_addrs());
+        let completions = (setup.capacity * 2).clamp(FEWEST_COMPLETIONS, 65_536);
         let config = Config {
             entries: 1024,
-            completions: (setup.capacity * 2).clamp(4096, 65_536),
+            completions,
             files: setup.capacity,
             slots: setup.capacity,
             slot_bytes: slot_bytes as u32,
@@ -104,6 +109,8 @@ impl UringDriver {
             sources: setup.sources.len() as u32,
             next_source: 0,
             now_ns: clock::monotonic_ns(),
+            ending: 0,
+            completions,
         };
         Ok(Self { ops, buffers: buffers.ok_or(Errno::NOMEM)?, done: Vec::with_capacity(REAP) })
     }
@@ -119,14 +126,14 @@ impl Driver for UringDriver {
     fn wait(
         &mut self,
         until_ns: u64,
-        batch: u32,
+        batch: Batch,
         mut f: impl FnMut(&mut UringOps, Completion<'_>),
     ) -> Result<(), Errno> {
         let Self { ops, buffers, done } = self;
         let timeout = until_ns.saturating_sub(ops.now_ns);
-        let batch_us = if batch > 1 { BATCH_US } else { 0 };
-        let want = if ops.ring.has_min_wait() { batch.max(1) } else { 1 };
-        ops.ring.submit_and_wait(want, Some(timeout), batch_us)?;
+        let want = if ops.ring.has_min_wait() && batch.within_us > 0 { batch.want.max(1) } else { 1 };
+        let want = want.max(ops.ending.min(ops.completions / 2));
+        ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
         loop {
             ops.ring.reap(done);
             let (taken, more) = (done.len(), done.len() == done.capacity());
@@ -153,6 +160,9 @@ fn on_completion(
 ) {
     let (kind, conn, generation) = (cqe.user >> 56, cqe.user as u32, (cqe.user >> 32) as u32 & 0xff_ffff);
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
+    if !current && !cqe.more && kind != NOTHING && kind != OPEN {
+        ops.ending = ops.ending.saturating_sub(1);
+    }
     if kind == RECEIVE {
         if current {
             received(ops, buffers, conn, &cqe, f);
@@ -221,11 +231,12 @@ impl UringOps {
         self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
     }
 
-    /// Socket, options, bind and connect as one chain: only the connect, or whatever fails, is heard of.
-    fn chain(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
+    /// Socket, options, bind and connect: only the connect, or what fails first, is heard of. They are not linked: all but
+    /// the connect end where they are submitted, in order, while a link makes each a task of its own, of which the kernel
+    /// runs only twenty a wait. After a failure the rest fails too, under a generation that is over by then.
+    fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
-        let quiet = How::SKIP_SUCCESS | How::IO_LINK;
-        self.ring.reserve(5)?;
+        let quiet = How::SKIP_SUCCESS;
         self.ring.socket(conn, 0, quiet, open)?;
         if self.nodelay {
             self.ring.nodelay(file, quiet, open)?;
@@ -255,7 +266,7 @@ impl Ops for UringOps {
         let slot = &mut self.slots[conn as usize];
         let generation = slot.generation.wrapping_add(1);
         *slot = Slot { generation, state: State::Connecting, ..Slot::default() };
-        self.chain(conn, generation)
+        self.open(conn, generation)
     }
 
     #[inline]
@@ -279,10 +290,13 @@ impl Ops for UringOps {
             return;
         }
         let nothing = user(NOTHING, conn, 0);
-        // An operation that still runs would hold the socket open. Errors here mean a ring that cannot take anything any
-        // more, which the next wait reports.
-        if was.receiving || was.sending || was.state == State::Connecting {
-            let _ = self.ring.cancel_file(File::Fixed(conn), How::SKIP_SUCCESS, nothing);
+        // An operation that still runs would hold the socket open. It is named by its number, which the kernel finds at
+        // once; by its file it would look through all. Errors here mean a ring that cannot take anything any more, which
+        // the next wait reports.
+        let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
+        for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
+            self.ending += 1;
+            let _ = self.ring.cancel(user(kind, conn, was.generation), How::SKIP_SUCCESS, nothing);
         }
         let _ = self.ring.close(conn, How::SKIP_SUCCESS, nothing);
     }

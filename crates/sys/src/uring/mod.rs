@@ -199,15 +199,6 @@ impl Ring {
         self.io.submission().cq_overflow()
     }
 
-    /// Makes room for `n` entries, so that a linked chain is not cut in two by a full queue.
-    #[inline]
-    pub fn reserve(&mut self, n: usize) -> Result<()> {
-        let queue = self.io.submission();
-        let room = queue.capacity() - queue.len();
-        drop(queue);
-        if room < n { self.submit() } else { Ok(()) }
-    }
-
     /// Queues an entry; a full queue is handed over first.
     #[inline]
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {

@@ -1,0 +1,51 @@
+//! The measured loop takes no memory: a counting allocator holds it, for both drivers and all intensities.
+
+mod common;
+
+use common::{Manner, Server, closed, drive_with, drivers, plan};
+use loadline_load as _;
+use run::{Arrival, Intensity, LoadPlan, ThinkTime};
+use sys::alloc;
+
+#[global_allocator]
+static COUNTING: alloc::Counting = alloc::Counting;
+
+#[test]
+fn the_measured_loop_takes_no_memory() {
+    // That the allocator counts at all, and only what it should; one test, since its count is one for the process.
+    let body = || (0..10).map(|i| vec![i; 100]).map(|v| std::hint::black_box(v).len()).sum::<usize>();
+    alloc::arm();
+    let name = |name: &str| std::thread::Builder::new().name(name.into()).spawn(body).unwrap().join().unwrap();
+    name("other");
+    assert_eq!(alloc::disarm(), 0);
+    alloc::arm();
+    name("load-x");
+    assert!(alloc::disarm() >= 10);
+    measured_loops();
+}
+
+fn measured_loops() {
+    let sclients = Intensity::SClients {
+        descriptors: 8,
+        connect_timeout_ms: 200.0,
+        think: ThinkTime { mean_ms: 5.0, exponential: true },
+    };
+    let open = Intensity::Open { rate: 2000.0, arrival: Arrival::SelfSimilar { hurst: 0.8 }, max_connections: 32 };
+    for io in drivers() {
+        for (intensity, new_connections) in
+            [(closed(8, 4), false), (closed(4, 1), true), (open.clone(), false), (sclients.clone(), false)]
+        {
+            let server = Server::start(Manner::Proper);
+            let what = format!("{io:?} {intensity:?}");
+            let plan = LoadPlan { new_connections, ..plan(io, intensity) };
+            let mut calls = None;
+            let part = drive_with(&plan, server.addr, 200, || {
+                alloc::arm();
+                std::thread::sleep(std::time::Duration::from_millis(60));
+                calls = Some(alloc::disarm());
+            });
+            assert!(part.measured.completed > 20, "{what}: {:?}", part.measured);
+            assert_eq!(calls, Some(0), "{what}");
+        }
+    }
+}
