@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::demand::demands;
 use crate::facts::{Plateau, server_of};
 use crate::laws::{Step, steps};
-use crate::number::{duration, figure, percent, rate, ratio};
+use crate::number::{duration, figure, grew, percent, rate, ratio};
 
 /// The sentences.
 pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
@@ -49,12 +49,7 @@ fn growth(facts: &Facts<'_>, steps: &[Step]) -> Option<String> {
         .collect();
     let end = match facts.plateau {
         Plateau::Flat { from, to, growth } => {
-            format!(
-                "From {} to {} clients the rate grew by {}: it has stopped growing",
-                figure(from),
-                figure(to),
-                percent(growth)
-            )
+            format!("From {} to {} clients the rate {}: it has stopped growing", figure(from), figure(to), grew(growth))
         }
         _ => "The rate was still growing at the last step".into(),
     };

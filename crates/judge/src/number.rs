@@ -35,6 +35,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", figure(share * 100.0))
 }
 
+/// A growth in words: `grew by 3 %`, `fell by 3 %`.
+pub(crate) fn grew(share: f64) -> String {
+    format!("{} by {}", if share < 0.0 { "fell" } else { "grew" }, percent(share.abs()))
+}
+
 /// A duration in microseconds with the unit a person would use.
 pub(crate) fn duration(us: f64) -> String {
     match us.abs() {
@@ -73,6 +78,7 @@ mod tests {
         assert_eq!((figure(4.0), figure(0.0), figure(-12_000.0)), ("4".into(), "0".into(), "-12,000".into()));
         assert_eq!(figure(f64::NAN), "unknown");
         assert_eq!(duration(39_900.0), "39.9 ms");
+        assert_eq!((grew(0.02), grew(-0.02)), ("grew by 2 %".into(), "fell by 2 %".into()));
         assert_eq!(percent(0.987), "98.7 %");
         assert_eq!(rate(1_234_567.0), "1,234,567/s");
     }

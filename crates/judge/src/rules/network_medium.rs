@@ -10,7 +10,7 @@ use run::{Evidence, Trial};
 use super::{Rule, Verdict, line, measured};
 use crate::facts::{Plateau, sides_of};
 use crate::laws::steps;
-use crate::number::{duration, figure, percent, positive, ratio};
+use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::view::View;
 use crate::{Facts, facts};
 
@@ -113,7 +113,7 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();
     if let Plateau::Flat { from, to, growth } = facts.plateau {
-        let text = format!("from {} to {} clients the rate grew by {}", figure(from), figure(to), percent(growth));
+        let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
         lines.push(line(&client, "completed_rate", "", text));
     }
     let each_us = 1e6 / x_max;

@@ -5,7 +5,7 @@ use super::{Rule, Verdict, line, measured, server};
 use crate::Facts;
 use crate::facts::{Plateau, loopback};
 use crate::knee::r1_us;
-use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
 use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
@@ -57,7 +57,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "connection.rtt on the server's side: whether the queue is in the server or in the network".into(),
         ]);
     };
-    let text = format!("from {} to {} clients the rate grew by {}", figure(from), figure(to), percent(growth));
+    let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
     let mut evidence = vec![line(&view, "completed_rate", "", text)];
     let text = format!(
         "the server used {} of {} processors, its busiest thread {}",
@@ -103,7 +103,7 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
 fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
     let x = facts.x_max().unwrap_or(0.0);
     let Some(r1) = facts.unloaded.and_then(r1_us) else {
-        return (format!("the server stays at {} with idle processors", rate(x)), Vec::new());
+        return (format!("the server stays at {} while its threads sleep", rate(x)), Vec::new());
     };
     let places = x * r1 / 1e6;
     let text = format!(
@@ -114,7 +114,7 @@ fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
     );
     let evidence = measured(view, ("latency_us.mean", ""), (places, "requests"), None, text);
     let sentence = format!(
-        "the server serves about {} requests at a time, {} each, and waits with idle processors for the rest",
+        "the server serves about {} requests at a time, {} each; the others wait while its threads sleep",
         figure(places),
         duration(r1)
     );

@@ -106,9 +106,11 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
             format!("{} acknowledgements a request were sent by their timer", figure(acks)),
         ),
     ];
-    if let Some(busy) = server_of(one).and_then(|s| ratio(s.cpu_used()?, s.cpu_allowed()?)) {
+    if let Some(server) = server_of(one)
+        && let Some(busy) = server.cpu_used().zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a))
+    {
         let text = format!("the server used {} of its processors meanwhile", percent(busy));
-        evidence.push(measured(&client, ("process.cpu", ""), (busy, ""), None, text));
+        evidence.push(measured(&server, ("process.cpu", ""), (busy, ""), None, text));
     }
     let confidence = if let Proof::For(e) = proof {
         evidence.push(e);

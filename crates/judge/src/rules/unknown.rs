@@ -3,7 +3,7 @@
 use super::{Rule, Verdict, line};
 use crate::Facts;
 use crate::facts::{Plateau, sides_of};
-use crate::number::{figure, percent, ratio};
+use crate::number::{figure, grew, percent, ratio};
 
 pub(super) const RULE: Rule = Rule {
     id: "unknown",
@@ -27,7 +27,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let mut evidence = Vec::new();
     let flat = match facts.plateau {
         Plateau::Flat { from, to, growth } => {
-            let text = format!("from {} to {} clients the rate grew by {}", figure(from), figure(to), percent(growth));
+            let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
             evidence.push(line(&client, "completed_rate", "", text));
             true
         }
