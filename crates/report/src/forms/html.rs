@@ -41,6 +41,14 @@ struct Words<'a> {
     block: &'a Block,
 }
 
+impl Words<'_> {
+    /// How many entries of a list stand open; a fold for one or two more would take as much room as they do.
+    fn shown(&self, list: &crate::List) -> usize {
+        let open = list.brief.max(3) + 1;
+        if list.items.len() <= open + 2 { list.items.len() } else { open }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "figure.html")]
 struct Figure<'a> {

@@ -28,8 +28,10 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
         marks.push(Mark::new(Spot::Y(limit), format!("objective: p99 {}", quantity(limit, Unit::Micros)), Hue::Quiet));
     }
     let title = match &run.findings.capacity {
-        Some(c) if c.held => format!("The objective holds up to {}", quantity(c.rate, Unit::PerSecond)),
-        Some(_) => "The objective never holds".into(),
+        Some(c) if pick::at_capacity(run).is_some() => {
+            format!("The objective holds up to {}", quantity(c.rate, Unit::PerSecond))
+        }
+        Some(_) => "No step of the open loop held the objective".into(),
         None => "Response time against offered rate".into(),
     };
     Plot {
@@ -95,7 +97,9 @@ fn marks(run: &Run) -> Vec<Mark> {
     let found = |c: &Capacity| {
         Mark::new(Spot::X(c.rate), format!("capacity {}", quantity(c.rate, Unit::PerSecond)), Hue::Alarm)
     };
-    run.findings.capacity.as_ref().filter(|c| c.held).map(found).into_iter().collect()
+    // A capacity that the closed loop found is no place on this axis.
+    let shown = run.findings.capacity.as_ref().filter(|_| pick::at_capacity(run).is_some());
+    shown.map(found).into_iter().collect()
 }
 
 fn failed(run: &Run, steps: &[&Trial]) -> Vec<Band> {

@@ -23,9 +23,17 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if bars.rows.iter().any(|r| r.sum() > 0.0) {
         sections.push(Section::new("processor", "Processor time per request", Weight::Full, vec![Block::Bars(bars)]));
     }
-    let table = table(&shown);
-    if !table.rows.is_empty() {
-        sections.push(Section::new("costs", "Costs per request", Weight::Main, vec![Block::Table(table)]));
+    let (first, rest) = (table(&shown, true), table(&shown, false));
+    if !first.rows.is_empty() {
+        sections.push(Section::new("costs", "Costs per request", Weight::Main, vec![Block::Table(first)]));
+    }
+    if !rest.rows.is_empty() {
+        sections.push(Section::new(
+            "all-costs",
+            "All other costs per request",
+            Weight::Detail,
+            vec![Block::Table(rest)],
+        ));
     }
     sections
 }
@@ -81,7 +89,8 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
     server.into_iter().chain([("client", &trial.client)]).collect()
 }
 
-fn table(shown: &[&Trial]) -> Table {
+/// The costs that most verdicts rest on, or all others.
+fn table(shown: &[&Trial], first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
     // The saturated trial comes first: it is the one that the verdict rests on.
@@ -93,9 +102,12 @@ fn table(shown: &[&Trial]) -> Table {
         }
     }
     let ids: BTreeSet<&str> = sources.iter().flat_map(|s| s.costs.keys()).map(String::as_str).collect();
-    let first = FIRST.iter().copied().filter(|id| ids.contains(id));
-    let rest = ids.iter().copied().filter(|id| !FIRST.contains(id));
-    let rows = first.chain(rest).filter_map(|id| row(id, &sources)).collect();
+    let ids: Vec<&str> = if first {
+        FIRST.iter().copied().filter(|id| ids.contains(id)).collect()
+    } else {
+        ids.into_iter().filter(|id| !FIRST.contains(id)).collect()
+    };
+    let rows = ids.into_iter().filter_map(|id| row(id, &sources)).collect();
     let mut table = Table { columns, rows, brief: Some(BRIEF), ..Table::default() };
     table.explain_absent();
     table
@@ -112,6 +124,14 @@ const FIRST: &[&str] = &[
     "segments_out",
     "bytes_out",
     "bytes_in",
+    "interrupts",
+    "softirqs_net_rx",
+    "voluntary_switches",
+    "involuntary_switches",
+    "packets_in",
+    "packets_out",
+    "segments_in",
+    "segments_again",
 ];
 
 /// The row of a cost; none when no side has a value for it.

@@ -24,7 +24,8 @@ impl Device {
 
     /// Side and kind, for where room is short.
     pub(super) fn short(&self) -> String {
-        format!("{} {}", self.side, self.kind)
+        let kind = if self.kind == "processors" { "cpus" } else { self.kind };
+        format!("{} {kind}", self.side)
     }
 }
 

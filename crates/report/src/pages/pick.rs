@@ -29,7 +29,7 @@ pub(super) const fn state(trial: &Trial) -> &'static str {
 
 /// The trial at the capacity that was found.
 pub(super) fn at_capacity(run: &Run) -> Option<&Trial> {
-    let rate = run.findings.capacity.as_ref()?.rate;
+    let rate = run.findings.capacity.as_ref().filter(|c| c.held)?.rate;
     let near = |t: &&Trial| (t.rates.completed_rate - rate).abs();
     let open = of(run, &[TrialKind::Search]);
     open.into_iter().filter(|t| near(t) <= rate * 0.05).min_by(|a, b| near(a).total_cmp(&near(b)))

@@ -6,7 +6,7 @@ use crate::number::{number, quantity, quantity_in};
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 
 /// Warnings beyond these are on the page about trust.
-pub(super) const FIRST_WARNINGS: usize = 3;
+pub(super) const FIRST_WARNINGS: usize = 2;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut blocks = warnings(run);

@@ -51,7 +51,7 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
         );
         let _ = write!(
             out,
-            "<text class=\"t v{strong}\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>",
+            "<text class=\"m{strong}\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>",
             end + 6.0,
             escape(&sums[i])
         );
