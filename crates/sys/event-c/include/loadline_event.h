@@ -1,0 +1,52 @@
+/* loadline_event.h: an explicit event API. Generated; change crates/sys/event-c/src/header.rs.
+ *
+ * A thread declares in which descriptors it is interested and takes events out of its queue. Events are delivered in
+ * the order of their arrival, many arrivals of one descriptor as one event, and only what still holds. They can be
+ * repeated and are never lost; descriptors should be non-blocking.
+ *
+ * The interface is that of Banga, Mogul and Druschel, "A Scalable and Explicit Event Delivery Mechanism for UNIX",
+ * USENIX 1999. Every function returns -1 and sets errno on failure.
+ */
+#ifndef LOADLINE_EVENT_H
+#define LOADLINE_EVENT_H
+
+#include <sys/time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EVENT_READ   0x1 /* something to read, or an end of file */
+#define EVENT_WRITE  0x2 /* room to write */
+#define EVENT_EXCEPT 0x4 /* an exceptional condition, such as urgent data */
+
+typedef struct {
+    int fd;
+    unsigned mask;
+} event_descr_t;
+
+/* Declares interest of this thread in events of fd; replaces what was declared before, 0 revokes. If statemask is not
+ * NULL, the present state is stored there, from before any event is queued. Returns 0. */
+int declare_interest(int fd, int interestmask, int *statemask);
+
+/* Stores at most array_max events, oldest first, and returns how many. Returns at once if there is one; otherwise
+ * waits, at most timeout (NULL: without end). 0: the time is over or a signal came. */
+int get_next_event(int array_max, event_descr_t *ev_array, struct timeval *timeout);
+
+/* Declares the same interest in every present and future thread that uses this interface. */
+int declare_processwide_interest(int fd, int interestmask, int *statemask);
+
+/* As declare_processwide_interest, but each event goes to one thread only: the first that looks. */
+int event_wakeup_one(int fd, int interestmask, int *statemask);
+
+/* Closes fd and ends all interest in it of this thread and process-wide. Use it in place of close(). */
+int event_close(int fd);
+
+/* Chooses the back end of this thread: "epoll", "uring", "poll" or "select". Before its first other call. */
+int event_use_backend(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

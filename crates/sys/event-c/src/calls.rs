@@ -1,0 +1,204 @@
+//! The calls. Each thread has a queue; all queues of the process are in one group.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use event::{Backend, Event, EventError, EventQueue, Group, Mask, State};
+
+/// One event as C sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)] // the layout is the interface
+pub struct EventDescr {
+    /// The descriptor.
+    pub fd: c_int,
+    /// `EVENT_…` bits.
+    pub mask: c_uint,
+}
+
+/// The queue of a thread, and an array that its events pass through.
+struct Thread {
+    queue: EventQueue,
+    events: Vec<Event>,
+}
+
+thread_local! {
+    static THREAD: RefCell<Option<Thread>> = const { RefCell::new(None) };
+}
+
+static GROUP: OnceLock<Group> = OnceLock::new();
+
+/// Declares interest of this thread. See the header.
+///
+/// # Safety
+/// `statemask` is null or points to an `int` that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn declare_interest(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
+    let outcome = with_thread(|thread| {
+        thread.queue.declare_interest(fd, Mask::from_bits(interestmask as u32), !statemask.is_null())
+    });
+    // SAFETY: handed on from the caller.
+    unsafe { give_state(outcome, statemask) }
+}
+
+/// Takes events. See the header.
+///
+/// # Safety
+/// `ev_array` has room for `array_max` events; `timeout` is null or points to a `struct timeval`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn get_next_event(
+    array_max: c_int,
+    ev_array: *mut EventDescr,
+    timeout: *const libc::timeval,
+) -> c_int {
+    let Some(room) = usize::try_from(array_max).ok().filter(|&n| n > 0 && !ev_array.is_null()) else {
+        return fail(libc::EINVAL);
+    };
+    // SAFETY: null or valid for reading, says the caller.
+    let timeout = match unsafe { timeout.as_ref() }.map(duration) {
+        Some(None) => return fail(libc::EINVAL),
+        Some(timeout) => timeout,
+        None => None,
+    };
+    let taken = with_thread(|thread| {
+        // Not more than can be used at once, whatever the caller has room for.
+        let room = room.min(65_536);
+        if thread.events.len() < room {
+            thread.events.resize(room, Event::default());
+        }
+        let count = thread.queue.get_next_event(&mut thread.events[..room], timeout)?;
+        for (at, event) in thread.events[..count].iter().enumerate() {
+            let event = EventDescr { fd: event.fd, mask: event.mask.bits() };
+            // SAFETY: `at` is below `array_max`, for which the caller says there is room.
+            unsafe { ev_array.add(at).write(event) };
+        }
+        Ok(count)
+    });
+    match taken {
+        Ok(count) => count as c_int,
+        Err(errno) => fail(errno),
+    }
+}
+
+/// Declares interest of every thread. See the header.
+///
+/// # Safety
+/// As [`declare_interest`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
+    let mask = Mask::from_bits(interestmask as u32);
+    let outcome = group().and_then(|group| errno(group.declare_processwide_interest(fd, mask, !statemask.is_null())));
+    // SAFETY: handed on from the caller.
+    unsafe { give_state(outcome, statemask) }
+}
+
+/// Declares interest of which each event goes to one thread. See the header.
+///
+/// # Safety
+/// As [`declare_interest`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn event_wakeup_one(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
+    let mask = Mask::from_bits(interestmask as u32);
+    let outcome = group().and_then(|group| errno(group.declare_wake_one(fd, mask, !statemask.is_null())));
+    // SAFETY: handed on from the caller.
+    unsafe { give_state(outcome, statemask) }
+}
+
+/// Closes a descriptor. See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn event_close(fd: c_int) -> c_int {
+    if let Some(group) = GROUP.get() {
+        group.forget(fd);
+    }
+    let known = THREAD.with_borrow_mut(|thread| thread.as_mut().map(|thread| thread.queue.forget(fd)));
+    // SAFETY: closing is what the caller asks for; a number that is not open is refused by the kernel.
+    let closed = unsafe { libc::close(fd) };
+    if known.is_some() {
+        let _ = with_thread(|thread| thread.queue.flush());
+    }
+    closed
+}
+
+/// Chooses the back end of this thread. See the header.
+///
+/// # Safety
+/// `name` is null or points to a string that ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn event_use_backend(name: *const c_char) -> c_int {
+    if name.is_null() {
+        return fail(libc::EINVAL);
+    }
+    // SAFETY: not null, and ends with a zero byte, says the caller.
+    let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default();
+    let made = Backend::named(name).and_then(make);
+    match (made, THREAD.with_borrow(Option::is_some)) {
+        (_, true) => fail(libc::EBUSY),
+        (Ok(thread), false) => {
+            THREAD.set(Some(thread));
+            0
+        }
+        (Err(error), false) => fail(error.errno()),
+    }
+}
+
+fn group() -> Result<&'static Group, c_int> {
+    if let Some(group) = GROUP.get() {
+        return Ok(group);
+    }
+    let made = errno(Group::new())?;
+    Ok(GROUP.get_or_init(|| made))
+}
+
+fn make(backend: Backend) -> event::Result<Thread> {
+    let mut queue = EventQueue::new(backend)?;
+    if let Ok(group) = group() {
+        queue.join(group)?;
+    }
+    Ok(Thread { queue, events: Vec::new() })
+}
+
+/// Runs something with the thread's queue, which is made at the first call.
+fn with_thread<T>(run: impl FnOnce(&mut Thread) -> event::Result<T>) -> Result<T, c_int> {
+    THREAD.with_borrow_mut(|place| {
+        if place.is_none() {
+            let name = std::env::var("LOADLINE_EVENTS").unwrap_or_else(|_| "epoll".into());
+            *place = Some(errno(Backend::named(&name).and_then(make))?);
+        }
+        place.as_mut().map_or(Err(libc::EINVAL), |thread| errno(run(thread)))
+    })
+}
+
+fn errno<T>(outcome: event::Result<T>) -> Result<T, c_int> {
+    outcome.map_err(|e: EventError| e.errno())
+}
+
+/// # Safety
+/// `statemask` is null or may be written.
+unsafe fn give_state(outcome: Result<Option<State>, c_int>, statemask: *mut c_int) -> c_int {
+    match outcome {
+        Ok(state) => {
+            if let Some(state) = state
+                && !statemask.is_null()
+            {
+                // SAFETY: not null, and may be written, says the caller.
+                unsafe { statemask.write(state.bits() as c_int) };
+            }
+            0
+        }
+        Err(errno) => fail(errno),
+    }
+}
+
+/// A time span of C; `None` if it is none.
+fn duration(t: &libc::timeval) -> Option<Duration> {
+    let (s, us) = (u64::try_from(t.tv_sec).ok()?, u32::try_from(t.tv_usec).ok().filter(|&us| us < 1_000_000)?);
+    Some(Duration::new(s, us * 1000))
+}
+
+fn fail(errno: c_int) -> c_int {
+    // SAFETY: errno is a variable of this thread.
+    unsafe { *libc::__errno_location() = errno };
+    -1
+}
