@@ -7,11 +7,14 @@ use crate::facts::{clients, good};
 use crate::number::{finite, positive, rate};
 use crate::objective::holds;
 
-/// The capacity, by the open-loop search and the sweep; by whatever was tried if there is neither.
+/// The capacity, by the open-loop search and the sweep; by whatever was tried if there is neither. A step of the sweep
+/// counts only below the offered rate at which the search failed: closed-loop clients wait politely, others do not.
 pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
     let held = |t: &Trial| holds(t, &facts.limits).is_ok();
-    let best = |trials: &[&Trial]| trials.iter().copied().filter(|t| held(t)).map(good).reduce(f64::max);
-    let (open, closed) = (best(&facts.search), best(&facts.sweep));
+    let open = facts.search.iter().copied().filter(|t| held(t)).map(good).reduce(f64::max);
+    let failed = failed_at(facts, open.unwrap_or(0.0));
+    let below = |rate: &f64| failed.is_none_or(|f| *rate < f);
+    let closed = facts.sweep.iter().copied().filter(|t| held(t)).map(good).filter(below).reduce(f64::max);
     let one = facts.decisive.filter(|t| facts.search.is_empty() && facts.sweep.is_empty() && held(t)).map(good);
     let candidates = [open, closed, one];
     let found = candidates.into_iter().flatten().reduce(f64::max).and_then(positive);
@@ -54,5 +57,40 @@ fn method(facts: &Facts<'_>, open: Option<f64>, closed: Option<f64>) -> String {
             format!("closed loop with {} clients; no open loop held the objective", crate::number::figure(at(c)))
         }
         (None, None) => "one trial at one intensity: the capacity is at least this".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::Scene;
+
+    fn capacity(scene: &Scene) -> run::Capacity {
+        let mut run = scene.run();
+        crate::judge(&mut run);
+        run.findings.capacity.unwrap()
+    }
+
+    #[test]
+    fn the_highest_rate_that_holds_counts_with_the_lowest_that_fails() {
+        let c = capacity(&Scene::new(20_000.0, 200.0).rates(&[0.5, 0.93, 1.15]));
+        assert!(c.held && (c.rate - 200.0).abs() < 1e-9 && c.method.contains("closed loop"), "{c:?}");
+        assert!((c.failed_at.unwrap() - 230.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_sweep_does_not_outdo_an_open_loop_that_failed_below_it() {
+        let fails = |t: &mut run::Trial, p: &crate::planted::Point| {
+            if t.kind == run::TrialKind::Search && p.offered > 150.0 {
+                t.latency_us.p99 = 1e9;
+            }
+        };
+        let c = capacity(&Scene::new(20_000.0, 200.0).rates(&[0.5, 0.7, 0.8]).change(fails));
+        assert!((c.rate - 140.0).abs() < 1e-9 && c.failed_at == Some(160.0), "{c:?}");
+    }
+
+    #[test]
+    fn when_nothing_holds_that_is_said() {
+        let c = capacity(&Scene::new(20_000.0, 200.0).change(|t, _| t.measured.tally.unanswered = 1000));
+        assert!(!c.held, "{c:?}");
     }
 }

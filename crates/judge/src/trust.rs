@@ -101,8 +101,10 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
 fn little_law(trial: &Trial, said: &mut Said) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests under way at the edges of the window count on one side only.
-    let edges = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
+    // Requests under way at the edges of the window count on one side only: few against many, or short against long.
+    let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
+    let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
+    let edges = few.max(long);
     let text = format!(
         "Little's law: {} in flight, rate times service time gives {} ({} apart)",
         figure(seen),
