@@ -152,9 +152,8 @@ impl Arena {
         let filter = self.syns.count().map_err(|e| LabError::set_up("counting SYNs at the server's interface", e))?;
         let now = self.look();
         let level = |id| now.column(id, "").and_then(|c| c.values.last().copied().flatten());
-        let kernel = level("tcp.passive_opens").zip(level("tcp.listen_drops")).map(|(opens, drops)| opens + drops);
-        let cookies = level("tcp.syncookies_sent");
-        Ok(Counts { filter, kernel, cookies })
+        let (opens, drops) = (level("tcp.passive_opens"), level("tcp.listen_drops"));
+        Ok(Counts { filter, opens, drops, cookies: level("tcp.syncookies_sent") })
     }
 
     /// One look at the server's network counters.
@@ -177,7 +176,8 @@ fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
 #[derive(Clone, Copy)]
 struct Counts {
     filter: u64,
-    kernel: Option<f64>,
+    opens: Option<f64>,
+    drops: Option<f64>,
     cookies: Option<f64>,
 }
 
@@ -186,11 +186,16 @@ struct Counts {
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.axes.insert("syns_generator".into(), trial.tally.attempted as f64);
     trial.axes.insert("syns_filter".into(), (after.filter - before.filter) as f64);
-    let cookies = after.cookies.zip(before.cookies).map_or(0.0, |(a, b)| a - b);
+    let grown = |of: fn(&Counts) -> Option<f64>| of(&after).zip(of(&before)).map(|(a, b)| a - b);
+    let opens = grown(|c| c.opens);
+    if let Some(opens) = opens {
+        trial.axes.insert("opens_kernel".into(), opens);
+    }
+    let cookies = grown(|c| c.cookies).unwrap_or(0.0);
     if cookies > 0.0 {
         trial.notes.push(format!("the kernel's count of SYNs is left out: it answered {cookies} of them with cookies"));
-    } else if let Some((a, b)) = after.kernel.zip(before.kernel) {
-        trial.axes.insert("syns_kernel".into(), a - b);
+    } else if let Some((opens, drops)) = opens.zip(grown(|c| c.drops)) {
+        trial.axes.insert("syns_kernel".into(), opens + drops);
     }
 }
 

@@ -38,5 +38,5 @@ each period, then by self-similar arrivals. Every arrival is one connection that
 pub(in crate::experiments) const WAN: &str = "\
 Source: the same authors' journal paper (World Wide Web 2, 1999): throughput against the delay of the network.
 
-The same server and clients behind a long line (loadline's own forwarder): `delays_ms` each way, `losses`, for each of
+The same server, offered `offered_share` of its capacity, behind a long line (loadline's own forwarder): `delays_ms` each way, `losses`, for each of
 `models`. Reported: completed rate and open connections at the server.";

@@ -1,7 +1,7 @@
 //! `lab wan`: the same server behind delay and loss. A server that holds a worker for each open connection loses
 //! throughput as the line gets longer, because connections stay open longer; an event-driven one holds them for little.
 
-use run::{Intensity, Run, ThinkTime, Trial};
+use run::{Arrival, Intensity, LoadPlan, Run, Trial};
 
 use super::{Arena, check, load, server};
 use crate::experiments::Parameters;
@@ -26,16 +26,15 @@ pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) ->
 
 /// One line: `delay` milliseconds each way, so a round trip takes twice as long.
 fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, loss: f64) -> Result<Trial, LabError> {
-    let (_, mut plan) = server(parameters);
+    let (capacity, mut plan) = server(parameters);
     plan.model = model.to_string();
     plan.threads = parameters.count("server_threads", 1);
     let medium = format!("wan:delay={delay}ms,loss={}%", loss * 100.0);
     let mut arena = Arena::build(lab, &medium, 1, &plan)?;
     arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
-    let clients = parameters.count("clients", 32);
-    let intensity = Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() };
-    let mut plan = load(parameters, intensity);
-    plan.connect_timeout_s = 10.0;
+    let rate = parameters.number("offered_share", 0.9) * capacity;
+    let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000 };
+    let plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
     let label = format!("{model} {:.0} % loss, {delay:.0} ms each way", loss * 100.0);
     let axes = [("delay_ms", delay), ("loss", loss), ("model", f64::from(u8::from(model != "blocking")))];
     let mut trial = arena.trial(lab, &label, &axes, &plan)?;
@@ -53,7 +52,6 @@ fn conclude(run: &mut Run) {
     let far = clean.iter().max_by(|a, b| axis(a, "delay_ms").total_cmp(&axis(b, "delay_ms")));
     let near = clean.iter().min_by(|a, b| axis(a, "delay_ms").total_cmp(&axis(b, "delay_ms")));
     let (Some(near), Some(far)) = (near, far) else { return };
-    let bound = f64::from(connections(far)) / (4.0 * axis(far, "delay_ms") / 1e3);
     let checks = vec![
         check(
             "completed rate at the longest delay over that at none",
@@ -69,22 +67,15 @@ fn conclude(run: &mut Run) {
         ),
     ];
     let conclusions = vec![format!(
-        "From {:.0} to {:.0} ms of round trip the completed rate goes from {:.0} to {:.0} requests/s and the server's open connections from {:.0} to {:.0}. {} clients that need two round trips a request can ask for {bound:.0} requests/s at most over that distance.",
+        "Offered the same {:.0} requests/s, from {:.0} to {:.0} ms of round trip the completed rate goes from {:.0} to {:.0} requests/s and the server's open connections from {:.1} to {:.1}: a long line costs a server connections that it must hold, whether it can afford them or not.",
+        near.rates.offered_rate,
         2.0 * axis(near, "delay_ms"),
         2.0 * axis(far, "delay_ms"),
         near.rates.completed_rate,
         far.rates.completed_rate,
         axis(near, "open_connections"),
         axis(far, "open_connections"),
-        connections(far),
     )];
     run.findings.checks.extend(checks);
     run.findings.conclusions = conclusions;
-}
-
-fn connections(trial: &Trial) -> u32 {
-    match trial.intensity {
-        Intensity::Closed { connections, .. } => connections,
-        _ => 0,
-    }
 }
