@@ -73,9 +73,9 @@ fn put_losses(run: &mut Run) {
     }
 }
 
-/// Share of what was due in the window that came back.
+/// Share of what was due that came back. Of the whole trial: a window would cut through what a peak left behind.
 fn done(trial: &Trial) -> f64 {
-    trial.rates.completed_rate / trial.rates.offered_rate.max(1e-9)
+    trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
 }
 
 fn conclude(run: &mut Run) {
