@@ -59,6 +59,17 @@ fn an_experiment_stands_beside_the_published_numbers() {
 }
 
 #[test]
+fn a_figure_takes_only_its_own_trials() {
+    let doc = loadline_report::document(&common::request_rate());
+    let figures = doc.sections.iter().find(|s| s.id == "figures").unwrap();
+    let points = figures.blocks.iter().filter_map(|b| match b {
+        loadline_report::Block::Plot(plot) => Some(plot.series[0].points.len()),
+        _ => None,
+    });
+    assert_eq!(points.collect::<Vec<_>>(), [4, 5], "simple clients, then S-Clients");
+}
+
+#[test]
 fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     for width in [40, 60, 80, 120] {
         for run in [common::find(), common::load(), common::awkward(), common::nothing()] {
@@ -176,6 +187,7 @@ fn pages_to_look_at() {
     let pages = [
         ("find", common::find()),
         ("experiment", common::adding_clients()),
+        ("request-rate", common::request_rate()),
         ("awkward", common::awkward()),
         ("load", common::load()),
     ];

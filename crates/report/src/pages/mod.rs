@@ -9,6 +9,7 @@ mod costs;
 mod counters;
 mod devices;
 mod figures;
+mod fits;
 mod latency;
 mod load;
 mod pick;
@@ -46,6 +47,7 @@ pub const PAGES: &[Page] = &[
         help: "the figures of an experiment, with the published numbers beside ours",
         sections: figures::sections,
     },
+    Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
     Page { name: "load", help: "the result of one fixed intensity", sections: load::sections },
     Page {
         name: "sweep",

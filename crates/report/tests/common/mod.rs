@@ -366,3 +366,23 @@ pub fn adding_clients() -> Run {
     ];
     run
 }
+
+/// Simple clients and S-Clients against a server of 130 connections a second.
+pub fn request_rate() -> Run {
+    let step = |label: String, axis: &str, at: f64, syns: f64| {
+        let mut t = filled(syns.min(130.0), 20_000.0, 1.0);
+        t.label = label;
+        t.kind = TrialKind::Experiment;
+        t.axes = BTreeMap::from([(axis.into(), at), ("syn_rate".into(), syns), ("syns_generator".into(), syns * 4.0)]);
+        t
+    };
+    let simple = [1.0, 4.0, 16.0, 64.0]
+        .map(|n: f64| step(format!("simple, {n} clients"), "clients", n, (n * 60.0).min(128.0 + n / 16.0)));
+    let s_clients = [16.0, 65.0, 260.0, 1032.0, 2080.0]
+        .map(|d: f64| step(format!("S-Clients, {d} descriptors"), "descriptors", d, d * 2.0));
+    let mut run = adding_clients();
+    run.command = "loadline lab request-rate".into();
+    run.plan.command = "lab request-rate".into();
+    run.trials = simple.into_iter().chain(s_clients).collect();
+    run
+}

@@ -78,6 +78,60 @@ const TABLES: &[Columns] = &[
         published: None,
     },
     Columns {
+        experiment: "request-rate",
+        caption: "Connection requests, counted three ways over each whole trial: by the generator, by the server's kernel, by a packet filter at its interface.",
+        columns: &[
+            c("by generator", "axis syns_generator", Unit::Plain),
+            c("by kernel", "axis syns_kernel", Unit::Plain),
+            c("by filter", "axis syns_filter", Unit::Plain),
+            c("at server/s", "axis syn_rate", Unit::Plain),
+            c("sent/s", "sent_rate", Unit::Plain),
+            c("completed/s", "completed_rate", Unit::Plain),
+            c("connect p99", "connect p99", Unit::Micros),
+        ],
+        published: None,
+    },
+    Columns {
+        experiment: "overload",
+        caption: "What is left of the capacity, and where the rest went.",
+        columns: &[
+            c("offered/s", "offered_rate", Unit::Plain),
+            c("sent/s", "sent_rate", Unit::Plain),
+            c("completed/s", "completed_rate", Unit::Plain),
+            c("goodput/s", "goodput", Unit::Plain),
+            c("a dropped SYN", "axis us_per_dropped_syn", Unit::Micros),
+            c("overflows/s", "axis overflows_per_s", Unit::Plain),
+            c("cookies/s", "axis cookies_sent_per_s", Unit::Plain),
+            c("phantoms", "axis phantoms", Unit::Plain),
+        ],
+        published: None,
+    },
+    Columns {
+        experiment: "bursty",
+        caption: "Each arrival process at each mean rate.",
+        columns: &[
+            c("mean/s", "axis mean_rate", Unit::Plain),
+            c("offered/s", "offered_rate", Unit::Plain),
+            c("completed/s", "completed_rate", Unit::Plain),
+            c("lost", "axis lost_share", Unit::Share),
+            c("p99", "response p99", Unit::Micros),
+        ],
+        published: None,
+    },
+    Columns {
+        experiment: "wan",
+        caption: "Each line. The round trip is twice the delay.",
+        columns: &[
+            c("ms each way", "axis delay_ms", Unit::Plain),
+            c("loss", "axis loss", Unit::Share),
+            c("completed/s", "completed_rate", Unit::Plain),
+            c("open", "axis open_connections", Unit::Plain),
+            c("p50", "response p50", Unit::Micros),
+            c("p99", "response p99", Unit::Micros),
+        ],
+        published: None,
+    },
+    Columns {
         experiment: "io-models",
         caption: "Every entry of every model. Memory and processor are the server's; rates are the client's view.",
         columns: &[
@@ -189,7 +243,8 @@ mod tests {
 
     #[test]
     fn the_blocking_model_stopped_at_2016_threads() {
-        let table = theirs("", TABLES[2].published.unwrap().1);
+        let csv = TABLES.iter().find_map(|t| t.published).unwrap().1;
+        let table = theirs("", csv);
         let threads = table.columns.iter().position(|c| c.name == "threads").unwrap();
         assert_eq!(table.rows[0][threads].text, "2,016");
     }

@@ -8,7 +8,7 @@ use super::published::{Point, points};
 use super::value::value;
 use super::{Figure, Lines, Quantity};
 use crate::number::{number, quantity};
-use crate::plot::{Axis, Hue, Look, Plot, Series};
+use crate::plot::{Axis, Hue, Look, Mark, Plot, Series, Spot};
 use crate::{Cell, Col, Table};
 
 /// The chart, if the trials have anything for it.
@@ -34,8 +34,14 @@ pub(super) fn plot(figure: &Figure, trials: &[Trial]) -> Option<Plot> {
         x: axis(&figure.x),
         y: axis(&figure.y),
         series,
+        marks: level(figure),
         ..Plot::default()
     })
+}
+
+fn level(figure: &Figure) -> Vec<Mark> {
+    let (height, name) = figure.level;
+    if name.is_empty() { Vec::new() } else { vec![Mark::new(Spot::Y(height), name, Hue::Quiet)] }
 }
 
 /// Published points in the colour of the line that they belong to.

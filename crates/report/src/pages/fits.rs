@@ -1,0 +1,57 @@
+//! The fitted curves: every coefficient with its interval, and how well the curve follows the points.
+
+use run::{Fit, Run};
+
+use super::figures;
+use crate::number::number;
+use crate::{Block, Cell, Col, Section, Table, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let fits = &run.findings.fits;
+    let rows: Vec<Vec<Cell>> = fits.iter().flat_map(|(name, fit)| rows(name, fit)).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    // An experiment is about its fits; in a search they are a tool.
+    let weight = if figures::experiment(run).is_some() { Weight::Main } else { Weight::Full };
+    let columns = vec![
+        Col::words("fit", 0),
+        Col::words("coefficient", 0),
+        Col::figures("value", 0),
+        Col::figures("95 % interval", 1),
+        Col::figures("R²", 0),
+        Col::figures("points", 3),
+        Col::words("formula", 5),
+        Col::words("quality", 5),
+    ];
+    let table = Table { columns, rows, ..Table::default() };
+    vec![Section::new("fits", "Fitted curves", weight, vec![Block::Table(table)])]
+}
+
+/// One row a coefficient; what is of the whole curve stands in the first.
+fn rows(name: &str, fit: &Fit) -> Vec<Vec<Cell>> {
+    let row = |(i, (coefficient, value)): (usize, (&String, &f64))| {
+        let interval = fit.intervals.get(coefficient);
+        let interval = interval.map_or_else(
+            || Cell::absent("no interval was computed"),
+            |between| Cell::new(format!("{} to {}", number(between.low), number(between.high))),
+        );
+        let once = |text: String| if i == 0 { Cell::new(text) } else { Cell::default() };
+        vec![
+            once(name.into()),
+            Cell::new(coefficient.clone()),
+            Cell::new(number(*value)),
+            interval,
+            once(quality(fit.r2)),
+            once(fit.points.to_string()),
+            once(fit.formula.clone()),
+            once(fit.quality.clone()),
+        ]
+    };
+    fit.coefficients.iter().enumerate().map(row).collect()
+}
+
+/// R² needs its nines: three digits would make 0.9996 a 1.
+fn quality(r2: f64) -> String {
+    if r2.is_finite() { format!("{r2:.5}") } else { "n/a".into() }
+}
