@@ -2,7 +2,6 @@
 //! experiments of the sources. It decides what to try; what came out is judged by `judge` and shown by `report`.
 
 pub mod agent;
-mod bed_host;
 mod conduct;
 mod error;
 pub mod experiments;
@@ -24,7 +23,6 @@ pub mod target;
 mod watch;
 pub mod workload;
 
-pub use bed_host::BedHost;
 pub use conduct::Load;
 pub use error::LabError;
 pub use experiments::EXPERIMENTS;

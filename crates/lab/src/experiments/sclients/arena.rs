@@ -12,7 +12,7 @@ use sys::syn_count::SynCounter;
 use testbed::{Spec, Testbed};
 
 use crate::agent::Crew;
-use crate::{BedHost, Lab, LabError, Load, Places, Point, Scene, Watched};
+use crate::{Guest, Lab, LabError, Load, Places, Point, Scene, Watched};
 
 /// Port of the server in its own namespace.
 const PORT: u16 = 80;
@@ -25,7 +25,7 @@ const SETTLES_WITHIN: Duration = Duration::from_secs(5);
 /// A server under test with its clients around it.
 pub(in crate::experiments) struct Arena {
     addr: SocketAddr,
-    clients: Vec<BedHost>,
+    clients: Vec<Guest>,
     client_cpus: Vec<u32>,
     server_cpus: Vec<u32>,
     scene: Scene,
@@ -33,7 +33,7 @@ pub(in crate::experiments) struct Arena {
     probe: Probe,
     // The server ends before the hosts that it lives in: fields are dropped in this order.
     _server: Crew,
-    bed: std::sync::Arc<Testbed>,
+    bed: Testbed,
 }
 
 impl Arena {
@@ -44,11 +44,11 @@ impl Arena {
         clients: u32,
         server: &ServePlan,
     ) -> Result<Self, LabError> {
-        let bed = std::sync::Arc::new(Testbed::build(&Spec::server_and_clients(clients as usize, medium))?);
+        let bed = Testbed::build(&Spec::server_and_clients(clients as usize, medium))?;
         let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
         let listen = SocketAddr::new(bed.address("server")?, PORT);
         let plan = ServePlan { listen: listen.to_string(), cpus: places.server.clone(), ..server.clone() };
-        let host = BedHost::new(bed.clone(), "server");
+        let host = Guest::of(&bed, "server")?;
         let (crew, addr, notes) = crate::start_server(&host, lab.program(), plan)?;
         notes.into_iter().for_each(|n| lab.note(n));
         let watched = Watched {
@@ -59,7 +59,7 @@ impl Arena {
             shared: places.shared(),
         };
         let scene = Scene::new(addr, Some(watched)).with_client("client1", Some(bed.netns_pid("client1")?));
-        let clients = (1..=clients).map(|n| BedHost::new(bed.clone(), format!("client{n}"))).collect();
+        let clients = (1..=clients).map(|n| Guest::of(&bed, &format!("client{n}"))).collect::<Result<_, _>>()?;
         let syns = count_syns(&bed)?;
         let sources = Some(vec!["netstat", "listener"]);
         let netns_pid = Some(bed.netns_pid("server")?);
