@@ -28,12 +28,16 @@ pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
             held: true,
         }),
         None => {
-            let least = facts.search.iter().chain(&facts.sweep).map(|t| good(t)).reduce(f64::min);
+            let tried = facts.search.iter().chain(&facts.sweep).copied();
+            let least = tried.min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate)).or(facts.decisive)?;
             Some(Capacity {
-                rate: finite(least.or(facts.decisive.map(good))?)?,
+                rate: finite(good(least))?,
                 failed_at: failed_at(facts, 0.0),
                 objective,
-                method: "even the lowest load that was tried broke the objective; this is its rate".into(),
+                method: format!(
+                    "even the lowest load that was tried, {} offered, broke the objective; this is what it completed",
+                    rate(least.rates.offered_rate)
+                ),
                 held: false,
             })
         }
