@@ -66,7 +66,7 @@ fn a_starved_generator_is_named_and_not_the_server() {
 #[test]
 fn a_rate_limit_is_told_from_a_limit_of_the_machine() {
     let (_alone, binary) = setup!("server-rate-limit");
-    let zone = "limit_req_zone $server_name zone=z:1m rate=500r/s; limit_req_status 429;";
+    let zone = "limit_req_zone $server_port zone=z:1m rate=500r/s; limit_req_status 429;";
     let Some(server) = nginx(1, "limit_req zone=z burst=20 nodelay;", zone) else {
         return skip("server-rate-limit", "nginx is not installed");
     };
@@ -89,7 +89,11 @@ fn four_workers_that_sleep_20_ms_are_a_concurrency_of_200_a_second() {
 #[test]
 fn a_slow_accept_behind_a_short_backlog_is_the_accept_queue() {
     let (_alone, binary) = setup!("accept-queue");
-    let server = serve(&binary, 1, &["--backlog", "4", "--option", "accept_every_ms=50", "--option", "accept_batch=4"]);
+    let server = serve(
+        &binary,
+        1,
+        &["--model", "epoll", "--backlog", "4", "--option", "accept_every_ms=50", "--option", "accept_batch=4"],
+    );
     let url = format!("http://{}/", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0", "--new-connections"]);
     assert_eq!(bottleneck(&run), "accept-queue", "{}", verdict(&run));
