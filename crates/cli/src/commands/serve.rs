@@ -82,7 +82,7 @@ fn plan(args: &Args) -> ServePlan {
     options.extend(args.capacity.map(|rate| ("capacity".into(), rate.to_string())));
     ServePlan {
         service: args.service.clone(),
-        model: args.model.clone().unwrap_or_else(|| serve::default_model().into()),
+        model: args.model.clone().unwrap_or_else(|| "auto".into()),
         strategy: args.strategy.clone(),
         listen: args.listen.clone(),
         threads: args.threads,

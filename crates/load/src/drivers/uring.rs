@@ -98,6 +98,7 @@ impl UringDriver {
             buffers: setup.capacity.next_power_of_two().clamp(16, 256) as u16,
             buffer_bytes: BUFFER,
             addresses,
+            ..Config::default()
         };
         let (ring, buffers) = Ring::new(&config)?;
         let ops = UringOps {

@@ -76,6 +76,7 @@ impl Worker {
 
     /// Gives bytes to the session (or sends them back) and goes on with the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
+        let how = self.how();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         conn.served = true;
         if conn.session.mirrors()
@@ -86,7 +87,8 @@ impl Worker {
             conn.sent_ms = ((self.now_ns / 1_000_000) as u32).max(1);
             let (file, generation) = (Self::file(index, conn), conn.generation);
             self.shard.cell.requests.add(1);
-            self.ring.send_buffer(file, &self.buffers, &id, n as usize, user(Kind::Send, 0, send))?;
+            self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user(Kind::Send, 0, send))?;
+            self.told(index)?;
             self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
             // A single receive may wait beside the send: what it brings is kept until the send is done.
             return self.arm(index, false);

@@ -7,6 +7,7 @@
 mod conn;
 mod ends;
 mod input;
+mod literal;
 mod turns;
 
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ use crate::server::lock;
 use crate::strategies::Policy;
 use crate::strategies::high_throughput::Line;
 use conn::{Conn, Sending};
+pub(crate) use literal::OPERATIONS;
 
 /// How receives are posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub(crate) struct Setup {
     pub(crate) direct: bool,
     /// Submission entries.
     pub(crate) entries: u32,
+    /// An eventfd is signalled for each operation, and the thread waits for those (at most 62 connections).
+    pub(crate) literal: bool,
 }
 
 /// Bytes of a multishot receive's backlog before it is stopped, in buffers.
@@ -89,6 +93,7 @@ pub(crate) struct Worker {
     starved: Vec<(u32, u32)>,
     spare: Vec<BoxedSession>,
     line: Line,
+    events: Option<literal::Events>,
     generation: u32,
     accepting: bool,
     resume_ns: Option<u64>,
@@ -109,7 +114,8 @@ impl Worker {
             slot_bytes: setup.send_bytes,
             buffers: setup.buffers,
             buffer_bytes: setup.buffer_bytes,
-            addresses: Vec::new(),
+            eager: setup.literal,
+            ..Config::default()
         };
         let (ring, buffers) = Ring::new(&config).map_err(|e| ServeError::os("make an io_uring", e))?;
         let Some(buffers) = buffers else {
@@ -121,6 +127,7 @@ impl Worker {
             sends: (0..setup.sends).map(|_| None).collect(),
             free_sends: (0..setup.sends).rev().collect(),
             next_sweep_ns: deadlines.then_some(now_ns + SWEEP_NS),
+            events: setup.literal.then(literal::Events::new).transpose()?,
             ring,
             buffers,
             shard,
@@ -148,17 +155,23 @@ impl Worker {
     fn serve(&mut self) -> sys::Result<()> {
         let waker = self.shard.inbox.waker.clone();
         let (bell, readable) = (File::Fd(waker.as_raw_fd()), u32::from(sys::poll::IN as u16));
-        self.ring.poll(bell, readable, true, user(Kind::Wake, 0, 0))?;
+        if self.events.is_none() {
+            self.ring.poll(bell, readable, true, user(Kind::Wake, 0, 0))?;
+        }
         let mut done: Vec<Cqe> = Vec::with_capacity(1024);
         while !self.shard.control.stopping() {
             self.accept()?;
             let timeout = self.resume_ns.into_iter().chain(self.next_sweep_ns).min();
             let timeout = timeout.map(|due| due.saturating_sub(self.now_ns));
-            // No wait for a batch: its second timer costs more here than the wakes that it saves (measured against nginx).
-            self.ring.submit_and_wait(1, timeout, 0)?;
-            self.tick();
             done.clear();
-            self.ring.reap(&mut done);
+            if self.events.is_some() {
+                self.wait_events(timeout, &waker, &mut done)?;
+            } else {
+                // No wait for a batch: its second timer costs more than the wakes that it saves (measured with nginx).
+                self.ring.submit_and_wait(1, timeout, 0)?;
+                self.ring.reap(&mut done);
+            }
+            self.tick();
             for cqe in done.drain(..) {
                 self.completed(cqe, bell, readable)?;
             }
@@ -242,7 +255,7 @@ impl Worker {
 
     /// Goes on with a connection: sends what is to be sent, else takes what waits, else receives, else closes.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
-        let now_ms = self.now_ms();
+        let (now_ms, how) = (self.now_ms(), self.how());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };
         if conn.sending || conn.queued {
             return Ok(());
@@ -260,7 +273,8 @@ impl Worker {
                 self.sends[send as usize] =
                     Some(Sending { index, generation: conn.generation, len: n as u32, buffer: None });
                 let file = Self::file(index, conn);
-                self.ring.send(file, send, 0..n, How::empty(), user(Kind::Send, 0, send))?;
+                self.ring.send(file, send, 0..n, how, user(Kind::Send, 0, send))?;
+                self.told(index)?;
                 return self.arm(index, false);
             }
             self.free_sends.push(send);
@@ -305,7 +319,7 @@ impl Worker {
 
     /// Posts a receive if there should be one. `now`: the empty receive has said that there is something.
     fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
-        let receive = self.setup.receive;
+        let (receive, how) = (self.setup.receive, self.how());
         let drain = self.shard.policy.read.bytes as u32;
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.armed || conn.peer_closed || conn.parked || (conn.closing && !conn.lingering) {
@@ -321,16 +335,17 @@ impl Worker {
         conn.armed = true;
         let (file, user) = (Self::file(index, conn), user(Kind::Recv, conn.generation, index));
         match receive {
-            Receive::Lasting => self.ring.recv_multi(file, user),
-            Receive::Single => self.ring.recv_once(file, false, user),
+            Receive::Lasting => self.ring.recv_multi(file, user)?,
+            Receive::Single => self.ring.recv_once(file, false, how, user)?,
             Receive::Empty if now || (conn.drained > 0 && conn.drained < drain) => {
-                self.ring.recv_once(file, true, user)
+                self.ring.recv_once(file, true, how, user)?;
             }
             Receive::Empty => {
                 (conn.empty, conn.drained) = (true, 0);
-                self.ring.recv_nothing(file, user)
+                self.ring.recv_nothing(file, how, user)?;
             }
         }
+        self.told(index)
     }
 
     /// Buffers are free again: those that found none receive again.

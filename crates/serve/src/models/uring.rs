@@ -45,6 +45,7 @@ fn start(
             buffer_bytes: 16 * 1024,
             direct: direct(&launch.policy),
             entries: 512,
+            literal: false,
         };
         launch.control.spawn("uring", || Worker::new(shard, setup)?.run())?;
     }

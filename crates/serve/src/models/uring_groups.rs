@@ -2,7 +2,9 @@
 //! where a thread waits for at most 64 event objects, one an operation. A connection has one operation outstanding at a
 //! time (a receive or a send), so a thread has at most 62 connections. Threads: ceil(connections / 62) + 1.
 //!
-//! It differs in that a ring hands over what completed, where the original scans its handles for each event.
+//! It differs in that a ring hands over what completed, where the original scans its handles for each event; with
+//! option `literal` every operation signals an eventfd of its own and the thread waits for 62 of those, so that this cost
+//! is kept.
 //!
 //! Cost of an event: one io_uring_enter for the few that complete together in one group, and a switch of threads.
 
@@ -11,16 +13,14 @@ use std::sync::Arc;
 
 use super::{Launch, groups};
 use crate::ServeError;
-use crate::completion::{Receive, Setup, Worker, probe};
-
-/// Operations of one thread.
-const OPERATIONS: u32 = 62;
+use crate::completion::{OPERATIONS, Receive, Setup, Worker, probe};
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     probe()?;
     let receive = if launch.policy.lazy_buffers { Receive::Empty } else { Receive::Single };
     let limit = launch.policy.limits.map(|l| l.sends);
     let sends = launch.options.get("sends")?.or(limit).unwrap_or(OPERATIONS).clamp(1, OPERATIONS);
+    let literal = launch.options.on("literal")?;
     let run = move |shard| {
         let setup = Setup {
             receive,
@@ -29,7 +29,8 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
             buffers: 64,
             buffer_bytes: 4096,
             direct: false,
-            entries: 64,
+            entries: if literal { 256 } else { 64 },
+            literal,
         };
         Worker::new(shard, setup)?.run()
     };

@@ -44,6 +44,9 @@ pub struct Config {
     pub buffer_bytes: u32,
     /// Addresses that connect and bind name by number.
     pub addresses: Vec<SocketAddr>,
+    /// Operations go on whenever the thread enters or leaves the kernel, not only when it waits for completions: for
+    /// threads that wait elsewhere. Costs interruptions.
+    pub eager: bool,
 }
 
 impl Default for Config {
@@ -57,6 +60,7 @@ impl Default for Config {
             buffers: 0,
             buffer_bytes: 16_384,
             addresses: Vec::new(),
+            eager: false,
         }
     }
 }
@@ -112,7 +116,10 @@ impl Ring {
     /// container forbids io_uring, EINVAL when the kernel is too old for DEFER_TASKRUN (before 6.1).
     pub fn new(config: &Config) -> Result<(Self, Option<Buffers>)> {
         let mut builder = IoUring::builder();
-        builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all().setup_clamp();
+        builder.setup_single_issuer().setup_submit_all().setup_clamp();
+        if !config.eager {
+            builder.setup_defer_taskrun();
+        }
         builder.setup_cqsize(config.completions.max(config.entries).next_power_of_two());
         let io = builder.build(config.entries.max(8)).map_err(|e| errno(&e))?;
         if config.files > 0 {

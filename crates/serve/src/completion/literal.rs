@@ -1,0 +1,77 @@
+//! Overlapped I/O with events, to the letter: every operation signals an event of its own when it completes (a write to
+//! an eventfd linked behind it), the thread waits for up to 62 events and a control event in slot 0, is told of the
+//! lowest one only, and then looks at that operation. The ring is used to do the operations, not to learn of them.
+
+use std::os::fd::AsRawFd;
+
+use sys::poll::{self, Entry};
+use sys::uring::{Cqe, File, How};
+use sys::wake::Waker;
+
+use super::{Kind, Worker, user};
+use crate::ServeError;
+
+/// Operations that a thread of the original waits for, besides its control event.
+pub(crate) const OPERATIONS: u32 = 62;
+
+/// The events of a thread, by connection: a connection has one operation outstanding.
+pub(super) struct Events {
+    wakers: Vec<Waker>,
+    list: Vec<Entry>,
+    /// Completions whose event has not been seen yet.
+    held: Vec<Cqe>,
+}
+
+impl Events {
+    pub(super) fn new() -> Result<Self, ServeError> {
+        let wakers: sys::Result<Vec<Waker>> = (0..OPERATIONS).map(|_| Waker::new()).collect();
+        let wakers = wakers.map_err(|e| ServeError::os("make an eventfd for each operation", e))?;
+        let control = Entry::new(-1, poll::IN);
+        let list = std::iter::once(control).chain(wakers.iter().map(|w| Entry::new(w.as_raw_fd(), poll::IN))).collect();
+        Ok(Self { wakers, list, held: Vec::with_capacity(256) })
+    }
+}
+
+impl Worker {
+    /// How operations are given to the ring: linked to their signal, where there are events.
+    pub(super) fn how(&self) -> How {
+        if self.events.is_some() { How::IO_HARDLINK } else { How::empty() }
+    }
+
+    /// Puts the signal behind the operation that was just given.
+    pub(super) fn told(&mut self, index: u32) -> sys::Result<()> {
+        let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
+        let event = File::Fd(waker.as_raw_fd());
+        self.ring.signal(event, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))
+    }
+
+    /// Waits for the lowest event that is signalled and takes the completions of its operation.
+    pub(super) fn wait_events(
+        &mut self,
+        timeout_ns: Option<u64>,
+        control: &Waker,
+        done: &mut Vec<Cqe>,
+    ) -> sys::Result<()> {
+        self.ring.submit()?;
+        let Some(events) = &mut self.events else { return Ok(()) };
+        events.list[0] = Entry::new(control.as_raw_fd(), poll::IN);
+        poll::poll(&mut events.list, timeout_ns)?;
+        let Some(slot) = events.list.iter().position(|e| e.found() != 0) else { return Ok(()) };
+        self.ring.reap(&mut events.held);
+        if slot == 0 {
+            return self.take_inbox();
+        }
+        let index = slot as u32 - 1;
+        events.wakers[index as usize].clear();
+        let sends = &self.sends;
+        let of = |cqe: &Cqe| match cqe.user >> 56 {
+            k if k == Kind::Recv as u64 => cqe.user as u32 == index,
+            k if k == Kind::Send as u64 => {
+                sends.get(cqe.user as u32 as usize).and_then(Option::as_ref).is_none_or(|s| s.index == index)
+            }
+            _ => true,
+        };
+        done.extend(events.held.extract_if(.., |cqe| of(cqe)));
+        Ok(())
+    }
+}
