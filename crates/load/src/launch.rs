@@ -105,6 +105,7 @@ fn with_client<C: Client>(
     });
     let mut part = conduct(&common, &control, &parts, report)?;
     notes.append(&mut part.notes);
+    notes.extend(share::timeout_note(&common.plan.intensity, &part));
     part.notes = notes;
     Ok(part)
 }
@@ -197,6 +198,7 @@ fn setup<C: Client>(common: &Common, task: &crate::core::Task, client: &C) -> Se
     let one_request = common.plan.new_connections || matches!(common.plan.intensity, Intensity::SClients { .. });
     Setup {
         capacity: task.capacity(),
+        descriptors: share::room(common.limit, common.plan.threads),
         target: common.addr,
         sources: common.plan.sources.clone(),
         burst: single.then_some((depth, depth * bytes.max(1))),

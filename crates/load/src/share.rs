@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use run::{Intensity, LoadPlan, Protocol};
+use run::{ErrorKind, Hist, Intensity, LoadPart, LoadPlan, Protocol};
+use sys::{Errno, socket};
 
 use crate::LoadError;
 use crate::arrivals::Arrivals;
@@ -14,6 +15,11 @@ const OWN_DESCRIPTORS: u64 = 64;
 /// Puts `total` into `parts` nearly equal shares; share `i`.
 fn share(total: u32, parts: u32, i: u32) -> u32 {
     total / parts + u32::from(i < total % parts)
+}
+
+/// Descriptors that one of `shards` threads may have.
+pub(crate) fn room(limit: u64, shards: u32) -> u32 {
+    u32::try_from(limit.saturating_sub(OWN_DESCRIPTORS) / u64::from(shards.max(1))).unwrap_or(u32::MAX).max(1)
 }
 
 /// The task of thread `shard`; `limit` is how many descriptors the process may have.
@@ -30,16 +36,15 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         Intensity::Open { rate, arrival, max_connections } => Shape::Open {
             arrivals: Arrivals::new(arrival, *rate, shard, shards, plan.seed),
             rate: *rate / f64::from(shards),
-            max_connections: share(*max_connections, shards, shard).max(1),
+            max_connections: share(*max_connections, shards, shard).clamp(1, room(limit, shards)),
         },
         Intensity::SClients { descriptors, connect_timeout_ms, think } => {
             let descriptors = share(*descriptors, shards, shard);
-            let room = (limit.saturating_sub(OWN_DESCRIPTORS) / u64::from(shards)) as u32;
             Shape::SClients {
                 descriptors,
                 timeout_ns: (connect_timeout_ms * 1e6) as u64,
                 think: Think::from(think),
-                established: room.saturating_sub(descriptors).clamp(1, descriptors.max(1024)),
+                established: room(limit, shards).saturating_sub(descriptors).clamp(1, descriptors.max(1024)),
                 shard,
                 shards,
             }
@@ -85,14 +90,40 @@ pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     )]
 }
 
-/// Source addresses must be of the server's family.
+/// Source addresses must be of the server's family and of this host: bound once here, so that a wrong one is not taken
+/// for ports that ran out.
 pub(crate) fn check_sources(sources: &[IpAddr], target: SocketAddr) -> Result<(), LoadError> {
-    match sources.iter().find(|s| s.is_ipv4() != target.is_ipv4()) {
-        Some(&source_addr) => {
-            Err(LoadError::Source { source_addr, target, why: "give addresses of the server's family (IPv4 or IPv6)" })
+    for &source_addr in sources {
+        let wrong = |why| Err(LoadError::Source { source_addr, target, why });
+        if source_addr.is_ipv4() != target.is_ipv4() {
+            return wrong("give addresses of the server's family (IPv4 or IPv6)");
         }
-        None => Ok(()),
+        let bound = socket::tcp(target).and_then(|fd| socket::bind(&fd, SocketAddr::new(source_addr, 0)));
+        if bound == Err(Errno::ADDRNOTAVAIL) {
+            return wrong("it is no address of this host; `ip address` lists them");
+        }
     }
+    Ok(())
+}
+
+/// What the connect times of S-Clients say about T (source 1: T must exceed the longest round trip).
+pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
+    let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
+    let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);
+    let connect = part.histograms.get("connect").map(Hist::summary).unwrap_or_default();
+    if part.total.connected == 0 && timed_out {
+        return Some(format!(
+            "no connect was up within T = {connect_timeout_ms} ms: either the server takes none, or T is shorter than the \
+             round trip and every connect is given up while its answer is on the way; try a longer T"
+        ));
+    }
+    (connect.count > 0 && connect.p99 > connect_timeout_ms * 500.0).then(|| {
+        format!(
+            "connects took up to {:.1} ms (99th percentile) and T is {connect_timeout_ms} ms: with T near the round trip \
+             good connects are given up; use a T of at least twice as long",
+            connect.p99 / 1e3
+        )
+    })
 }
 
 #[cfg(test)]
@@ -104,6 +135,31 @@ mod tests {
         for (total, parts) in [(10, 3), (3, 10), (0, 4), (64, 1)] {
             assert_eq!((0..parts).map(|i| share(total, parts, i)).sum::<u32>(), total);
         }
+    }
+
+    #[test]
+    fn a_source_that_is_not_ours_is_named() {
+        let target = "127.0.0.1:80".parse().unwrap();
+        assert!(check_sources(&["127.0.0.9".parse().unwrap()], target).is_ok());
+        for foreign in ["192.0.2.77", "::1"] {
+            let error = check_sources(&[foreign.parse().unwrap()], target).unwrap_err().to_string();
+            assert!(error.contains(foreign), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_near_the_round_trip_is_warned_of() {
+        let t = |connect_timeout_ms| Intensity::SClients { descriptors: 1, connect_timeout_ms, think: Default::default() };
+        let mut part = LoadPart::default();
+        part.total.connected = 10;
+        let connect = part.histograms.entry("connect".into()).or_default();
+        (0..10).for_each(|_| connect.record_ns(60_000_000));
+        assert!(timeout_note(&t(500.0), &part).is_none());
+        assert!(timeout_note(&t(100.0), &part).unwrap().contains("60."));
+        assert!(timeout_note(&Intensity::default(), &part).is_none());
+        part.total.connected = 0;
+        part.total.errors.0.insert(ErrorKind::ConnectTimeout, 5);
+        assert!(timeout_note(&t(500.0), &part).unwrap().contains("longer T"));
     }
 
     #[test]

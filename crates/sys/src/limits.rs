@@ -28,6 +28,11 @@ pub fn set_soft_descriptors(soft: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
+/// Lowers the soft and the hard limit of open descriptors for good; used by tests of what happens when it is reached.
+pub fn lower_descriptors(to: u64) -> Result<()> {
+    setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
+}
+
 /// The processors that the calling thread may run on, ascending.
 pub fn allowed_cpus() -> Result<Vec<u32>> {
     let set = sched_getaffinity(None)?;

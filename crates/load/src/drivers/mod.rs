@@ -35,6 +35,8 @@ pub const DRIVERS: &[DriverSpec] = &[
 pub(crate) struct Setup {
     /// Connection numbers go from 0 to one below this.
     pub(crate) capacity: u32,
+    /// Descriptors that this shard may have at the same time.
+    pub(crate) descriptors: u32,
     /// The server.
     pub(crate) target: SocketAddr,
     /// Local addresses, taken in turn; empty lets the kernel choose.

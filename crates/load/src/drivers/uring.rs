@@ -44,6 +44,7 @@ pub(crate) struct UringDriver {
 pub(crate) struct UringOps {
     ring: Ring,
     slots: Vec<Slot>,
+    files: u32,
     slot_bytes: usize,
     acked: bool,
     nodelay: bool,
@@ -88,12 +89,13 @@ impl UringDriver {
         };
         let mut addresses = vec![setup.target];
         addresses.extend(setup.source_addrs());
+        let files = setup.capacity.min(setup.descriptors).max(1);
         let completions = (setup.capacity * 2).clamp(FEWEST_COMPLETIONS, 65_536);
         let config = Config {
             entries: 1024,
             completions,
-            files: setup.capacity,
-            slots: setup.capacity,
+            files,
+            slots: files,
             slot_bytes: slot_bytes as u32,
             buffers: setup.capacity.next_power_of_two().clamp(16, 256) as u16,
             buffer_bytes: BUFFER,
@@ -104,6 +106,7 @@ impl UringDriver {
         let ops = UringOps {
             ring,
             slots: vec![Slot::default(); setup.capacity as usize],
+            files,
             slot_bytes,
             acked,
             nodelay: setup.nodelay,
@@ -264,6 +267,10 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
+        // The table of registered files is bounded by the limit of descriptors, and as full.
+        if conn >= self.files {
+            return Err(Errno::MFILE);
+        }
         let slot = &mut self.slots[conn as usize];
         let generation = slot.generation.wrapping_add(1);
         *slot = Slot { generation, state: State::Connecting, ..Slot::default() };

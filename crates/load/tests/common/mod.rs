@@ -49,7 +49,11 @@ pub struct Server {
 
 impl Server {
     pub fn start(manner: Manner) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_at("127.0.0.1:0", manner)
+    }
+
+    pub fn start_at(addr: &str, manner: Manner) -> Self {
+        let listener = TcpListener::bind(addr).unwrap();
         let addr = listener.local_addr().unwrap();
         let counted = Arc::new(Counted::default());
         let server = Self { addr, counted: Arc::clone(&counted) };
