@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_timeout_near_the_round_trip_is_warned_of() {
-        let t = |connect_timeout_ms| Intensity::SClients { descriptors: 1, connect_timeout_ms, think: Default::default() };
+        let t =
+            |connect_timeout_ms| Intensity::SClients { descriptors: 1, connect_timeout_ms, think: Default::default() };
         let mut part = LoadPart::default();
         part.total.connected = 10;
         let connect = part.histograms.entry("connect".into()).or_default();

@@ -23,16 +23,20 @@ fn child(test: &str, prepare: Option<&str>) {
     };
     let script = format!("{}exec {me}", prepare.map(|p| format!("{p} || exit 77; ")).unwrap_or_default());
     let output = command.arg("-c").arg(script).output();
-    let refused = output.as_ref().map_or(true, |o| {
-        o.status.code() == Some(77) || String::from_utf8_lossy(&o.stderr).contains("unshare:")
-    });
+    let refused = output
+        .as_ref()
+        .map_or(true, |o| o.status.code() == Some(77) || String::from_utf8_lossy(&o.stderr).contains("unshare:"));
     if refused {
         assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{test} needs unshare -rn: {output:?}");
         return println!("SKIP {test}: no network namespace can be made here");
     }
     let output = output.unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
