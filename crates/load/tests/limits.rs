@@ -1,6 +1,8 @@
 //! What happens when descriptors or local ports run out: counted by kind, named with the cure, and everything else goes
 //! on. Each limit is set in a process of its own, since there is no way back.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod common;
 
 use std::process::Command;
