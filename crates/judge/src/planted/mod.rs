@@ -151,6 +151,27 @@ mod tests {
     }
 
     #[test]
+    fn on_full_shared_processors_the_larger_demand_is_named_with_care() {
+        let x = 70_000.0;
+        let scene = |server: f64, client: f64| {
+            Scene::new(18.0, x)
+                .shared()
+                .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / x * server * 1e6)
+                .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x / x * client * 1e6)
+                .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| p.x / x * client * 1e6)
+                .per_s(Who::Client, "thread.run_delay", "shard0:50/51", move |p| p.x / x * 2e5)
+                .per_s(Who::Server, "thread.cpu", "srv:100/101", move |p| p.x / x * server * 5e5)
+                .per_s(Who::Server, "thread.run_delay", "srv:100/101", |_| 3e5)
+                .per_s(Who::Server, "cpu.user", "total", |_| 3.3e6)
+                .per_s(Who::Server, "cpu.idle", "total", |_| 0.0)
+        };
+        let b = judged(scene(1.9, 0.6).run()).findings.bottleneck;
+        assert!(b.id == "server-cpu" && b.confidence <= 0.5 && b.sentence.contains("the generator"), "{b:#?}");
+        let b = judged(scene(0.5, 0.6).run()).findings.bottleneck;
+        assert_eq!(b.id, "unknown", "{b:#?}");
+    }
+
+    #[test]
     fn workers_that_sleep_are_seen_beside_other_programs() {
         let b = disturbed((0.02, 0.02), (0.02, 0.01));
         assert_eq!(b.id, "server-concurrency", "{b:#?}");

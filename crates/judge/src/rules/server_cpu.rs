@@ -55,9 +55,17 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
         true if share >= 0.85 => Some(0.85),
         true if all_want && waited >= 0.05 => Some(if share >= 0.5 { 0.75 } else { 0.5 }),
         true if share >= 0.5 && waited >= 0.1 => Some(0.6),
+        true if outweighs_client(facts, view) => Some(0.5),
         false if share >= 0.9 && all_want => Some(0.8),
         _ => None,
     }
+}
+
+/// On full processors that both share, the larger demand is the bottleneck; both together must be most of the work.
+fn outweighs_client(facts: &Facts<'_>, view: &View<'_>) -> bool {
+    let client = facts.client().and_then(|c| c.cpu_used());
+    let (Some(c), Some(s), Some(host)) = (client, view.cpu_used(), view.host()) else { return false };
+    facts.shared() && s > c && s + c >= 0.45 * host.online
 }
 
 fn bind(
@@ -81,7 +89,8 @@ fn bind(
         ));
     }
     evidence.extend(split(view));
-    let with = if facts.shared() && used / allowed < FULL { ", which it shares with the generator" } else { "" };
+    let with = facts.client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
+    let with = with.map_or(String::new(), |c| format!(", the generator on the same ones {}", figure(c)));
     let sentence = format!("the server's processors are full: it used {} of {}{with}", figure(used), figure(allowed));
     Verdict::Binds { confidence, sentence, evidence }
 }

@@ -23,7 +23,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
     };
     let busiest = facts.decisive.map(sides_of).unwrap_or_default();
-    let busiest = busiest.iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online)).reduce(f64::max);
+    let busiest = busiest
+        .iter()
+        .filter_map(|v| v.host())
+        .filter_map(|h| ratio(h.busy, h.online))
+        .reduce(f64::max)
+        .map(|b| b.min(1.0));
     let mut evidence = Vec::new();
     let flat = match facts.plateau {
         Plateau::Flat { from, to, growth } => {
