@@ -65,7 +65,8 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Returns the highest completed rate.
+    /// Returns the highest rate of good answers. Refusals are quick: counting them would make a server that turns
+    /// everybody away look fast.
     fn sweep(&mut self) -> Result<f64, LabError> {
         let mut sweep = Sweep::new(self.lab.run.plan.search.max_connections);
         while let Some(n) = sweep.next() {
@@ -77,7 +78,7 @@ impl Finder<'_> {
             let plan = self.ground.load_plan(self.closed(n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let trial = self.step(plan, label, TrialKind::Sweep)?;
-            sweep.saw(trial.rates.completed_rate);
+            sweep.saw(good_rate(&trial));
         }
         if let Some(why) = sweep.ended() {
             self.lab.note(format!("the closed-loop sweep ended because {why}"));
@@ -166,6 +167,13 @@ impl Finder<'_> {
 
 fn closed(connections: u32) -> Intensity {
     Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() }
+}
+
+/// Completed requests of an expected status, per second.
+fn good_rate(trial: &Trial) -> f64 {
+    let m = &trial.measured.tally;
+    let good = m.completed.saturating_sub(m.unexpected_status) as f64;
+    if m.completed > 0 { trial.rates.completed_rate * good / m.completed as f64 } else { 0.0 }
 }
 
 fn error_share(trial: &Trial) -> f64 {

@@ -62,8 +62,7 @@ impl Ground {
     fn embedded(lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let mut load = lab.run.plan.load.clone();
         let places = Places::for_own_server(&allowed(), &load.cpus);
-        let plan =
-            ServePlan { model: serve::default_model().into(), cpus: places.server.clone(), ..ServePlan::default() };
+        let plan = ServePlan { cpus: places.server.clone(), ..ServePlan::default() };
         let (crew, addr, notes) = start_server(&Local::default(), lab.program(), plan)?;
         notes.into_iter().for_each(|n| lab.note(n));
         let watched = Watched {
