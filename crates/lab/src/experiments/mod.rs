@@ -2,6 +2,7 @@
 //! a function that conducts its trials, fits its curves and computes its checks.
 
 mod parameters;
+mod records;
 mod sclients;
 
 use std::path::Path;
@@ -57,6 +58,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../../experiments/wan.toml"),
         run: sclients::wan::run,
     },
+    records::THROUGHPUT_PROFILE,
+    records::ADDING_CLIENTS,
 ];
 
 /// The row of an experiment.

@@ -128,6 +128,9 @@ impl<C: Client> Core<C> {
                 Mode::Open(_) => self.open_answered(ops, conn),
                 Mode::SClients(_) => self.ended(ops, conn),
             }
+        } else if self.sessions[conn as usize].wants_transmit() {
+            // One request may take several exchanges (a record that is split).
+            self.flush(ops, conn);
         }
     }
 

@@ -1,0 +1,125 @@
+//! What both studies compute of each trial, and how its sides are asked. Formulas of source 3: ratios of counters.
+
+use run::{Side, Trial};
+
+/// What the wire did in the measured window; of several wires, the busiest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Wire {
+    /// Bytes a second, framing included.
+    pub(super) bytes_per_s: f64,
+    /// Frames a second.
+    pub(super) frames_per_s: f64,
+    /// Share of its rate.
+    pub(super) use_: f64,
+    /// Bytes per second that it carries.
+    pub(super) rate: f64,
+    /// Bytes and frames of all wires a second.
+    pub(super) all: (f64, f64),
+}
+
+/// Framing of an Ethernet frame: preamble, check sequence, gap.
+pub(super) const FRAMING: f64 = 24.0;
+
+/// The wire of a trial; `None` where the medium has no rate.
+pub(super) fn wire(trial: &Trial) -> Option<Wire> {
+    let recording = &trial.server.as_ref()?.recording;
+    let window = trial.measured.window;
+    let span = Some(recording.span_s(window)).filter(|s| *s > 0.0)?;
+    let grown = |id: &str, wire: &str| recording.reading(id, wire, window).value();
+    let names = recording.columns_of("medium.bytes").map(|c| c.instance.clone());
+    let wires: Vec<Wire> = names
+        .filter_map(|name| {
+            let (bytes, frames) = (grown("medium.bytes", &name)? / span, grown("medium.frames", &name)? / span);
+            let rate = grown("medium.rate", &name)?;
+            Some(Wire { bytes_per_s: bytes, frames_per_s: frames, use_: bytes / rate, rate, all: (0.0, 0.0) })
+        })
+        .collect();
+    let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
+    // On a switch a frame passes two wires: from its sender and to its receiver.
+    let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
+    let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
+    Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })
+}
+
+/// Puts the derived figures where reports and checks find them.
+pub(super) fn axes(trial: &mut Trial) {
+    let x = trial.rates.completed_rate;
+    if x <= 0.0 {
+        return;
+    }
+    let record = trial.axes.get("record_bytes").copied().unwrap_or(0.0);
+    let clients = trial.axes.get("clients").copied().unwrap_or(1.0);
+    let mut figures = vec![("bytes_per_s", x * record), ("response_n_over_x_us", clients / x * 1e6)];
+    if let Some(wire) = wire(trial) {
+        let (bytes, frames) = wire.all;
+        figures.extend([
+            ("wire_use", wire.use_),
+            ("wire_use_without_framing", (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate),
+            ("wire_bytes_per_read", bytes / x),
+            ("frames_per_read", frames / x),
+            ("bytes_per_frame", bytes / frames.max(1e-9)),
+            ("wire_us_per_read", bytes / x / wire.rate * 1e6),
+        ]);
+    }
+    trial.axes.extend(figures.into_iter().map(|(name, value)| (name.to_string(), value)));
+}
+
+/// A derived figure of a trial; absent is NaN, which no check passes.
+pub(super) fn axis(trial: &Trial, name: &str) -> f64 {
+    trial.axes.get(name).copied().unwrap_or(f64::NAN)
+}
+
+/// A cost per read of a side.
+pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
+    side?.costs.get(id)?.per_request.value()
+}
+
+/// Busy share of a side's processors over the window.
+pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
+    let grown = |id: &str| side?.recording.reading(id, "total", trial.measured.window).value();
+    let busy: f64 =
+        ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal"].iter().filter_map(|id| grown(id)).sum();
+    let idle = grown("cpu.idle")? + grown("cpu.iowait").unwrap_or(0.0);
+    (busy + idle > 0.0).then(|| busy / (busy + idle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Column, CounterId, Recording, Window};
+
+    pub(crate) fn trial(bytes: f64, frames: f64) -> Trial {
+        let column = |id: &'static str, a: f64, b: f64| Column {
+            counter: CounterId::new(id),
+            instance: "ethernet10".into(),
+            values: vec![Some(a), Some(b)],
+        };
+        let recording = Recording {
+            t_s: vec![0.0, 2.0],
+            columns: vec![
+                column("medium.bytes", 100.0, 100.0 + bytes),
+                column("medium.frames", 5.0, 5.0 + frames),
+                column("medium.rate", 1.25e6, 1.25e6),
+            ],
+            absent: vec![],
+        };
+        let mut trial = Trial { server: Some(Side { recording, ..Side::default() }), ..Trial::default() };
+        trial.measured.window = Window { begin_s: 0.0, end_s: 2.0 };
+        trial.rates.completed_rate = 500.0;
+        trial.axes = [("record_bytes".to_string(), 2048.0), ("clients".to_string(), 5.0)].into();
+        trial
+    }
+
+    #[test]
+    fn figures_a_read_are_ratios_of_the_window() {
+        let mut t = trial(2.4e6, 3000.0);
+        axes(&mut t);
+        assert_eq!(
+            (axis(&t, "wire_use"), axis(&t, "wire_bytes_per_read"), axis(&t, "frames_per_read")),
+            (0.96, 2400.0, 3.0)
+        );
+        assert_eq!((axis(&t, "response_n_over_x_us"), axis(&t, "bytes_per_s")), (10_000.0, 1_024_000.0));
+        assert_eq!(axis(&t, "wire_us_per_read"), 1920.0);
+        assert!(axis(&t, "nothing").is_nan());
+    }
+}

@@ -1,0 +1,230 @@
+//! `throughput-profile` (source 3): one client, the same record again and again, 19 sizes; then the simple model of a read.
+
+use run::{Check, Trial};
+
+use super::derive::{axis, cost};
+use super::words::{percent, plain, rate, us};
+use super::{Ground, Parameters};
+use crate::experiments::Experiment;
+use crate::{Lab, LabError};
+
+pub(in crate::experiments) const EXPERIMENT: Experiment = Experiment {
+    name: "throughput-profile",
+    help: "one client, 19 record sizes: where the throughput comes from, seen from both ends",
+    page: "Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 3). One client reads the \
+           same record past its own cache; the server's cache always hits, so no disk takes part. The profile rises almost \
+           linearly to 4096 bytes, gains little at 8192 (split in two requests), jumps at 12288 (one large read), and then levels \
+           off. The plateau of 2048 bytes is taken apart from both ends; the sum of server, client, wire and fixed time is held \
+           against what was measured.\n\nParameters: `medium`, `sizes`, `exchange_ms` (fixed time of an exchange in place of the \
+           source's slow machines; -1: 3.3 on ethernet10, else 0), `large_read_buffers` (0: every record is split), `seconds` a \
+           size.",
+    toml: include_str!("../../../../../experiments/throughput-profile.toml"),
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let sizes: Vec<u32> = parameters
+        .numbers("sizes", &[512.0, 1024.0, 2048.0, 4096.0, 8192.0, 12288.0, 57344.0, 65536.0])
+        .into_iter()
+        .map(|s| s.clamp(1.0, f64::from(1_u32 << 20)) as u32)
+        .collect();
+    let ground = Ground::build(lab, parameters, 1)?;
+    let rest_s = lab.run.plan.observe.at_rest_s;
+    lab.rest(&ground.scene, rest_s);
+    for size in sizes {
+        if lab.stopped() {
+            break;
+        }
+        let trial = ground.measure(lab, 1, size, format!("{size} B"))?;
+        lab.keep(trial)?;
+        if let Some(last) = lab.run.trials.last_mut() {
+            model(last, &ground);
+        }
+    }
+    lab.save()?;
+    lab.run.findings.checks = checks(&lab.run.trials, &ground);
+    lab.run.findings.conclusions = words(&lab.run.trials, &ground);
+    Ok(())
+}
+
+/// Requests that one record takes.
+fn exchanges(record: f64) -> f64 {
+    if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
+}
+
+/// The simple model: every device in turn, nothing overlaps.
+fn model(trial: &mut Trial, ground: &Ground) {
+    let record = axis(trial, "record_bytes");
+    let parts = [
+        cost(trial.server.as_ref(), "cpu_net_us"),
+        cost(Some(&trial.client), "cpu_net_us"),
+        trial.axes.get("wire_us_per_read").copied(),
+    ];
+    let fixed = ground.exchange_ms * 1000.0 * exchanges(record);
+    let sum: f64 = parts.into_iter().flatten().sum::<f64>() + fixed;
+    trial.axes.insert("fixed_us_per_read".into(), fixed);
+    trial.axes.insert("model_us_per_read".into(), sum);
+}
+
+fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
+    trials.iter().find(|t| axis(t, "record_bytes") == size)
+}
+
+/// Throughput at a size; NaN where it was not measured.
+fn at(trials: &[Trial], size: f64) -> f64 {
+    of_size(trials, size).map_or(f64::NAN, |t| axis(t, "bytes_per_s"))
+}
+
+fn check(name: &str, value: f64, relation: &str, limit: f64) -> Check {
+    let pass = if relation == "at least" { value >= limit } else { value <= limit };
+    Check { name: name.into(), value, limit, pass, relation: relation.into() }
+}
+
+fn checks(trials: &[Trial], ground: &Ground) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let off = |value: f64, due: f64| (value / due - 1.0).abs();
+    if let Some(t) = of_size(trials, 2048.0) {
+        let tally = &t.tally;
+        let request = tally.bytes_sent as f64 / tally.sent as f64;
+        let reply = tally.bytes_received as f64 / tally.completed as f64;
+        checks.push(check("request of 60 bytes, deviation", off(request, 60.0), "at most", 0.005));
+        checks.push(check("reply of 2108 bytes, deviation", off(reply, 2108.0), "at most", 0.005));
+    }
+    if ground.exchange_ms <= 0.0 {
+        // The shape is that of machines whose exchanges cost a fixed time; at this machine's speed it is not claimed.
+        return checks;
+    }
+    let rise: Vec<(f64, f64)> = [512.0, 1024.0, 2048.0, 4096.0].into_iter().map(|s| (s, at(trials, s))).collect();
+    let r2 = judge::fit::linear(&rise).map_or(f64::NAN, |line| line.r2);
+    let plateau: Vec<f64> =
+        trials.iter().filter(|t| axis(t, "record_bytes") >= 32768.0).map(|t| axis(t, "bytes_per_s")).collect();
+    let most = plateau.iter().copied().fold(f64::NAN, f64::max);
+    let least = plateau.iter().copied().fold(f64::NAN, f64::min);
+    let gain = |from: f64, to: f64| at(trials, to) / at(trials, from) - 1.0;
+    checks.extend([
+        check("near-linear to 4096 bytes, R2", r2, "at least", 0.95),
+        check("rise from 512 to 4096 bytes, factor", gain(512.0, 4096.0) + 1.0, "at least", 3.0),
+        check("gain from 4096 to 8192 bytes", gain(4096.0, 8192.0), "at most", 0.1),
+        check("jump from 8192 to 12288 bytes", gain(8192.0, 12288.0), "at least", 0.2),
+        check("plateau from 32768 bytes on, spread", most / least - 1.0, "at most", 0.1),
+    ]);
+    checks
+}
+
+fn words(trials: &[Trial], ground: &Ground) -> Vec<String> {
+    let mut words = vec![shape(trials)];
+    if let Some(t) = of_size(trials, 2048.0) {
+        words.extend([messages(t), segments(t), processors(t)]);
+    }
+    for size in [2048.0, 57344.0] {
+        words.extend(of_size(trials, size).map(|t| parts(t, ground)));
+    }
+    words
+}
+
+fn shape(trials: &[Trial]) -> String {
+    let best = trials.iter().max_by(|a, b| axis(a, "bytes_per_s").total_cmp(&axis(b, "bytes_per_s")));
+    let best = best.map_or(String::new(), |t| {
+        format!(" Most, {}, at {} bytes.", rate(axis(t, "bytes_per_s")), plain(axis(t, "record_bytes")))
+    });
+    let list: Vec<String> =
+        [512.0, 4096.0, 8192.0, 12288.0].iter().map(|s| format!("{} at {s}", rate(at(trials, *s)))).collect();
+    format!("Throughput: {} bytes.{best}", list.join(", "))
+}
+
+/// The messages of a read at both ends.
+fn messages(t: &Trial) -> String {
+    let tally = &t.tally;
+    let each = |bytes: u64, n: u64| plain(bytes as f64 / n.max(1) as f64);
+    let side = |id: &str| cost(t.server.as_ref(), id).map_or("unknown".into(), plain);
+    format!(
+        "2048 bytes, messages: the client sends {} bytes and receives {} a read; at the server a read is {} bytes in and {} \
+         bytes out by IP, in {} packets in and {} out.",
+        each(tally.bytes_sent, tally.sent),
+        each(tally.bytes_received, tally.completed),
+        side("bytes_in"),
+        side("bytes_out"),
+        side("packets_in"),
+        side("packets_out"),
+    )
+}
+
+/// The same on the wire.
+fn segments(t: &Trial) -> String {
+    format!(
+        "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire; it is used to {}.",
+        plain(axis(t, "frames_per_read")),
+        plain(axis(t, "bytes_per_frame")),
+        plain(axis(t, "wire_bytes_per_read")),
+        us(axis(t, "wire_us_per_read")),
+        percent(axis(t, "wire_use")),
+    )
+}
+
+/// Processor time of hosts and processes, and what lies between them.
+fn processors(t: &Trial) -> String {
+    let view = |name: &str, side: Option<&run::Side>| {
+        let of = |id: &str| cost(side, id).unwrap_or(f64::NAN);
+        let (host, process) = (of("cpu_net_us"), of("process_cpu_us"));
+        let (softirq, count) = (of("cpu_softirq_us"), of("softirqs_net_rx"));
+        format!(
+            "the {name}'s host takes {} a read net of rest, its process {}; {} are soft interrupts, {} of them receiving, {} each",
+            us(host),
+            us(process),
+            us(softirq),
+            plain(count),
+            us(softirq / count)
+        )
+    };
+    format!(
+        "2048 bytes, processors: {}; {}. What a host takes beyond its process is interrupt work that is charged to nobody; a \
+         process above its host's figure was charged with interrupts on its back, or the host's is too coarsely sampled.",
+        view("server", t.server.as_ref()),
+        view("client", Some(&t.client))
+    )
+}
+
+/// The sum of the parts against the whole.
+fn parts(t: &Trial, ground: &Ground) -> String {
+    let measured = t.latency_us.mean;
+    let sum = axis(t, "model_us_per_read");
+    let fixed = axis(t, "fixed_us_per_read");
+    let server = cost(t.server.as_ref(), "cpu_net_us").unwrap_or(f64::NAN);
+    let client = cost(Some(&t.client), "cpu_net_us").unwrap_or(f64::NAN);
+    let what = if sum > measured {
+        format!(
+            "The sum is {} more than was measured: parts of the read overlap, the wire carries one packet while the hosts work on another",
+            us(sum - measured)
+        )
+    } else {
+        let missing = measured - sum;
+        format!("{} are not accounted for ({} at each end): wake-ups, adapters, queues", us(missing), us(missing / 2.0))
+    };
+    let fixed = if ground.exchange_ms > 0.0 { format!(" + fixed {}", us(fixed)) } else { String::new() };
+    format!(
+        "{} bytes, simple model: server {} + client {} + wire {}{fixed} = {}; measured {}. {what}.",
+        plain(axis(t, "record_bytes")),
+        us(server),
+        us(client),
+        us(axis(t, "wire_us_per_read")),
+        us(sum),
+        us(measured),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_is_split_between_one_page_and_three() {
+        let asked: Vec<f64> = [512.0, 4096.0, 5000.0, 8192.0, 12288.0, 65536.0].map(exchanges).to_vec();
+        assert_eq!(asked, [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_size_that_was_not_measured_passes_no_check() {
+        assert!(at(&[], 512.0).is_nan());
+        assert!(!check("x", f64::NAN, "at least", 0.0).pass && !check("x", f64::NAN, "at most", 0.0).pass);
+    }
+}
