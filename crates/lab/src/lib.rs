@@ -32,6 +32,7 @@ pub use ground::{Ground, start_server};
 pub use host::{Host, Local};
 pub use lab::Lab;
 pub use load_once::load;
+pub use media::Guest;
 pub use merge::Point;
 pub use place::{Places, cpus_of};
 pub use watch::{Nobody, Watch};

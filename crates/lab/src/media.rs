@@ -1,12 +1,43 @@
-//! What the medium between hosts did, sample by sample, and hosts that are some processors of one machine.
+//! Hosts of a testbed as places for agents, and what the medium between them did, sample by sample.
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use run::Recording;
-use testbed::MediumGauge;
+use testbed::{MediumGauge, Testbed};
+
+use crate::{Host, LabError};
+
+/// A host of a testbed.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    name: String,
+    netns: sys::netns::Netns,
+}
+
+impl Guest {
+    /// The host of this name.
+    pub fn of(bed: &Testbed, name: &str) -> Result<Self, LabError> {
+        let netns = bed.netns(name).map_err(|e| LabError::set_up("finding a host of the testbed", e))?;
+        Ok(Self { name: name.into(), netns })
+    }
+}
+
+impl Host for Guest {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn command(&self, program: &Path) -> Result<Command, LabError> {
+        let mut command = Command::new(program);
+        self.netns.enter(&mut command);
+        Ok(command)
+    }
+}
 
 /// Samples a medium while a trial runs.
 pub(crate) struct MediumEye {

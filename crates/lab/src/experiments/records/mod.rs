@@ -12,7 +12,6 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use run::{Intensity, LoadPlan, Protocol, ServePlan, Trial, TrialKind};
 use testbed::{Spec, Testbed};
@@ -20,7 +19,7 @@ use testbed::{Spec, Testbed};
 use super::Parameters;
 use crate::agent::Crew;
 use crate::conduct::Load;
-use crate::{BedHost, Lab, LabError, Places, Point, Scene, Watched, start_server};
+use crate::{Guest, Lab, LabError, Places, Point, Scene, Watched, start_server};
 
 pub(super) use clients::EXPERIMENT as ADDING_CLIENTS;
 pub(super) use profile::EXPERIMENT as THROUGHPUT_PROFILE;
@@ -36,12 +35,13 @@ struct Ground {
     _server: Crew,
     addr: SocketAddr,
     scene: Scene,
-    guests: Vec<BedHost>,
+    guests: Vec<Guest>,
     places: Places,
     seconds: f64,
     /// Fixed time of an exchange, milliseconds.
     exchange_ms: f64,
     medium: String,
+    _bed: Testbed,
 }
 
 impl Ground {
@@ -53,7 +53,7 @@ impl Ground {
             false if medium.starts_with("ethernet10") => SOURCE_EXCHANGE_MS,
             false => 0.0,
         };
-        let bed = Arc::new(Testbed::build(&Spec::server_and_clients(clients as usize, &medium))?);
+        let bed = Testbed::build(&Spec::server_and_clients(clients as usize, &medium))?;
         lab.note(format!("the medium is {medium}; {}", bed.made_of()));
         if exchange_ms > 0.0 {
             lab.note(format!(
@@ -61,15 +61,15 @@ impl Ground {
             ));
         }
         let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
-        let host = |name: &str| BedHost::new(Arc::clone(&bed), name);
+        let host = |name: &str| Guest::of(&bed, name);
         let plan = serve_plan(&bed, parameters, exchange_ms, clients, &places)?;
-        let (crew, addr, notes) = start_server(&host("server"), lab.program(), plan)?;
+        let (crew, addr, notes) = start_server(&host("server")?, lab.program(), plan)?;
         notes.into_iter().for_each(|n| lab.note(n));
         lab.run.plan.target.url = format!("record://{addr}");
-        let guests = (1..=clients).map(|n| host(&format!("client{n}"))).collect();
+        let guests = (1..=clients).map(|n| host(&format!("client{n}"))).collect::<Result<_, _>>()?;
         let scene = scene(lab, &bed, &crew, addr, &places)?;
         let seconds = parameters.number("seconds", 2.0).clamp(0.2, 600.0);
-        Ok(Self { _server: crew, addr, scene, guests, places, seconds, exchange_ms, medium })
+        Ok(Self { _server: crew, addr, scene, guests, places, seconds, exchange_ms, medium, _bed: bed })
     }
 
     /// One step: this many clients, records of this many bytes.
