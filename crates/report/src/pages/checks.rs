@@ -21,11 +21,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 fn checks(checks: &[Check]) -> Section {
     let failed = checks.iter().filter(|c| !c.pass).count();
     let note = match failed {
+        0 if checks.len() == 1 => Note::block(Tone::Good, "The check held."),
         0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
         n => Note::block(Tone::Bad, format!("{n} of {} checks failed.", checks.len())),
     };
     let columns =
-        vec![Col::words("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
+        vec![Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0), Col::figures("held", 0)];
     let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
     Section::new("checks", "Checks", Weight::Main, vec![note, Block::Table(table)])
 }
@@ -34,9 +35,9 @@ fn row(check: &Check) -> Vec<Cell> {
     let (word, tone) = if check.pass { ("yes", Tone::Good) } else { ("FAILED", Tone::Bad) };
     let wanted = format!("{} {}", check.relation, number(check.limit));
     vec![
-        Cell::new(word).toned(tone),
         Cell::new(check.name.clone()),
         Cell::new(number(check.value)),
         Cell::new(wanted.trim().to_string()),
+        Cell::new(word).toned(tone),
     ]
 }

@@ -40,6 +40,7 @@ pub struct Page {
 
 /// The table, in reading order.
 pub const PAGES: &[Page] = &[
+    Page { name: "warnings", help: "what weakens the figures", sections: verdict::warned },
     Page { name: "verdict", help: "capacity, knee, what stops it, why, and what is next", sections: verdict::sections },
     Page { name: "checks", help: "the claims of an experiment, each held or failed", sections: checks::sections },
     Page {
@@ -48,6 +49,11 @@ pub const PAGES: &[Page] = &[
         sections: figures::sections,
     },
     Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
+    Page {
+        name: "counters-say",
+        help: "the verdict of an experiment, behind its own conclusions",
+        sections: verdict::of_experiment,
+    },
     Page { name: "load", help: "the result of one fixed intensity", sections: load::sections },
     Page {
         name: "sweep",
@@ -88,6 +94,18 @@ fn title(run: &Run) -> String {
     if run.trials.is_empty() {
         return "Nothing was measured".into();
     }
+    if let Some(name) = figures::experiment(run) {
+        let stops = match found.bottleneck.id.as_str() {
+            "unknown" | "not-saturated" | "" => String::new(),
+            // A guess is no headline.
+            id if found.bottleneck.confidence >= 0.7 => format!("{id} stops it; "),
+            _ => String::new(),
+        };
+        return match found.checks.len() {
+            0 => format!("{name}: {stops}{} trials", run.trials.len()),
+            all => format!("{name}: {stops}{} of {all} checks held", found.checks.iter().filter(|c| c.pass).count()),
+        };
+    }
     if let Some(capacity) = &found.capacity {
         let rate = format!("{} requests/s", number(capacity.rate));
         return match found.bottleneck.id.as_str() {
@@ -96,15 +114,6 @@ fn title(run: &Run) -> String {
             "unknown" | "" => format!("{rate}; what stops it is not known"),
             id => format!("{rate}, then {id} stops it"),
         };
-    }
-    if !found.checks.is_empty() {
-        let held = found.checks.iter().filter(|c| c.pass).count();
-        let name = figures::experiment(run).map_or_else(|| command(run), str::to_string);
-        let stops = match found.bottleneck.id.as_str() {
-            "unknown" | "not-saturated" | "" => String::new(),
-            id => format!("{id} stops it; "),
-        };
-        return format!("{name}: {stops}{held} of {} checks held", found.checks.len());
     }
     match run.trials.as_slice() {
         [one] => {

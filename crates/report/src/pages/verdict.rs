@@ -2,24 +2,37 @@
 
 use run::{Bottleneck, Run};
 
+use super::figures;
 use crate::number::{number, quantity, quantity_in};
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 
 /// Warnings beyond these are on the page about trust.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
+/// What weakens the figures, before any of them.
+pub(super) fn warned(run: &Run) -> Vec<Section> {
+    let blocks = warnings(run);
+    if blocks.is_empty() { Vec::new() } else { vec![Section::new("warnings", "", Weight::Main, blocks)] }
+}
+
+/// The verdict of a search or a load.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let mut blocks = warnings(run);
-    let figures = figures(run);
-    let found = &run.findings.bottleneck;
-    if figures.is_empty() && blocks.is_empty() {
+    if figures::experiment(run).is_some() { Vec::new() } else { judged(run, "") }
+}
+
+/// The verdict of an experiment stands behind its own conclusions.
+pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
+    if figures::experiment(run).is_none() { Vec::new() } else { judged(run, "What the counters say") }
+}
+
+fn judged(run: &Run, title: &str) -> Vec<Section> {
+    let figures = key_figures(run);
+    if figures.is_empty() {
         return Vec::new();
     }
-    if !figures.is_empty() {
-        blocks.push(Block::KeyFigures(figures));
-        blocks.extend(reasons(found));
-    }
-    vec![Section::new("verdict", "", Weight::Main, blocks)]
+    let mut blocks = vec![Block::KeyFigures(figures)];
+    blocks.extend(reasons(&run.findings.bottleneck));
+    vec![Section::new("verdict", title, Weight::Main, blocks)]
 }
 
 fn warnings(run: &Run) -> Vec<Block> {
@@ -40,7 +53,7 @@ fn warnings(run: &Run) -> Vec<Block> {
     blocks
 }
 
-fn figures(run: &Run) -> Vec<KeyFigure> {
+fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let mut figures = Vec::new();
     if let Some(c) = &found.capacity {

@@ -32,6 +32,7 @@ mod tests {
         for figure in super::super::table::FIGURES.iter().filter(|f| !f.published.is_empty()) {
             let lines = figure.published.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()).count();
             assert_eq!(points(figure.published).len() + 1, lines, "{}: {}", figure.experiment, figure.title);
+            assert!(lines > 1, "{}: no points", figure.title);
             assert!(figure.published.lines().any(|l| l == "series,x,y"), "{}", figure.title);
         }
     }
