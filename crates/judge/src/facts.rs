@@ -3,7 +3,7 @@
 use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::number::positive;
-use crate::objective::{Limits, holds, limits, unloaded};
+use crate::objective::{Limits, holds, lightest, limits};
 use crate::view::View;
 
 /// A step of less than this share of more throughput for twice the clients is none: the rate has stopped growing.
@@ -60,6 +60,25 @@ pub(crate) fn clients(trial: &Trial) -> f64 {
     }
 }
 
+/// Axes of an experiment that change the server or the way to it: steps of one sweep must agree in them.
+const CONDITIONS: &[&str] =
+    &["record_bytes", "file_bytes", "message_bytes", "model", "service", "medium", "delay_ms", "loss", "syncookies"];
+
+/// The largest set of an experiment's trials that is a sweep: same conditions, each number of clients once.
+fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
+    let condition =
+        |t: &Trial| CONDITIONS.iter().map(|axis| t.axes.get(*axis).map(|v| v.to_bits())).collect::<Vec<_>>();
+    let mut groups: Vec<Vec<&Trial>> = Vec::new();
+    for trial in trials {
+        match groups.iter_mut().find(|g| g.first().is_some_and(|first| condition(first) == condition(trial))) {
+            Some(group) => group.push(trial),
+            None => groups.push(vec![trial]),
+        }
+    }
+    let once = |g: &Vec<&Trial>| g.iter().all(|t| g.iter().filter(|o| clients(o) == clients(t)).count() == 1);
+    groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
+}
+
 fn closed(trial: &Trial) -> bool {
     matches!(trial.intensity, Intensity::Closed { .. })
 }
@@ -75,11 +94,11 @@ impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
         let alive = || run.trials.iter().filter(|t| positive(t.rates.completed_rate).is_some());
-        let swept = |t: &&Trial| closed(t) && matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment);
-        let searched = |t: &&Trial| {
-            !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload | TrialKind::Experiment)
-        };
-        let mut sweep: Vec<&Trial> = alive().filter(swept).collect();
+        let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
+        let mut sweep: Vec<&Trial> = alive().filter(|t| closed(t) && t.kind == TrialKind::Sweep).collect();
+        if sweep.is_empty() {
+            sweep = experiment(alive().filter(|t| closed(t) && t.kind == TrialKind::Experiment).collect());
+        }
         sweep.sort_by(|a, b| clients(a).total_cmp(&clients(b)));
         let mut search: Vec<&Trial> = alive().filter(searched).collect();
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
@@ -87,7 +106,7 @@ impl<'a> Facts<'a> {
         let failing = search.iter().copied().find(|t| holds(t, &limits).is_err());
         let decisive = decisive(&sweep).or_else(|| alive().max_by(|a, b| good(a).total_cmp(&good(b))));
         let plateau = plateau(&sweep, decisive);
-        Self { run, limits, unloaded: unloaded(&run.trials), sweep, search, decisive, failing, plateau }
+        Self { run, limits, unloaded: lightest(&sweep), sweep, search, decisive, failing, plateau }
     }
 
     /// Completed and expected answers per second of a trial.
@@ -187,4 +206,36 @@ pub(crate) fn loopback(run: &Run) -> bool {
     // Empty is the embedded default, which listens on loopback.
     let rest = url.split_once("://").map_or(url, |(_, r)| r);
     rest.is_empty() || ["127.", "localhost", "[::1]"].iter().any(|p| rest.starts_with(p))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Scene;
+
+    fn experiment_of(axis: &str, values: &[f64]) -> Run {
+        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+        for (i, t) in run.trials.iter_mut().enumerate() {
+            t.kind = TrialKind::Experiment;
+            t.axes.insert(axis.into(), values[i % values.len()]);
+        }
+        run
+    }
+
+    #[test]
+    fn trials_of_one_condition_are_a_sweep_and_others_are_not_mixed_in() {
+        assert_eq!(Facts::of(&experiment_of("record_bytes", &[2048.0])).sweep.len(), 8);
+        assert_eq!(Facts::of(&experiment_of("record_bytes", &[512.0, 2048.0])).sweep.len(), 4);
+        let each = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        assert!(Facts::of(&experiment_of("delay_ms", &each)).sweep.is_empty());
+    }
+
+    #[test]
+    fn the_first_step_that_reaches_the_top_decides() {
+        let run = Scene::new(1000.0, 4000.0).rates(&[0.5, 1.15]).run();
+        let facts = Facts::of(&run);
+        assert_eq!(facts.decisive.map(clients), Some(4.0));
+        assert_eq!(facts.plateau, Plateau::Flat { from: 4.0, to: 128.0, growth: 0.0 });
+        assert!(facts.failing.is_some_and(|t| t.rates.offered_rate == 4600.0));
+    }
 }

@@ -21,7 +21,9 @@ const TIMES_UNLOADED: f64 = 10.0;
 /// The objective of a run: what the plan asks for; without a limit of its own, 10 times the unloaded 99th percentile.
 pub fn limits(run: &Run) -> Limits {
     let asked = run.plan.objective.p99_us.and_then(positive);
-    let unloaded = unloaded(&run.trials).and_then(|t| positive(t.latency_us.p99));
+    let steps: Vec<&Trial> =
+        run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment)).collect();
+    let unloaded = lightest(&steps).and_then(|t| positive(t.latency_us.p99));
     let p99_us = asked.or(unloaded.map(|p| p * TIMES_UNLOADED));
     let errors = run.plan.objective.errors;
     let p99 = match (asked, p99_us) {
@@ -32,11 +34,11 @@ pub fn limits(run: &Run) -> Limits {
     Limits { p99_us, errors, text: format!("{p99} and errors <= {}", percent(errors)) }
 }
 
-/// The trial with the least load that has a meaning: the smallest step of the sweep.
-pub(crate) fn unloaded(trials: &[Trial]) -> Option<&Trial> {
-    let sweep = trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment));
-    let usable = sweep.filter(|t| positive(t.rates.completed_rate).is_some() && positive(t.latency_us.p50).is_some());
-    usable.min_by(|a, b| crate::facts::clients(a).total_cmp(&crate::facts::clients(b)))
+/// The step with the fewest clients that has a response time.
+pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
+    let usable =
+        steps.iter().filter(|t| positive(t.rates.completed_rate).is_some() && positive(t.latency_us.p50).is_some());
+    usable.copied().min_by(|a, b| crate::facts::clients(a).total_cmp(&crate::facts::clients(b)))
 }
 
 /// Share of the measured requests that failed: errors, unexpected answers, and none at all. 1 when nothing was measured.
