@@ -14,6 +14,13 @@ pub enum Completion<'a> {
         /// Connection.
         conn: u32,
     },
+    /// Another process established this connection, sent its request and passed it on.
+    Adopted {
+        /// Connection.
+        conn: u32,
+        /// When the request was sent, on this driver's clock.
+        sent_ns: u64,
+    },
     /// Bytes came, in place in the driver's buffer.
     Received {
         /// Connection.
@@ -94,6 +101,15 @@ pub trait Ops {
 
     /// Closes; nothing more is heard of this connection.
     fn close(&mut self, conn: u32);
+
+    /// Passes an established connection, whose request was sent, to the handling process and closes it here. An error
+    /// leaves it as it is.
+    fn hand_over(&mut self, _conn: u32, _sent_ns: u64) -> Result<(), Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    /// Tells the handling process, behind all connections that it was passed, that a phase holds from `at_ns` on.
+    fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 
 /// A way to move bytes.

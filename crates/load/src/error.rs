@@ -34,6 +34,12 @@ pub enum LoadError {
         /// What is wrong.
         why: &'static str,
     },
+    /// The handling process of a two-process S-Client ended without a result.
+    #[error(
+        "the handling process of a two-process S-Client ended without a result; see `dmesg` for a killed process, or run \
+         in one process"
+    )]
+    PartnerLost,
     /// A generator thread ended without a result.
     #[error("a generator thread ended without a result; what it measured is lost, please report this")]
     ThreadLost,

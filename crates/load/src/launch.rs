@@ -13,6 +13,7 @@ use crate::LoadError;
 use crate::drivers::epoll::EpollDriver;
 use crate::drivers::uring::UringDriver;
 use crate::drivers::{Setup, null::NullDriver};
+use crate::partner::{self, Partner};
 use crate::shard::{self, LONGEST_WAIT_NS, Orders, Show};
 use crate::{ceiling, share, simulate};
 
@@ -79,17 +80,19 @@ fn with_client<C: Client>(
     let threads = plan.threads.max(1);
     let common = Arc::new(Common {
         origin_ns: clock::monotonic_ns() + lead,
-        shows: std::iter::repeat_with(Show::default).take(threads as usize).collect(),
+        shows: std::iter::repeat_with(Show::default).take(2 * threads as usize).collect(),
         orders: Orders::default(),
         plan,
         addr,
         io,
         limit,
     });
+    let mut partners = partners(&common, client)?.into_iter();
     let (done, parts) = channel();
     for i in 0..threads {
         let (common, client, done) = (Arc::clone(&common), client.clone(), done.clone());
-        let body = move || drop(done.send((i, shard_thread(&common, &client, i))));
+        let partner = partners.next();
+        let body = move || drop(done.send((i, shard_thread(&common, &client, i, partner))));
         std::thread::Builder::new().name(format!("load-{i}")).spawn(body).map_err(|e| LoadError::System {
             what: "starting a generator thread",
             errno: Errno::from_io_error(&e).unwrap_or(Errno::AGAIN),
@@ -124,6 +127,10 @@ fn descriptors(plan: &LoadPlan) -> (u64, Vec<String>) {
 /// The driver that is really used.
 fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<Io, LoadError> {
     match plan.io {
+        Io::Uring if two_process(plan) => {
+            notes.push("two-process S-Clients pass plain descriptors, which the epoll driver does; it is used".into());
+            Ok(Io::Epoll)
+        }
         // S-Clients live from connects: epoll takes a socket back and connects it again, which io_uring cannot.
         Io::Auto if matches!(plan.intensity, Intensity::SClients { .. }) => Ok(Io::Epoll),
         Io::Auto => match sys::uring::Ring::new(&sys::uring::Config { files: 1, buffers: 1, ..Default::default() }) {
@@ -151,7 +158,12 @@ fn io_name(io: Io) -> &'static str {
 }
 
 /// One shard from its driver to its part.
-fn shard_thread<C: Client>(common: &Common, client: &C, i: u32) -> Result<LoadPart, LoadError> {
+fn shard_thread<C: Client>(
+    common: &Common,
+    client: &C,
+    i: u32,
+    partner: Option<Partner>,
+) -> Result<LoadPart, LoadError> {
     let plan = &common.plan;
     let task = share::task(plan, i, common.origin_ns, common.limit);
     if task.capacity() == 0 {
@@ -181,10 +193,40 @@ fn shard_thread<C: Client>(common: &Common, client: &C, i: u32) -> Result<LoadPa
         _ => {
             let mut driver = EpollDriver::new(&setup).map_err(failed)?;
             clock::sleep_until_ns(common.origin_ns);
-            shard::run(&mut driver, client, task, show, order)
+            let Some(partner) = partner else { return shard::run(&mut driver, client, task, show, order).map_err(failed) };
+            let (end, listener) = partner.split();
+            driver.hand_over_to(end);
+            let theirs = &common.shows[common.plan.threads.max(1) as usize + i as usize];
+            return std::thread::scope(|scope| {
+                let heard = scope.spawn(|| listener.listen(theirs));
+                let part = shard::run(&mut driver, client, task, show, order).map_err(failed);
+                // Its end of the socketpair goes with it: the partner sees that nothing more comes.
+                drop(driver);
+                let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
+                handled.merge(&part?);
+                Ok(handled)
+            });
         }
     }
     .map_err(failed)
+}
+
+/// The handling processes of two-process S-Clients, one a thread; none otherwise.
+fn partners<C: Client>(common: &Common, client: &C) -> Result<Vec<Partner>, LoadError> {
+    let mut partners = Vec::new();
+    if !two_process(&common.plan) {
+        return Ok(partners);
+    }
+    for i in 0..common.plan.threads.max(1) {
+        let task = share::handling_task(&common.plan, i, common.origin_ns, common.limit);
+        let setup = setup(common, &task, client);
+        partners.push(partner::start(client, task, &setup, &partners)?);
+    }
+    Ok(partners)
+}
+
+fn two_process(plan: &LoadPlan) -> bool {
+    plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
 }
 
 /// What the driver must know. A request is measured by letting a session write one.
@@ -221,7 +263,7 @@ fn conduct(
     let (mut merged, mut ended) = (LoadPart::default(), 0);
     let mut failure = None;
     let mut listening = true;
-    while ended < common.shows.len() {
+    while ended < common.plan.threads.max(1) as usize {
         let left = next_tick.saturating_duration_since(std::time::Instant::now());
         if listening {
             // Waiting happens on the control channel, so a phase begins without delay.

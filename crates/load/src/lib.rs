@@ -11,6 +11,7 @@ pub mod driver;
 pub mod drivers;
 mod error;
 mod launch;
+mod partner;
 mod record;
 mod shard;
 mod share;

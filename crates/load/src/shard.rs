@@ -80,6 +80,24 @@ impl Show {
         self.in_flight.store(core.in_flight, Ordering::Relaxed);
     }
 
+    /// What is shown, for another process.
+    pub(crate) fn bytes(&self) -> [u8; 40] {
+        let mut bytes = [0; 40];
+        let all = [&self.sent, &self.completed, &self.errors, &self.open, &self.in_flight];
+        for (to, value) in bytes.chunks_exact_mut(8).zip(all) {
+            to.copy_from_slice(&value.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// Shows what another process showed.
+    pub(crate) fn take_bytes(&self, bytes: &[u8]) {
+        let all = [&self.sent, &self.completed, &self.errors, &self.open, &self.in_flight];
+        for (from, value) in bytes.chunks_exact(8).zip(all) {
+            value.store(u64::from_ne_bytes(std::array::from_fn(|i| from[i])), Ordering::Relaxed);
+        }
+    }
+
     /// Adds what is shown to a tick.
     pub(crate) fn add_to(&self, tick: &mut Tick) {
         tick.sent += self.sent.load(Ordering::Relaxed);

@@ -61,6 +61,12 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     }
 }
 
+/// The task of the process that handles what thread `shard` establishes.
+pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
+    let connections = room(limit, plan.threads);
+    Task { intensity: Shape::Handling { connections }, ..task(plan, shard, origin_ns, limit) }
+}
+
 /// The plan with what simple clients and S-Clients of HTTP need: they ask the server to close, so that it does so first.
 pub(crate) fn prepared(plan: &LoadPlan) -> LoadPlan {
     let mut plan = plan.clone();

@@ -65,6 +65,8 @@ pub struct LoadPlan {
     pub connect_timeout_s: f64,
     /// Local addresses to spread connections over; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
+    /// S-Clients in two processes as in source 1: one establishes connections, the other handles them.
+    pub two_process: bool,
     /// Seed of every random choice, so that a run can be repeated.
     pub seed: u64,
     /// Processors the generator may run on; empty for all.
@@ -85,6 +87,7 @@ impl Default for LoadPlan {
             timeout_s: 10.0,
             connect_timeout_s: 5.0,
             sources: Vec::new(),
+            two_process: false,
             seed: 1,
             cpus: Vec::new(),
         }

@@ -15,6 +15,7 @@ pub mod netlink;
 pub mod netns;
 pub mod nsenter;
 pub mod param;
+pub mod pass;
 pub mod poll;
 pub mod poll_ring;
 pub mod rtnl;

@@ -97,6 +97,7 @@ impl<C: Client> Core<C> {
             Mode::Closed { .. } => self.closed_ready(ops, conn),
             Mode::Open(_) => self.open_ready(ops, conn),
             Mode::SClients(_) => self.sclients_ready(ops, conn),
+            Mode::Handling => {}
         }
     }
 
@@ -179,6 +180,7 @@ impl<C: Client> Core<C> {
             Mode::Closed { .. } => self.closed_again(ops, conn),
             Mode::Open(_) => self.open_freed(ops, conn),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
+            Mode::Handling => {}
         }
     }
 
@@ -195,6 +197,7 @@ impl<C: Client> Core<C> {
             Mode::Closed { .. } => self.wait(ops, conn, wait),
             Mode::Open(_) => self.open_lost(ops, conn, established, wait),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
+            Mode::Handling => {}
         }
     }
 

@@ -45,6 +45,8 @@ pub(crate) enum Shape {
     Closed { connections: u32, pipeline: u32, think: Think },
     /// Due times, and the most connections.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32 },
+    /// The handling half of two-process S-Clients: established connections come from the other process.
+    Handling { connections: u32 },
     /// D, T, and the most connections that may be established besides.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, shard: u32, shards: u32 },
 }
@@ -79,7 +81,7 @@ impl Task {
     /// How many connection numbers are needed.
     pub(crate) fn capacity(&self) -> u32 {
         match &self.intensity {
-            Shape::Closed { connections, .. } => *connections,
+            Shape::Closed { connections, .. } | Shape::Handling { connections } => *connections,
             Shape::Open { max_connections, .. } => *max_connections,
             Shape::SClients { descriptors, established, .. } => descriptors + established,
         }
@@ -159,6 +161,8 @@ pub(crate) struct Core<C: Client> {
     drain_end_ns: u64,
     ports_ran_out: bool,
     fds_ran_out: bool,
+    handed_over: u64,
+    kept_here: u64,
     mode: Mode,
 }
 
@@ -166,6 +170,7 @@ enum Mode {
     Closed { think: Think },
     Open(open::Pool),
     SClients(sclients::Descriptors),
+    Handling,
 }
 
 impl<C: Client> Core<C> {
@@ -173,6 +178,7 @@ impl<C: Client> Core<C> {
     pub(crate) fn new(task: Task, client: &C) -> Self {
         let (capacity, depth) = (task.capacity() as usize, task.depth());
         let mode = match &task.intensity {
+            Shape::Handling { .. } => Mode::Handling,
             Shape::Closed { think, .. } => Mode::Closed { think: *think },
             Shape::Open { arrivals, rate, .. } => {
                 Mode::Open(open::Pool::new(arrivals, *rate, task.origin_ns, capacity))
@@ -200,6 +206,8 @@ impl<C: Client> Core<C> {
             drain_end_ns: u64::MAX,
             ports_ran_out: false,
             fds_ran_out: false,
+            handed_over: 0,
+            kept_here: 0,
             mode,
             task,
         }
@@ -209,7 +217,7 @@ impl<C: Client> Core<C> {
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         match &self.mode {
             Mode::Closed { .. } => self.closed_start(ops),
-            Mode::Open(_) => {}
+            Mode::Open(_) | Mode::Handling => {}
             Mode::SClients(_) => self.sclients_start(),
         }
     }
@@ -263,6 +271,7 @@ impl<C: Client> Core<C> {
         match completion {
             Completion::Received { conn, bytes } => self.received(ops, conn, bytes),
             Completion::Connected { conn } => self.connected(ops, conn),
+            Completion::Adopted { conn, sent_ns } => self.adopted(ops, conn, sent_ns),
             Completion::Writable { conn } => self.writable(ops, conn),
             Completion::PeerClosed { conn } => self.peer_closed(ops, conn),
             Completion::Failed { conn, op, errno } => self.failed(ops, conn, op, errno),
@@ -274,6 +283,7 @@ impl<C: Client> Core<C> {
         let now = ops.now();
         self.record.advance(now, self.in_flight);
         self.record.enter(phase, now);
+        ops.tell_phase(phase, now);
         if phase == Phase::Drain && !self.draining {
             self.draining = true;
             self.drain_end_ns = now.saturating_add(self.task.drain_ns);
@@ -307,7 +317,14 @@ impl<C: Client> Core<C> {
             Mode::Open(pool) => Some(pool.rate()),
             _ => None,
         };
-        let mut part = self.record.part(now, rate, matches!(self.mode, Mode::SClients(_)));
+        let mut part = self.record.part(now, rate, matches!(self.mode, Mode::SClients(_) | Mode::Handling));
+        if self.handed_over + self.kept_here > 0 {
+            part.notes.push(format!(
+                "two processes: {} connections were passed on to the handling process, {} were handled where they were \
+                 established because it was behind",
+                self.handed_over, self.kept_here
+            ));
+        }
         if self.ports_ran_out {
             part.notes.push(PORTS.to_owned());
         }

@@ -74,6 +74,9 @@ impl<C: Client> Core<C> {
     pub(super) fn writable<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].pending = false;
         self.flush(ops, conn);
+        if matches!(self.mode, Mode::SClients(_)) {
+            self.sclients_hand_over(ops, conn);
+        }
     }
 
     /// Bytes came.
@@ -126,7 +129,7 @@ impl<C: Client> Core<C> {
             match &self.mode {
                 Mode::Closed { .. } => self.closed_answered(ops, conn, progress.completed),
                 Mode::Open(_) => self.open_answered(ops, conn),
-                Mode::SClients(_) => self.ended(ops, conn),
+                Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
         } else if self.sessions[conn as usize].wants_transmit() {
             // One request may take several exchanges (a record that is split).

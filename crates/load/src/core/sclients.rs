@@ -5,10 +5,11 @@
 //!
 //! A connect that is refused keeps its descriptor until its T is over: the rate stays D/T and a dead server draws no storm.
 
-use proto::Client;
+use proto::{Client, Session as _};
 use run::ErrorKind;
+use sys::Errno;
 
-use super::{Core, Mode, State, Think};
+use super::{Conn, Core, Mode, State, Think};
 use crate::driver::Ops;
 
 /// How the first connects are spread.
@@ -100,6 +101,45 @@ impl<C: Client> Core<C> {
         self.record.counts.due += 1;
         self.begin(now, conn, now);
         self.flush(ops, conn);
+        self.sclients_hand_over(ops, conn);
+    }
+
+    /// Two-process form: a connection whose request has left goes to the handling process, which counts its answer. When
+    /// that process is behind, the connection is handled here, so none is lost.
+    pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let c = self.conns[conn as usize];
+        if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
+            return;
+        }
+        let start = self.starts[conn as usize * self.depth + c.oldest as usize];
+        match ops.hand_over(conn, start.sent_ns) {
+            Ok(()) => self.handed_over += 1,
+            Err(Errno::NOSYS) => return,
+            Err(_) => {
+                self.kept_here += 1;
+                return;
+            }
+        }
+        self.forget_requests(ops.now(), conn);
+        self.open -= 1;
+        let c = &mut self.conns[conn as usize];
+        (c.state, c.deadline_ns) = (State::Free, u64::MAX);
+        self.sclients_freed(ops, conn);
+    }
+
+    /// The other half: a connection came whose request was sent by the establishing process.
+    pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, sent_ns: u64) {
+        let session = &mut self.sessions[conn as usize];
+        session.reset();
+        self.conns[conn as usize] = Conn { failures: self.conns[conn as usize].failures, ..Conn::default() };
+        self.open += 1;
+        self.record.advance(ops.now(), self.in_flight);
+        self.begin(sent_ns, conn, sent_ns);
+        // The session believes to send what was sent already.
+        let session = &mut self.sessions[conn as usize];
+        let mut sent = [0; 1024];
+        while session.wants_transmit() && session.transmit(&mut sent) > 0 {}
+        self.conns[conn as usize].unsent = 0;
     }
 
     fn sclients_replace<O: Ops>(&mut self, ops: &mut O) {

@@ -2,11 +2,14 @@
 //! after a write that would block, read until a short read. A keep-alive request costs one send and one receive, and a
 //! share of one epoll_pwait2. Source: epoll(7).
 
+use std::cell::Cell;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::rc::Rc;
 
+use run::Phase;
 use sys::epoll::{Epoll, Events, Interest};
-use sys::{Errno, clock, socket};
+use sys::{Errno, clock, pass, socket};
 
 use super::Setup;
 use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
@@ -45,6 +48,41 @@ pub(crate) struct EpollOps {
     nodelay: bool,
     now_ns: u64,
     scratch: Box<[u8]>,
+    /// The other process of a two-process S-Client.
+    partner: Option<Partner>,
+}
+
+/// The way to the other process, and on the handling side what came over it.
+#[derive(Debug)]
+pub(crate) struct Partner {
+    end: OwnedFd,
+    /// Numbers without a connection; only the handling side gives them itself.
+    free: Vec<u32>,
+    handles: bool,
+    /// Something waits in the socketpair that no number was free for.
+    behind: bool,
+    told: Rc<Cell<Told>>,
+}
+
+/// What the establishing process said last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) phase: Phase,
+    pub(crate) at_ns: u64,
+    pub(crate) gone: bool,
+}
+
+/// The number of the socketpair among the connections.
+const PARTNER: u64 = u64::MAX;
+// Kinds of messages.
+const CONNECTION: u8 = 1;
+const PHASE: u8 = 2;
+
+fn message(kind: u8, small: u8, value: u64) -> [u8; pass::MESSAGE] {
+    let mut bytes = [0; pass::MESSAGE];
+    (bytes[0], bytes[1]) = (kind, small);
+    bytes[8..].copy_from_slice(&value.to_ne_bytes());
+    bytes
 }
 
 #[derive(Debug, Default)]
@@ -70,9 +108,25 @@ impl EpollDriver {
             nodelay: setup.nodelay,
             now_ns: clock::monotonic_ns(),
             scratch: vec![0; BUFFER].into_boxed_slice(),
+            partner: None,
         };
         let events = EventsBox(Events::with_capacity(EVENTS));
         Ok(Self { ops, events, buffer: vec![0; BUFFER].into_boxed_slice() })
+    }
+
+    /// Makes this the establishing side: connections can be passed to the process at the other end.
+    pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
+        let told = Rc::default();
+        self.ops.partner = Some(Partner { end, free: Vec::new(), handles: false, behind: false, told });
+    }
+
+    /// Makes this the handling side; what the other one says of phases appears in the cell.
+    pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<Told>>, Errno> {
+        let told: Rc<Cell<Told>> = Rc::default();
+        self.ops.epoll.add(&end, PARTNER, Interest::IN | Interest::RDHUP | Interest::ET)?;
+        let free = (0..self.ops.slots.len() as u32).rev().collect();
+        self.ops.partner = Some(Partner { end, free, handles: true, behind: true, told: Rc::clone(&told) });
+        Ok(told)
     }
 }
 
@@ -91,18 +145,68 @@ impl Driver for EpollDriver {
     ) -> Result<(), Errno> {
         let Self { ops, events, buffer } = self;
         let events = &mut events.0;
+        if ops.partner.as_ref().is_some_and(|p| p.behind) {
+            adopt(ops, &mut f)?;
+        }
         ops.epoll.wait(events, Some(until_ns.saturating_sub(ops.now_ns)))?;
         for at in 0..events.len() {
             if at % CLOCK_EVERY == 0 {
                 ops.refresh();
             }
             let Some(event) = events.get(at) else { break };
+            if event.token == PARTNER {
+                adopt(ops, &mut f)?;
+                continue;
+            }
             let (conn, generation) = (event.token as u32, (event.token >> 32) as u32);
             if ops.is(conn, generation) {
                 on_event(ops, buffer, conn, event.flags, &mut f);
             }
         }
         Ok(())
+    }
+}
+
+/// Takes what the establishing process sent, for as long as there are numbers for it.
+fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Completion<'_>)) -> Result<(), Errno> {
+    loop {
+        let Some(partner) = ops.partner.as_mut().filter(|p| p.handles) else { return Ok(()) };
+        partner.behind = partner.free.is_empty();
+        if partner.behind {
+            return Ok(());
+        }
+        let mut told = partner.told.get();
+        let (bytes, fd) = match pass::recv(&partner.end) {
+            Ok(Some(got)) => got,
+            Ok(None) => {
+                told.gone = true;
+                partner.told.set(told);
+                return Ok(());
+            }
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let value = u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 + i]));
+        match (bytes[0], fd) {
+            (CONNECTION, Some(fd)) => {
+                let Some(conn) = partner.free.pop() else { return Ok(()) };
+                ops.register(conn, fd, false)?;
+                f(ops, Completion::Adopted { conn, sent_ns: value });
+            }
+            (PHASE, _) => {
+                (told.phase, told.at_ns) = (phase_of(bytes[1]), value);
+                partner.told.set(told);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn phase_of(number: u8) -> Phase {
+    match number {
+        0 => Phase::WarmUp,
+        1 => Phase::Measure,
+        _ => Phase::Drain,
     }
 }
 
@@ -196,6 +300,17 @@ impl EpollOps {
         Ok(fd)
     }
 
+    fn register(&mut self, conn: u32, fd: OwnedFd, connecting: bool) -> Result<(), Errno> {
+        let slot = &mut self.slots[conn as usize];
+        slot.generation = slot.generation.wrapping_add(1);
+        let token = u64::from(conn) | u64::from(slot.generation) << 32;
+        self.epoll.add(&fd, token, Interest::IN | Interest::OUT | Interest::RDHUP | Interest::ET)?;
+        (slot.fd, slot.connecting) = (Some(fd), connecting);
+        slot.rest.clear();
+        slot.rest_at = 0;
+        Ok(())
+    }
+
     fn write_rest(&mut self, conn: u32) -> Result<Sent, Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return Err(Errno::BADF) };
@@ -228,15 +343,8 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         socket::connect(&fd, self.target)?;
-        let slot = &mut self.slots[conn as usize];
-        slot.generation = slot.generation.wrapping_add(1);
-        let token = u64::from(conn) | u64::from(slot.generation) << 32;
         // Registered after the connect: when it is up already (loopback), this tells without a wake-up.
-        self.epoll.add(&fd, token, Interest::IN | Interest::OUT | Interest::RDHUP | Interest::ET)?;
-        (slot.fd, slot.connecting) = (Some(fd), true);
-        slot.rest.clear();
-        slot.rest_at = 0;
-        Ok(())
+        self.register(conn, fd, true)
     }
 
     /// The socket itself is used again: connect(2) with AF_UNSPEC takes it back to where bind left it and sends nothing,
@@ -277,6 +385,27 @@ impl Ops for EpollOps {
     fn close(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         slot.generation = slot.generation.wrapping_add(1);
-        (slot.fd, slot.connecting) = (None, false);
+        let was = slot.fd.take();
+        slot.connecting = false;
+        if let Some(partner) = self.partner.as_mut().filter(|p| p.handles && was.is_some()) {
+            partner.free.push(conn);
+        }
+    }
+
+    fn hand_over(&mut self, conn: u32, sent_ns: u64) -> Result<(), Errno> {
+        let (Some(partner), Some(fd)) = (&self.partner, &self.slots[conn as usize].fd) else { return Err(Errno::NOSYS) };
+        pass::send(&partner.end, &message(CONNECTION, 0, sent_ns), Some(fd.as_fd()))?;
+        // The socket lives on over there, so closing our copy would leave it registered here.
+        let _ = self.epoll.delete(fd);
+        self.close(conn);
+        Ok(())
+    }
+
+    fn tell_phase(&mut self, phase: Phase, at_ns: u64) {
+        let Some(partner) = self.partner.as_ref().filter(|p| !p.handles) else { return };
+        // A few times in a run, and the other side must hear of it: wait while it is behind.
+        while pass::send(&partner.end, &message(PHASE, phase as u8, at_ns), None) == Err(Errno::AGAIN) {
+            clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
+        }
     }
 }
