@@ -193,7 +193,9 @@ fn shard_thread<C: Client>(
         _ => {
             let mut driver = EpollDriver::new(&setup).map_err(failed)?;
             clock::sleep_until_ns(common.origin_ns);
-            let Some(partner) = partner else { return shard::run(&mut driver, client, task, show, order).map_err(failed) };
+            let Some(partner) = partner else {
+                return shard::run(&mut driver, client, task, show, order).map_err(failed);
+            };
             let (end, listener) = partner.split();
             driver.hand_over_to(end);
             let theirs = &common.shows[common.plan.threads.max(1) as usize + i as usize];

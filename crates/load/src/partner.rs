@@ -60,7 +60,13 @@ pub(crate) fn start<C: Client>(
 }
 
 /// The handling process.
-fn handle<C: Client>(client: &C, task: Task, setup: &Setup, end: OwnedFd, mut back: UnixStream) -> Result<(), LoadError> {
+fn handle<C: Client>(
+    client: &C,
+    task: Task,
+    setup: &Setup,
+    end: OwnedFd,
+    mut back: UnixStream,
+) -> Result<(), LoadError> {
     let failed = |errno| LoadError::System { what: "handling connections", errno, advice: "see ulimit -n" };
     let _ = limits::exact_timers();
     let mut driver = EpollDriver::new(setup).map_err(failed)?;

@@ -64,7 +64,11 @@ fn two_processes_count_what_one_counts() {
     for two_process in [false, true] {
         let (part, requests, connections) = in_processes(two_process);
         let t = &part.total;
-        assert_eq!((t.sent, t.completed, t.error_count(), t.unanswered), (requests, requests, 0, 0), "{two_process} {t:?}");
+        assert_eq!(
+            (t.sent, t.completed, t.error_count(), t.unanswered),
+            (requests, requests, 0, 0),
+            "{two_process} {t:?}"
+        );
         assert_eq!((t.connected, t.due), (connections, t.sent), "{two_process} {t:?}");
         assert_eq!(part.notes.iter().any(|n| n.contains("passed on")), two_process, "{:?}", part.notes);
         assert!(t.completed > 40, "{two_process} {t:?}");

@@ -393,7 +393,9 @@ impl Ops for EpollOps {
     }
 
     fn hand_over(&mut self, conn: u32, sent_ns: u64) -> Result<(), Errno> {
-        let (Some(partner), Some(fd)) = (&self.partner, &self.slots[conn as usize].fd) else { return Err(Errno::NOSYS) };
+        let (Some(partner), Some(fd)) = (&self.partner, &self.slots[conn as usize].fd) else {
+            return Err(Errno::NOSYS);
+        };
         pass::send(&partner.end, &message(CONNECTION, 0, sent_ns), Some(fd.as_fd()))?;
         // The socket lives on over there, so closing our copy would leave it registered here.
         let _ = self.epoll.delete(fd);
