@@ -147,12 +147,15 @@ impl Finder<'_> {
         let mut plan = self.ground.load.clone();
         plan.timeout_s = plan.timeout_s.min(3.0);
         plan.connect_timeout_s = plan.connect_timeout_s.min(3.0);
-        if let Err(why) = preflight::first_request(self.ground.addr, &plan) {
-            self.over = true;
-            self.lab.note(format!(
-                "the server stopped answering in the step {:?}: {why}; what was measured before stands",
-                trial.label
-            ));
+        match preflight::first_request(self.ground.addr, &plan) {
+            Ok(first) => self.lab.count(&first.tally()),
+            Err(why) => {
+                self.over = true;
+                self.lab.note(format!(
+                    "the server stopped answering in the step {:?}: {why}; what was measured before stands",
+                    trial.label
+                ));
+            }
         }
     }
 

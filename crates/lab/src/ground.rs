@@ -147,6 +147,7 @@ fn first_request(lab: &mut Lab<'_>, addr: SocketAddr, load: &LoadPlan) -> Result
     let target = lab.run.plan.target.url.clone();
     let first = preflight::first_request(addr, load);
     let first = first.map_err(|why| LabError::Preflight { target: target.clone(), why })?;
+    lab.count(&first.tally());
     if let (true, Some(status)) = (first.unexpected, &first.status_line) {
         let code = status.split_whitespace().nth(1).unwrap_or("that");
         lab.note(format!(

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use run::{FORMAT, HostInfo, Note, Plan, Run, RunDir, Trial};
+use run::{FORMAT, HostInfo, Note, Plan, Run, RunDir, Tally, Trial};
 
 use crate::conduct::{self, Ended, Load, Stage};
 use crate::eyes::{Scene, Watched};
@@ -20,6 +20,8 @@ pub struct Lab<'w> {
     began: Instant,
     stopped: bool,
     descriptors: u64,
+    /// Single requests outside of trials; they count in the next trial that is kept.
+    single: Tally,
 }
 
 impl<'w> Lab<'w> {
@@ -38,7 +40,16 @@ impl<'w> Lab<'w> {
         };
         // The agents inherit the limit; should raising it fail, the old one is what they have.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
-        Ok(Self { run, dir, program, watch, began: Instant::now(), stopped: false, descriptors })
+        Ok(Self {
+            run,
+            dir,
+            program,
+            watch,
+            began: Instant::now(),
+            stopped: false,
+            descriptors,
+            single: Tally::default(),
+        })
     }
 
     /// The program that agents run: this one.
@@ -101,8 +112,14 @@ impl<'w> Lab<'w> {
         self.keep(trial)
     }
 
+    /// Counts a request that was made outside of a trial (the first one, say) in the next trial that is kept.
+    pub fn count(&mut self, single: &Tally) {
+        self.single.merge(single);
+    }
+
     /// Adds a trial to the run, judges it, and saves.
-    pub fn keep(&mut self, trial: Trial) -> Result<&Trial, LabError> {
+    pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
+        trial.tally.merge(&std::mem::take(&mut self.single));
         self.run.trials.push(trial);
         self.save()?;
         let last = self.run.trials.len() - 1;

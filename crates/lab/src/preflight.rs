@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use proto::{Client, ClientKind, Fault, Session};
-use run::LoadPlan;
+use run::{LoadPlan, Tally};
 
 /// A response longer than this is taken for one that never ends.
 const MOST_BYTES: u64 = 1 << 30;
@@ -22,6 +22,27 @@ pub struct First {
     pub status_line: Option<String>,
     /// Whether the status is one that counts as a failure.
     pub unexpected: bool,
+    /// Whether a response came; by design a protocol may have none.
+    pub answered: bool,
+}
+
+impl First {
+    /// The exchange in counts, so that a run's counts equal the server's own log to the last request.
+    pub fn tally(&self) -> Tally {
+        let answered = u64::from(self.answered);
+        let class = self.status_line.as_ref().and_then(|line| line.split_whitespace().nth(1)?.chars().next());
+        Tally {
+            attempted: 1,
+            connected: 1,
+            due: 1,
+            sent: 1,
+            completed: answered,
+            unexpected_status: u64::from(self.unexpected),
+            status: class.map(|c| (format!("{c}xx"), answered)).into_iter().collect(),
+            bytes_received: self.bytes,
+            ..Tally::default()
+        }
+    }
 }
 
 /// Makes one exchange; the error is a sentence with what to do.
@@ -32,6 +53,7 @@ pub fn first_request(addr: SocketAddr, plan: &LoadPlan) -> Result<First, String>
     let stream = TcpStream::connect_timeout(&addr, connect).map_err(|e| refused(addr, &e, plan.connect_timeout_s))?;
     let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
     let mut exchange = Exchange { stream, begin, deadline: begin + patience, seen: Vec::new(), bytes: 0 };
+    let answered = !matches!(client, ClientKind::Discard(_));
     let done = match client {
         ClientKind::Http1(c) => exchange.run(c.session()),
         ClientKind::Echo(c) => exchange.run(c.session()),
@@ -43,7 +65,7 @@ pub fn first_request(addr: SocketAddr, plan: &LoadPlan) -> Result<First, String>
     };
     let unexpected = done.map_err(|e| exchange.explain(&e, plan))?;
     let status_line = exchange.seen.starts_with(b"HTTP/").then(|| exchange.first_line());
-    Ok(First { took_us: begin.elapsed().as_secs_f64() * 1e6, bytes: exchange.bytes, status_line, unexpected })
+    Ok(First { took_us: begin.elapsed().as_secs_f64() * 1e6, bytes: exchange.bytes, status_line, unexpected, answered })
 }
 
 fn refused(addr: SocketAddr, error: &std::io::Error, timeout_s: f64) -> String {
