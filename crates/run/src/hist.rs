@@ -97,6 +97,27 @@ impl Hist {
         if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
     }
 
+    /// The wait that a share `q` (0 to 1) of arrivals at random moments would not exceed, in microseconds, if the
+    /// durations followed each other without a gap, as those of one closed-loop client do: whoever comes in the middle
+    /// of a long one waits for its rest. A closed client itself meets a long one only once, however long it is.
+    pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
+        let steps: Vec<(f64, f64)> = self
+            .inner
+            .iter_recorded()
+            .map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64))
+            .collect();
+        // The share of arrivals that wait longer than v is the sum of (x - v) over all x > v, by the sum of all x.
+        let beyond = (1.0 - q.clamp(0.0, 1.0)) * steps.iter().map(|(x, n)| x * n).sum::<f64>();
+        let (mut longer, mut sum) = (0.0, 0.0);
+        for (x, n) in steps.iter().rev() {
+            if longer > 0.0 && sum - longer * x >= beyond {
+                break;
+            }
+            (longer, sum) = (longer + n, sum + x * n);
+        }
+        if longer > 0.0 { ((sum - beyond) / longer).max(0.0) / 1e3 } else { 0.0 }
+    }
+
     /// The figures that a person reads.
     pub fn summary(&self) -> Summary {
         Summary {
@@ -211,6 +232,19 @@ mod tests {
         }
         a.merge(&b);
         assert_eq!(a, both);
+    }
+
+    #[test]
+    fn arrivals_meet_long_durations_for_as_long_as_they_last() {
+        let mut even = Hist::new();
+        (0..1000).for_each(|_| even.record_ns(100_000));
+        // Arrivals spread evenly over durations of 100 us: 1 % of them wait longer than 99 us.
+        assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
+        // One stall of 50 ms beside 100 ms of work: a third of all moments.
+        even.record_ns(50_000_000);
+        let wait = even.wait_of_arrivals_us(0.99);
+        assert!((wait - 48_500.0).abs() < 100.0 && even.quantile_us(0.99) < 101.0, "{wait}");
+        assert_eq!(Hist::new().wait_of_arrivals_us(0.99), 0.0);
     }
 
     #[test]
