@@ -101,11 +101,8 @@ impl Hist {
     /// durations followed each other without a gap, as those of one closed-loop client do: whoever comes in the middle
     /// of a long one waits for its rest. A closed client itself meets a long one only once, however long it is.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
-        let steps: Vec<(f64, f64)> = self
-            .inner
-            .iter_recorded()
-            .map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64))
-            .collect();
+        let steps: Vec<(f64, f64)> =
+            self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
         // The share of arrivals that wait longer than v is the sum of (x - v) over all x > v, by the sum of all x.
         let beyond = (1.0 - q.clamp(0.0, 1.0)) * steps.iter().map(|(x, n)| x * n).sum::<f64>();
         let (mut longer, mut sum) = (0.0, 0.0);
