@@ -175,7 +175,7 @@ impl Act<'_> {
             Some((agent, Said::Report(AgentReport::Failed { error }) | Said::Gone(error))) => {
                 self.parts.gone[agent].get_or_insert(error);
             }
-            Some((_, Said::Report(AgentReport::Ready { .. }))) | None => {}
+            Some((_, Said::Report(AgentReport::Ready { .. } | AgentReport::Held(_)))) | None => {}
         }
         if self.watch.stop() { Ended::ByUser } else { Ended::InFull }
     }

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use run::{FORMAT, HostInfo, Note, Plan, Run, RunDir, Tally, Trial};
 
+use crate::cold::Cold;
 use crate::conduct::{self, Ended, Load, Stage};
 use crate::eyes::{Scene, Watched};
-use crate::{LabError, Point, Watch};
+use crate::{LabError, Local, Point, Watch};
 
 /// A run while it grows.
 pub struct Lab<'w> {
@@ -89,6 +90,15 @@ impl<'w> Lab<'w> {
         self.watch.phase("at rest", seconds);
         let interval_s = self.run.plan.observe.interval_s;
         self.run.at_rest = scene.at_rest(seconds, interval_s, &|| self.watch.stop());
+    }
+
+    /// Opens cold connections on this machine, to be held around trials.
+    pub fn open_cold(&mut self, plan: &run::ColdPlan, addr: std::net::SocketAddr) -> Result<Cold, LabError> {
+        let seconds = f64::from(plan.connections) / plan.rate.max(0.1);
+        self.watch.phase(&format!("{} cold connections", plan.connections), seconds);
+        let cold = Cold::open(&Local::default(), &self.program, plan, addr, self.descriptors)?;
+        cold.notes.iter().for_each(|note| self.note(note.clone()));
+        Ok(cold)
     }
 
     /// Conducts one trial of one or more loads and returns it without keeping it.

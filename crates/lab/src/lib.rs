@@ -2,6 +2,7 @@
 //! experiments of the sources. It decides what to try; what came out is judged by `judge` and shown by `report`.
 
 pub mod agent;
+pub mod cold;
 mod conduct;
 mod error;
 pub mod experiments;

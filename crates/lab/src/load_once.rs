@@ -21,7 +21,13 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
             ..Point::default()
         };
         let loads = [Load { host: &Local::default(), addr: ground.addr, plan: ground.load.clone() }];
-        lab.trial(&ground.scene, &loads, &point)?;
+        let cold = lab.run.plan.cold.clone();
+        let held = (cold.connections > 0).then(|| lab.open_cold(&cold, ground.addr)).transpose()?;
+        let mut trial = lab.conduct(&ground.scene, &loads, &point)?;
+        if let Some(held) = held {
+            crate::cold::put(&mut trial, cold.connections, &held.close());
+        }
+        lab.keep(trial)?;
     }
     lab.finish()
 }

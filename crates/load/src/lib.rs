@@ -5,6 +5,7 @@
 
 pub mod arrivals;
 mod ceiling;
+mod cold;
 mod core;
 mod counts;
 pub mod driver;
@@ -19,6 +20,7 @@ mod simulate;
 mod timers;
 
 pub use ceiling::{Ceiling, ceiling};
+pub use cold::hold;
 pub use error::LoadError;
 pub use launch::run;
 pub use simulate::{Seen, Service, SimServer, simulate};

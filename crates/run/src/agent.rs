@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Hist, LoadPlan, Tally};
+use crate::{ColdPart, ColdPlan, Hist, LoadPlan, Tally};
 
 /// The first line that an agent reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,13 @@ pub enum AgentSpec {
     },
     /// Serve.
     Serve(ServePlan),
+    /// Hold cold connections until told to stop.
+    Cold {
+        /// How many, and how they come about.
+        plan: ColdPlan,
+        /// The server.
+        addr: SocketAddr,
+    },
 }
 
 /// How a reference server is to be.
@@ -117,6 +124,8 @@ pub enum AgentReport {
     Tick(Tick),
     /// The end of a load agent.
     Part(Box<LoadPart>),
+    /// The end of an agent that held cold connections.
+    Held(ColdPart),
     /// The agent cannot go on.
     Failed {
         /// What was tried, what happened and what to do.

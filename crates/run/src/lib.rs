@@ -5,6 +5,7 @@
 //! The shape of `run.json` is a contract with other programs: `loadline schema` prints it, [`FORMAT`] names its version.
 
 mod agent;
+mod cold;
 mod counters;
 mod counters_table;
 mod findings;
@@ -16,6 +17,7 @@ mod suggest;
 mod trial;
 
 pub use agent::{AgentCommand, AgentReport, AgentSpec, LoadPart, Phase, ServePlan, Tick};
+pub use cold::{ColdPart, ColdPlan};
 pub use counters::{CounterId, CounterSpec, Kind, Reading, Unit, counter};
 pub use counters_table::COUNTERS;
 pub use findings::{

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ColdPlan;
+
 /// Everything that one command will do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -16,6 +18,8 @@ pub struct Plan {
     pub target: Target,
     /// With how much.
     pub load: LoadPlan,
+    /// Connections that are held beside the load and not used.
+    pub cold: ColdPlan,
     /// What a good answer is.
     pub objective: Objective,
     /// How long to look, and where to stop.
@@ -375,6 +379,15 @@ impl Plan {
             "search.budget_s",
             self.search.budget_s,
             "give 1 second to 24 hours",
+        )?;
+        let cold = &self.cold;
+        let pace = if cold.connections == 0 { 1.0 } else { cold.rate };
+        range((0.1..=1e6).contains(&pace), "cold.rate", pace, "give 0.1 to 1,000,000 connects a second")?;
+        range(
+            (0.0..=3.6e6).contains(&cold.trickle_ms),
+            "cold.trickle_ms",
+            cold.trickle_ms,
+            "give a time up to one hour, or 0 for silence",
         )?;
         let interval = self.observe.interval_s;
         range((0.01..=3600.0).contains(&interval), "observe.interval_s", interval, "give 10 ms to 1 hour")

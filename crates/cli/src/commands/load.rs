@@ -27,6 +27,15 @@ pub(crate) struct Args {
     /// S-Clients: D descriptors that are always connecting, each for at most --connect-timeout
     #[arg(long, value_name = "D", help_heading = "Intensity")]
     s_clients: Option<u32>,
+    /// Besides, hold this many connections that are not used
+    #[arg(long, value_name = "N", help_heading = "Cold connections")]
+    cold: Option<u32>,
+    /// Open them at this pace, a second (default 2000)
+    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Cold connections", requires = "cold")]
+    cold_rate: Option<f64>,
+    /// Send one byte on each of them this often (default: silence)
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Cold connections", requires = "cold")]
+    cold_trickle: Option<f64>,
     /// How long to measure
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Intensity")]
     duration: Option<f64>,
@@ -80,6 +89,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     if let Some(p99) = args.p99 {
         plan.objective.p99_us = Some(p99 * 1e6);
     }
+    plan.cold.connections = args.cold.unwrap_or(plan.cold.connections);
+    plan.cold.rate = args.cold_rate.unwrap_or(plan.cold.rate);
+    plan.cold.trickle_ms = args.cold_trickle.map_or(plan.cold.trickle_ms, |s| s * 1e3);
     plan.objective.errors = args.errors.unwrap_or(plan.objective.errors);
     plan.check()?;
     Ok(plan)

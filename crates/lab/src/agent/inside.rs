@@ -6,7 +6,7 @@ use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use run::{AgentCommand, AgentReport, AgentSpec, LoadPlan, ServePlan};
+use run::{AgentCommand, AgentReport, AgentSpec, ColdPlan, LoadPlan, ServePlan};
 
 use crate::LabError;
 
@@ -24,6 +24,7 @@ pub fn run() -> Result<(), LabError> {
     let outcome = match spec {
         AgentSpec::Load { plan, addr, start_at_ns } => load(&plan, addr, start_at_ns, commands),
         AgentSpec::Serve(plan) => serve(&plan, &commands),
+        AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
     };
     if let Err(error) = outcome {
         say(&AgentReport::Failed { error });
@@ -64,6 +65,13 @@ fn load(
     confine(&plan.cpus)?;
     let part = load::run(plan, addr, start_at_ns, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
     say(&AgentReport::Part(Box::new(part)));
+    Ok(())
+}
+
+fn cold(plan: &ColdPlan, addr: std::net::SocketAddr, commands: Receiver<AgentCommand>) -> Result<(), String> {
+    confine(&plan.cpus)?;
+    let part = load::hold(plan, addr, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
+    say(&AgentReport::Held(part));
     Ok(())
 }
 

@@ -1,0 +1,108 @@
+//! Cold connections around a trial: opened by agents of their own before it, held through it, and accounted for after
+//! it. As many processes as the limit of descriptors asks for, each from source addresses of its own on loopback.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use run::{AgentReport, AgentSpec, ColdPart, ColdPlan, Trial};
+
+use crate::agent::{Crew, Said};
+use crate::{Host, LabError};
+
+/// Descriptors that an agent needs besides its connections.
+const SPARE: u64 = 64;
+/// Connections from one source address to one server address that leave ports free for others.
+const A_SOURCE: u32 = 20_000;
+
+/// Agents that hold cold connections.
+pub struct Cold {
+    crew: Crew,
+    agents: usize,
+    /// What the agents said when they were ready.
+    pub notes: Vec<String>,
+}
+
+impl Cold {
+    /// Opens the connections and returns when all are up or cannot be.
+    pub fn open(
+        host: &dyn Host,
+        program: &Path,
+        plan: &ColdPlan,
+        addr: SocketAddr,
+        descriptors: u64,
+    ) -> Result<Self, LabError> {
+        let mut crew = Crew::default();
+        let shares = split(plan, addr, descriptors);
+        for (n, share) in shares.iter().enumerate() {
+            let spec = AgentSpec::Cold { plan: share.clone(), addr };
+            crew.start(host, program, &format!("cold {}", n + 1), &spec)?;
+        }
+        let takes = f64::from(plan.connections) / plan.rate.max(0.1);
+        let ready = crew.await_ready(Duration::from_secs_f64(takes + 20.0))?;
+        let notes = ready.into_iter().flat_map(|r| r.notes).collect();
+        Ok(Self { crew, agents: shares.len(), notes })
+    }
+
+    /// Ends them and says what became of the connections. An agent that was lost has held nothing.
+    pub fn close(mut self) -> ColdPart {
+        self.crew.tell_all(&run::AgentCommand::Stop);
+        let (mut part, mut open) = (ColdPart::default(), self.agents);
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while open > 0
+            && let Some((_, said)) = self.crew.hear(deadline)
+        {
+            match said {
+                Said::Report(AgentReport::Held(one)) => part.merge(&one),
+                Said::Gone(_) => open -= 1,
+                Said::Report(_) => {}
+            }
+        }
+        self.crew.stop(Duration::from_millis(500));
+        part
+    }
+}
+
+/// Writes on a trial what was held during it.
+pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
+    trial.axes.insert("cold".into(), part.held as f64);
+    if part.held < u64::from(asked) || part.lost > 0 {
+        trial.notes.push(format!(
+            "of {asked} cold connections {} were up and {} were lost before the trial ended",
+            part.held, part.lost
+        ));
+    }
+}
+
+fn split(plan: &ColdPlan, addr: SocketAddr, descriptors: u64) -> Vec<ColdPlan> {
+    let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).clamp(1, A_SOURCE);
+    let agents = plan.connections.div_ceil(each).max(1);
+    let part = |n: u32| plan.connections / agents + u32::from(n < plan.connections % agents);
+    let own = |n: u32| -> Vec<IpAddr> {
+        let loopback = addr.is_ipv4() && addr.ip().is_loopback() && plan.sources.is_empty() && agents > 1;
+        if loopback { vec![Ipv4Addr::new(127, 0, 1, (n % 250) as u8 + 1).into()] } else { plan.sources.clone() }
+    };
+    (0..agents)
+        .map(|n| ColdPlan {
+            connections: part(n),
+            rate: plan.rate / f64::from(agents),
+            sources: own(n),
+            ..plan.clone()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_in_a_split_and_sources_differ() {
+        let plan = ColdPlan { connections: 50_001, ..ColdPlan::default() };
+        let parts = split(&plan, "127.0.0.1:80".parse().unwrap(), 20_000);
+        assert_eq!(parts.iter().map(|p| p.connections).collect::<Vec<_>>(), [16_667; 3]);
+        assert_ne!(parts[0].sources, parts[1].sources);
+        let one = split(&ColdPlan { connections: 10, ..plan }, "127.0.0.1:80".parse().unwrap(), 20_000);
+        assert!(one.len() == 1 && one[0].sources.is_empty());
+    }
+}
