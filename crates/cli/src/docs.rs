@@ -23,7 +23,7 @@ pub(crate) const PAGES: &[Page] = &[
     },
     Page { file: "counters.md", text: || page("Counters", &["sources", "counters"]) },
     Page { file: "rules.md", text: || page("Verdicts", &["bottlenecks", "rules", "principles"]) },
-    Page { file: "costs.md", text: || page("Costs per request", &["costs"]) },
+    Page { file: "costs.md", text: || page("Costs per request", &["costs", "quantities"]) },
     Page { file: "experiments.md", text: || page("Experiments", &["experiments"]) },
     Page { file: "run-format.md", text: run_format },
 ];

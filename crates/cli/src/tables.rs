@@ -30,6 +30,8 @@ pub(crate) const TABLES: &[Table] = &[
     Table { name: "experiments", what: "what `loadline lab` runs", rows: experiments },
     Table { name: "bottlenecks", what: "what a verdict can name", rows: bottlenecks },
     Table { name: "rules", what: "how a verdict is reached", rows: rules },
+    Table { name: "principles", what: "the ten rules of source 3, and what is done about each", rows: principles },
+    Table { name: "quantities", what: "what `loadline judge` derives from collected counters", rows: quantities },
     Table { name: "costs", what: "what one request costs, per side", rows: costs },
     Table { name: "counters", what: "what the probe reads", rows: counters },
     Table { name: "sources", what: "where the probe reads it", rows: sources },
@@ -59,6 +61,25 @@ fn rules() -> Vec<Row> {
         format!("{}\n\nReads: {needs}.\n\nWhat to do: {}", r.explain, r.advice.join(" "))
     };
     judge::RULES.iter().map(|r| row(r.id, help(r), page(r))).collect()
+}
+
+fn principles() -> Vec<Row> {
+    let page = |p: &judge::Principle| format!("{}\n\nWhat the program does about it: {}", p.text, p.does);
+    judge::PRINCIPLES.iter().map(|p| row(p.id, p.title, page(p))).collect()
+}
+
+fn quantities() -> Vec<Row> {
+    let unit = |u: &str| if u.is_empty() { "none".to_string() } else { u.to_string() };
+    let page = |q: &judge::counters_csv::Quantity| {
+        format!(
+            "{} = {}. Unit: {}. Columns and quantities it needs: {}.",
+            q.id,
+            q.formula,
+            unit(q.unit),
+            q.inputs.join(", ")
+        )
+    };
+    judge::counters_csv::QUANTITIES.iter().map(|q| row(q.id, q.help, page(q))).collect()
 }
 
 fn costs() -> Vec<Row> {

@@ -4,6 +4,7 @@ mod agent;
 mod completions;
 mod explain;
 mod find;
+mod judge;
 mod lab;
 mod list;
 mod load;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Lab(Box<lab::Args>),
     /// Judge an old run again and draw its report
     Report(report::Args),
+    /// Judge counters that somebody else collected (CSV), or an old run
+    Judge(judge::Args),
     /// List what there is: models, protocols, counters, rules, experiments, …
     List(list::Args),
     /// Explain one thing by its id
@@ -61,6 +64,7 @@ impl Command {
             Self::Serve(args) => serve::run(&args),
             Self::Lab(args) => lab::run(&args),
             Self::Report(args) => report::run(&args),
+            Self::Judge(args) => judge::run(&args),
             Self::List(args) => list::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Selftest(args) => selftest::run(&args),
@@ -77,7 +81,13 @@ impl Command {
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,
-            Self::Report(_) | Self::List(_) | Self::Explain(_) | Self::Schema | Self::Completions(_) | Self::Man(_)
+            Self::Report(_)
+                | Self::Judge(_)
+                | Self::List(_)
+                | Self::Explain(_)
+                | Self::Schema
+                | Self::Completions(_)
+                | Self::Man(_)
         )
     }
 }

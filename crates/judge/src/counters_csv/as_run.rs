@@ -24,8 +24,7 @@ pub fn as_run(cases: &[Case]) -> Run {
 fn trial(case: &Case) -> Option<Trial> {
     let value = |name: &str| case.values.get(name).copied().and_then(positive);
     let clients = value("clients").unwrap_or(1.0);
-    let from_response = value("response_given_ms").map(|ms| 1e3 * clients / ms);
-    let x = value("reads_per_s").or(from_response)?;
+    let x = super::rate(&case.values)?;
     let r_us = 1e6 * clients / x;
     let summary = Summary { count: x as u64, mean: r_us, p50: r_us, p99: r_us, ..Summary::default() };
     let mut measured = Measured { window: Window { begin_s: 0.0, end_s: 1.0 }, length_s: 1.0, ..Measured::default() };

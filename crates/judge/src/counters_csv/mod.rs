@@ -21,7 +21,7 @@ pub use quantities::{QUANTITIES, Quantity};
 
 use std::collections::BTreeMap;
 
-use crate::number::ratio;
+use crate::number::{positive, ratio};
 
 /// Difference up to which two figures of the same thing agree.
 pub const TOLERANCE: f64 = 0.005;
@@ -183,6 +183,9 @@ pub fn derive(cases: &[Case]) -> Vec<Derived> {
     for case in cases {
         let mut known = case.values.clone();
         known.extend(before.iter().map(|(name, v)| (format!("before.{name}"), *v)));
+        if let Some(rate) = rate(&case.values) {
+            known.entry("reads_per_s".into()).or_insert(rate);
+        }
         for quantity in QUANTITIES {
             if let Some(value) = quantity.of(&known) {
                 let printed = case.printed.get(quantity.id).copied();
@@ -193,6 +196,12 @@ pub fn derive(cases: &[Case]) -> Vec<Derived> {
         before = known.into_iter().filter(|(name, _)| !name.starts_with("before.")).collect();
     }
     out
+}
+
+/// The rate of a case: as it was collected, or N / R where only a response time is given.
+fn rate(values: &Values) -> Option<f64> {
+    let value = |name: &str| values.get(name).copied().and_then(positive);
+    value("reads_per_s").or_else(|| ratio(1e3 * value("clients").unwrap_or(1.0), value("response_given_ms")?))
 }
 
 #[cfg(test)]
@@ -241,6 +250,8 @@ mod tests {
         assert!((of("5 clients", "response_ms") - 9.722_86).abs() < 1e-4);
         assert!((of("2 clients", "rate_growth_percent") - 86.35).abs() < 0.01);
         assert!((of("2 clients", "cpu_us") - 734.887).abs() < 1e-2);
+        assert!((of("4 clients", "response_growth_us") - 1464.36).abs() < 0.1);
+        assert!((of("5 clients", "response_growth_us") - 1921.86).abs() < 0.1);
         let mut run = as_run(&cases);
         crate::judge(&mut run);
         let b = &run.findings.bottleneck;

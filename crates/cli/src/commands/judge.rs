@@ -1,0 +1,120 @@
+//! `loadline judge`: counters that somebody else collected, or an old run: what follows from them.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use judge::counters_csv::{Derived, as_run, derive, read};
+use report::{Block, Cell, Col, FORMS, Section, Table, Tone, Weight};
+
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A CSV file of counters, one line an operating point (columns: `loadline list quantities`), or a run
+    file: PathBuf,
+    /// text, html, json, csv, markdown, openmetrics or hdr (`loadline list forms`)
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    form: String,
+    /// Write to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Derives, judges and prints. A printed figure that the counters contradict is a comparison that failed.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
+    let (mut run, derived) = if csv {
+        let name = args.file.display();
+        let text =
+            std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {name}; name a CSV file"))?;
+        let cases = read(&text).with_context(|| format!("{name}"))?;
+        (as_run(&cases), derive(&cases))
+    } else {
+        (run::load_run(&args.file)?, Vec::new())
+    };
+    judge::judge(&mut run);
+    let form = FORMS.iter().find(|f| f.name == args.form);
+    let form = form.ok_or_else(|| lab::LabError::name("form", &args.form, FORMS.iter().map(|f| f.name)))?;
+    let mut doc = report::document(&run);
+    if !derived.is_empty() {
+        let at = doc.sections.len().min(1);
+        let blocks = vec![Block::Table(table(&derived))];
+        doc.sections.insert(at, Section::new("derived", "Derived from the counters", Weight::Main, blocks));
+    }
+    let style = if args.out.is_some() { output::plain() } else { output::style() };
+    let text = (form.make)(&doc, &run, &style)?;
+    match &args.out {
+        None => output::print(&text)?,
+        Some(file) => std::fs::write(file, text)
+            .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))?,
+    }
+    let contradicted = derived.iter().any(|d| d.agrees() == Some(false));
+    Ok(if contradicted { Exit::Failed } else { Exit::Done })
+}
+
+fn table(derived: &[Derived]) -> Table {
+    let words = ["case", "quantity"].map(|name| Col::words(name, 0));
+    let figures = ["value", "printed"].map(|name| Col::figures(name, 0));
+    let rest = [Col::words("agrees within 0.5 %", 0), Col::words("formula", 3)];
+    let mut notes: Vec<String> = Vec::new();
+    for d in derived {
+        if let Some(why) = d.source_error() {
+            notes.push(format!("{}, {}: an error of the source: {why}", d.case, d.quantity.id));
+        }
+    }
+    Table {
+        caption: "Recomputed from the counters, beside what a text prints where it does.".into(),
+        columns: words.into_iter().chain(figures).chain(rest).collect(),
+        rows: derived.iter().map(row).collect(),
+        notes,
+        brief: None,
+    }
+}
+
+fn row(d: &Derived) -> Vec<Cell> {
+    let unit = |v: f64| format!("{} {}", digits(v), d.quantity.unit).trim_end().to_string();
+    let agrees = match d.agrees() {
+        None => Cell::new(""),
+        Some(true) if d.source_error().is_some() => Cell::new("yes, and yet a slip").toned(Tone::Warn),
+        Some(true) => Cell::new("yes").toned(Tone::Good),
+        Some(false) => Cell::new("no").toned(Tone::Bad),
+    };
+    vec![
+        Cell::new(d.case.clone()),
+        Cell::new(d.quantity.id),
+        Cell::new(unit(d.value)),
+        Cell::new(d.printed.map_or(String::new(), unit)),
+        agrees,
+        Cell::new(d.quantity.formula),
+    ]
+}
+
+/// Six significant digits without trailing zeros: what a comparison within 0.5 % needs, and a text prints at most.
+fn digits(value: f64) -> String {
+    let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let decimals = (5 - magnitude).clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_what_a_comparison_needs() {
+        assert_eq!(
+            (digits(734.887_4), digits(2.0), digits(0.0), digits(-0.012_345_678)),
+            ("734.887".into(), "2".into(), "0".into(), "-0.0123457".into())
+        );
+    }
+
+    #[test]
+    fn what_the_source_got_wrong_is_marked() {
+        let cases = read("case,reads_per_s,cpu_percent,printed.cpu_us\nrole swap,195.56,7.95,460.5\n").unwrap();
+        let table = table(&derive(&cases));
+        assert!(table.rows.iter().any(|r| r[4].text == "no"), "{table:?}");
+        assert!(table.notes.iter().any(|n| n.contains("transposed")), "{table:?}");
+    }
+}
