@@ -25,19 +25,26 @@ fn checks(checks: &[Check]) -> Section {
         0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
         n => Note::block(Tone::Bad, format!("{n} of {} checks failed.", checks.len())),
     };
+    // Whether it held comes first: a phone shows the first columns.
     let columns =
-        vec![Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0), Col::figures("held", 0)];
+        vec![Col::figures("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
     let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
     Section::new("checks", "Checks", Weight::Main, vec![note, Block::Table(table)])
 }
 
 fn row(check: &Check) -> Vec<Cell> {
     let (word, tone) = if check.pass { ("yes", Tone::Good) } else { ("FAILED", Tone::Bad) };
-    let wanted = format!("{} {}", check.relation, number(check.limit));
+    let wanted = format!("{} {}", check.relation, precise(check.limit));
     vec![
-        Cell::new(check.name.clone()),
-        Cell::new(number(check.value)),
-        Cell::new(wanted.trim().to_string()),
         Cell::new(word).toned(tone),
+        Cell::new(check.name.clone()),
+        Cell::new(precise(check.value)),
+        Cell::new(wanted.trim().to_string()),
     ]
+}
+
+/// Three digits, but not where they would hide the distance from 1: an R² of 0.9996 is no 1.
+fn precise(v: f64) -> String {
+    let near_one = (0.99..1.01).contains(&v) && v != 1.0;
+    if near_one { format!("{v:.5}").trim_end_matches('0').into() } else { number(v) }
 }
