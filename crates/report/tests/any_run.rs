@@ -131,6 +131,10 @@ proptest! {
         for form in FORMS {
             let text = render(form.name, &run, &Style { width, color: false });
             prop_assert!(text.is_ok(), "{}: {:?}", form.name, text.err());
+            if form.name == "json" {
+                let back = serde_json::from_str::<Run>(text.as_deref().unwrap_or_default());
+                prop_assert!(back.is_ok(), "does not load again: {:?}", back.err());
+            }
             if form.name == "html" {
                 let text = text.unwrap_or_default();
                 prop_assert!(!text.contains("=\"NaN") && !text.contains("inf\""), "a coordinate is no number");

@@ -34,6 +34,7 @@ pub struct Findings {
 #[serde(default)]
 pub struct Capacity {
     /// Requests per second.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub rate: f64,
     /// The lowest offered rate at which the objective failed; absent when none was reached.
     pub failed_at: Option<f64>,
@@ -50,10 +51,13 @@ pub struct Capacity {
 #[serde(default)]
 pub struct Knee {
     /// N*, requests in flight.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub concurrency: f64,
     /// Response time with one client, microseconds.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub r1_us: f64,
     /// Highest completed rate, requests per second.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub x_max: f64,
     /// The smallest concurrency that was measured to reach 95 % of `x_max`.
     pub reached_at: Option<f64>,
@@ -66,6 +70,7 @@ pub struct Bottleneck {
     /// One id of [`BOTTLENECKS`].
     pub id: String,
     /// 0 (a guess) to 1 (every condition shown by counters of the right side).
+    #[serde(deserialize_with = "crate::nan::number")]
     pub confidence: f64,
     /// The verdict in one sentence.
     pub sentence: String,
@@ -144,8 +149,10 @@ pub struct Check {
     /// The claim.
     pub name: String,
     /// What came out.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub value: f64,
     /// What it is held against.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub limit: f64,
     /// Whether it held.
     pub pass: bool,
@@ -160,10 +167,12 @@ pub struct Fit {
     /// The formula, with the names of the coefficients.
     pub formula: String,
     /// Coefficients by name.
+    #[serde(deserialize_with = "crate::nan::map")]
     pub coefficients: BTreeMap<String, f64>,
     /// 95 % intervals of the coefficients.
     pub intervals: BTreeMap<String, Interval>,
     /// Share of the variance explained.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub r2: f64,
     /// Points fitted.
     pub points: usize,
@@ -175,8 +184,10 @@ pub struct Fit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub low: f64,
     /// Upper end.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub high: f64,
 }
 

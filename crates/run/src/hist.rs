@@ -188,18 +188,25 @@ pub struct Summary {
     /// How many durations.
     pub count: u64,
     /// Mean.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub mean: f64,
     /// Shortest.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub min: f64,
     /// Median.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub p50: f64,
     /// 90th percentile.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub p90: f64,
     /// 99th percentile.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub p99: f64,
     /// 99.9th percentile.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub p99_9: f64,
     /// Longest.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub max: f64,
 }
 

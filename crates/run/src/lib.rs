@@ -10,6 +10,7 @@ mod counters;
 mod counters_table;
 mod findings;
 mod hist;
+mod nan;
 mod plan;
 mod recording;
 mod rundir;

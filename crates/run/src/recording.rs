@@ -9,6 +9,7 @@ use crate::{CounterId, Kind, Reading, Window, counter};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Time of each sample in seconds since the origin of the trial (may be negative for samples before it).
+    #[serde(deserialize_with = "crate::nan::list")]
     pub t_s: Vec<f64>,
     /// The values, a column a counter and instance.
     pub columns: Vec<Column>,

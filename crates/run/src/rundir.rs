@@ -26,6 +26,7 @@ pub struct Run {
     /// When it began, RFC 3339 in UTC.
     pub started: String,
     /// How long it took so far, seconds.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub elapsed_s: f64,
     /// What was asked for.
     pub plan: Plan,

@@ -35,6 +35,7 @@ pub struct Trial {
     pub kind: TrialKind,
     /// Figures of the experiment that place this trial on an axis, by name with unit (`record_bytes`, `delay_ms`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(deserialize_with = "crate::nan::map")]
     pub axes: BTreeMap<String, f64>,
     /// The intensity that was asked for.
     pub intensity: Intensity,
@@ -185,14 +186,19 @@ impl ErrorKind {
 #[serde(default)]
 pub struct Rates {
     /// What the plan wanted, requests per second (closed loop: what it sent; S-Clients: connection attempts).
+    #[serde(deserialize_with = "crate::nan::number")]
     pub offered_rate: f64,
     /// What left, requests per second (S-Clients: connection attempts that left).
+    #[serde(deserialize_with = "crate::nan::number")]
     pub sent_rate: f64,
     /// What came back complete and well-formed, per second.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub completed_rate: f64,
     /// Completed within the limit asked for and of an expected status, per second.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub goodput: f64,
     /// Mean number of requests in flight.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub concurrency: f64,
 }
 
@@ -203,10 +209,12 @@ pub struct Measured {
     /// Where in the recordings it lies.
     pub window: Window,
     /// Its length by the generator's own clock, seconds.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub length_s: f64,
     /// Its counts.
     pub tally: Tally,
     /// Completed requests per second in each tenth of a second of the window.
+    #[serde(deserialize_with = "crate::nan::list")]
     pub series_completed: Vec<f64>,
 }
 
@@ -214,8 +222,10 @@ pub struct Measured {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// First moment.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub begin_s: f64,
     /// Last moment.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub end_s: f64,
 }
 
@@ -241,6 +251,7 @@ pub struct Steady {
     /// The test's answer.
     pub steady: bool,
     /// Seconds of warm-up that it took.
+    #[serde(deserialize_with = "crate::nan::number")]
     pub warmup_s: f64,
     /// The reason, in words with figures.
     pub reason: String,

@@ -71,9 +71,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
             blocks.push(Block::Plot(Box::new(plot)));
         }
     }
-    // The only chart of a page has the whole width of it.
-    if let [Block::Plot(one)] = blocks.as_mut_slice() {
-        one.wide = true;
+    let odd = blocks.len() % 2 == 1;
+    // A chart that would stand alone in its row takes the whole of it.
+    if let [.., Block::Plot(last)] = blocks.as_mut_slice() {
+        last.wide = odd;
     }
     let mut sections = Vec::new();
     let tables = columns::tables(name, run);
