@@ -42,7 +42,7 @@ fn status(run: &Run) -> Exit {
     let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);
     match run {
         run if run.interrupted => Exit::Interrupted,
-        run if run.trials.iter().all(|t| t.tally.completed == 0) => Exit::Failed,
+        run if run.trials.iter().all(|t| t.measured.tally.completed == 0) => Exit::Failed,
         _ if failed_check || broken => Exit::Failed,
         _ => Exit::Done,
     }

@@ -41,6 +41,9 @@ pub(crate) struct LoadArgs {
     /// Pause between an answer and the next request; exp:20ms draws it at random
     #[arg(long, value_name = "TIME", value_parser = think, help_heading = "Generator")]
     think: Option<ThinkTime>,
+    /// S-Clients as two processes joined by a socket pair, as in the source: one connects, one handles
+    #[arg(long, help_heading = "Generator")]
+    two_process: bool,
     /// Seconds between two samples of the counters
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
     interval: Option<f64>,
@@ -56,6 +59,7 @@ impl LoadArgs {
         put(&mut load.threads, self.threads);
         put(&mut load.io, self.io);
         load.new_connections |= self.new_connections;
+        load.two_process |= self.two_process;
         put(&mut load.sources, self.source.clone());
         put(&mut load.cpus, self.cpus.clone());
         put(&mut load.seed, self.seed);
