@@ -32,7 +32,9 @@ fn trial() -> impl Strategy<Value = Trial> {
         let mut hist = Hist::new();
         durations.iter().for_each(|ns| hist.record_ns(*ns));
         let intensity = if open {
-            Intensity::Open { rate: f[0], arrival: Arrival::Poisson, max_connections: connections }
+            // A plan is checked before it runs: its rate is always a number.
+            let rate = if f[0].is_finite() { f[0] } else { 1.0 };
+            Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: connections }
         } else {
             Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() }
         };

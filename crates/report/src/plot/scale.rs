@@ -1,7 +1,7 @@
 //! From values to distances, and which values get a tick: 1-2-5 steps, decades, powers of two, nines.
 
 use super::{Axis, Scale};
-use crate::number::{quantity, significant};
+use crate::number::{Unit, quantity, significant};
 
 /// An axis with its range and its place on the page.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ impl View {
     /// The ticks of this view.
     pub(super) fn ticks(&self, axis: &Axis, most: usize) -> Vec<Tick> {
         let values = match self.scale {
-            Scale::Linear => linear(self.low, self.high, most),
+            Scale::Linear => linear(self.low, self.high, step(axis, (self.high - self.low) / most.max(1) as f64), most),
             Scale::Log => decades(self.low.exp(), self.high.exp(), most),
             Scale::Log2 => powers_of_two(self.low.exp(), self.high.exp(), most),
             Scale::Nines => nines(self.high),
@@ -110,7 +110,7 @@ fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
             // A little room above the highest point, for its label.
             let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
             let span = if high > low { high - low } else { high.abs().max(1.0) };
-            let step = step_125(span / ticks.max(1) as f64);
+            let step = step(axis, span / ticks.max(1) as f64);
             let up = |v: f64| (v / step - 1e-9).ceil() * step;
             ((low / step + 1e-9).floor() * step, up(low.max(high)).max(low + step))
         }
@@ -133,8 +133,13 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-fn linear(low: f64, high: f64, most: usize) -> Vec<f64> {
-    let step = step_125((high - low) / most.max(1) as f64);
+/// The step of a linear axis: sizes step by powers of two, all else by 1-2-5.
+fn step(axis: &Axis, length: f64) -> f64 {
+    let two = length.max(1.0).log2().ceil().exp2();
+    if axis.unit == Unit::Size && two.is_finite() { two } else { step_125(length) }
+}
+
+fn linear(low: f64, high: f64, step: f64, most: usize) -> Vec<f64> {
     let first = (low / step - 1e-9).ceil();
     (0..=most + 2).map(|i| (first + i as f64) * step).take_while(|v| *v <= high + step * 1e-6).collect()
 }
@@ -167,7 +172,6 @@ fn nines_label(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::Unit;
 
     fn labels(axis: &Axis, values: &[f64], most: usize) -> Vec<String> {
         let view = View::new(axis, values.iter().copied(), (0.0, 100.0), Some(most));
@@ -190,6 +194,12 @@ mod tests {
         assert_eq!(labels(&axis, &[9.0, 1e6], 6), ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s"]);
         let axis = Axis::new("clients", Unit::Plain, Scale::Log2);
         assert_eq!(labels(&axis, &[1.0, 64.0], 8), ["1", "2", "4", "8", "16", "32", "64"]);
+    }
+
+    #[test]
+    fn sizes_step_by_powers_of_two() {
+        let axis = Axis::new("record", Unit::Size, Scale::Linear);
+        assert_eq!(labels(&axis, &[512.0, 65_536.0], 4), ["0 B", "32 KiB", "64 KiB", "96 KiB"]);
     }
 
     #[test]
