@@ -74,13 +74,19 @@ pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
 
-/// Busy share of a side's processors over the window.
+/// Busy share of a side's processors by what belongs to the experiment: its own processes and all interrupt work. Other
+/// programs of this machine would not run on a host of its own.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
-    let grown = |id: &str| side?.recording.reading(id, "total", trial.measured.window).value();
-    let busy: f64 =
-        ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal"].iter().filter_map(|id| grown(id)).sum();
-    let idle = grown("cpu.idle")? + grown("cpu.iowait").unwrap_or(0.0);
-    (busy + idle > 0.0).then(|| busy / (busy + idle))
+    let side = side?;
+    let window = trial.measured.window;
+    let total = |id: &str| side.recording.reading(id, "total", window).value();
+    let interrupts = total("cpu.softirq")? + total("cpu.irq").unwrap_or(0.0);
+    let own = side.counters.iter().find(|(id, _)| id.as_str() == "process.cpu")?.1.value()?;
+    let all: f64 = ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal", "cpu.idle", "cpu.iowait"]
+        .iter()
+        .filter_map(|id| total(id))
+        .sum();
+    (all > 0.0).then(|| (own + interrupts) / all)
 }
 
 #[cfg(test)]
