@@ -75,6 +75,27 @@ fn a_figure_takes_only_its_own_trials() {
 }
 
 #[test]
+fn timings_of_a_library_make_curves_by_back_end() {
+    let point = |name: &str, cold: f64, us: f64| run::Trial {
+        label: format!("{name}, {cold} cold"),
+        kind: run::TrialKind::Experiment,
+        axes: [("cold", cold), ("event_us", us), ("median_us", us * 10.0)].map(|(k, v)| (k.to_string(), v)).into(),
+        ..run::Trial::default()
+    };
+    let mut run = common::adding_clients();
+    run.plan.command = "lab event-api".into();
+    run.trials = [("epoll", 0.1), ("select", 9.0)]
+        .iter()
+        .flat_map(|(n, us)| [0.0, 2000.0].map(|c| point(n, c, us + c / 1e3)))
+        .collect();
+    let doc = loadline_report::document(&run);
+    let ids: Vec<&str> = doc.sections.iter().map(|s| s.id.as_str()).collect();
+    assert!(ids.contains(&"figures") && ids.contains(&"results") && !ids.contains(&"trials"), "{ids:?}");
+    let html = made("html", &run);
+    assert!(html.contains(">epoll</text>") && html.contains(">select</text>"));
+}
+
+#[test]
 fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     for width in [40, 60, 80, 120] {
         for run in [common::find(), common::load(), common::awkward(), common::nothing()] {

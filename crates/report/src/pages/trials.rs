@@ -7,7 +7,9 @@ use crate::number::{count, number, quantity};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    if run.trials.is_empty() {
+    // Timings of a library are trials without requests: their figures are in the experiment's own table.
+    let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
+    if run.trials.is_empty() || timed_alone {
         return Vec::new();
     }
     let rows = run.trials.iter().map(|t| row(run, t)).collect();

@@ -37,7 +37,7 @@ const CLIENTS: Quantity = q("axis clients", "clients", Unit::Plain, Scale::Linea
 const COLD: Quantity = q("axis cold", "cold connections", Unit::Plain, Scale::Linear);
 const CONNECTIONS: Quantity = q("axis connections", "connections", Unit::Plain, Scale::Linear);
 const COMPLETED: Quantity = q("completed_rate", "completed per second", Unit::Plain, Scale::Linear);
-const CALL: Quantity = q("axis call_us", "a call", Unit::Micros, Scale::Linear);
+const CALL: Quantity = q("axis median_us", "a call", Unit::Micros, Scale::Linear);
 
 /// The table.
 pub(super) const FIGURES: &[Figure] = &[
@@ -205,7 +205,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(
         "event-api",
         "The cost of a call grows with the events that it returns",
-        "Mean cost of get_next_event() against array_max, 750 cold connections.",
+        "Median cost of get_next_event() against array_max, 750 cold connections; one line a back end and number of clients.",
         q("axis array_max", "array_max", Unit::Plain, Scale::Linear),
         CALL,
         Lines::ByLabel,
@@ -220,11 +220,27 @@ pub(super) const FIGURES: &[Figure] = &[
     ),
     figure(
         "event-api",
-        "The cost of declaring and revoking interest",
-        "Mean cost of declare_interest() against cold connections.",
+        "More arrivals behind an event do not make it dearer",
+        "Median cost of a call against the arrivals that each event stands for.",
+        q("axis arrivals", "arrivals an event", Unit::Plain, Scale::Linear),
+        CALL,
+        Lines::ByLabel,
+    ),
+    figure(
+        "event-api",
+        "The cost of declaring interest",
+        "Median cost of declare_interest() with a new interest against cold connections.",
         COLD,
-        q("", "a call", Unit::Micros, Scale::Linear),
-        Lines::Values(&[("declare", "axis declare_us"), ("revoke", "axis revoke_us")]),
+        q("axis declare_us", "a declaration", Unit::Micros, Scale::Linear),
+        Lines::ByLabel,
+    ),
+    figure(
+        "event-api",
+        "The cost of revoking it",
+        "Median cost of declare_interest() with no interest against cold connections.",
+        COLD,
+        q("axis revoke_us", "a revocation", Unit::Micros, Scale::Linear),
+        Lines::ByLabel,
     ),
     figure(
         "proxy",
