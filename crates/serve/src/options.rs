@@ -51,6 +51,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("pool", "count", "proxy: upstream connections kept for further requests, a thread (default 1024)"),
     row("read_bytes", "bytes", "proxy: most bytes of one read (default 65536)"),
     row("array", "count", "proxy: most events taken by one call (default 256)"),
+    row("max_threads", "count", "blocking and group models: most threads; connections that need more are reset"),
     row("fair", "0|1", "event-groups: a wake serves all ready sockets instead of the lowest one"),
     row("literal", "0|1", "uring-groups: an eventfd is signalled for each completed operation"),
     row("sends", "count", "most sends outstanding at once (uring: default 200; limits)"),

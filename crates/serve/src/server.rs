@@ -37,6 +37,8 @@ pub(crate) struct Control {
     closed_peers: Mutex<Vec<String>>,
     failed: Mutex<Vec<String>>,
     cpus: Vec<u32>,
+    /// Most threads at once.
+    max_threads: Option<u64>,
 }
 
 /// Locks even after a panic elsewhere: every value behind these locks is valid at any moment.
@@ -110,8 +112,8 @@ impl Drop for Server {
 
 impl Control {
     /// `cpus`: processors that the threads may run on; empty for all.
-    pub(crate) fn new(cpus: &[u32]) -> Arc<Self> {
-        Arc::new(Self { cpus: cpus.to_vec(), ..Self::default() })
+    pub(crate) fn new(cpus: &[u32], max_threads: Option<u64>) -> Arc<Self> {
+        Arc::new(Self { cpus: cpus.to_vec(), max_threads, ..Self::default() })
     }
 
     #[inline]
@@ -185,6 +187,10 @@ impl Control {
         name: &str,
         run: impl FnOnce() -> Result<(), ServeError> + Send + 'static,
     ) -> Result<JoinHandle<()>, ServeError> {
+        if self.max_threads.is_some_and(|most| self.threads_now.load(Ordering::Relaxed) >= most) {
+            let error = std::io::Error::other("option max_threads allows no more");
+            return Err(ServeError::Thread { error });
+        }
         let control = self.clone();
         // Counted before it runs, so that nobody finds it missing.
         let counted = Counted::new(&control);

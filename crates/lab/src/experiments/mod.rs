@@ -1,6 +1,7 @@
 //! The experiments of the sources, as rows: each is a plan that a user can read and change (`experiments/NAME.toml`) and
 //! a function that conducts its trials, fits its curves and computes its checks.
 
+mod io_models;
 mod parameters;
 mod records;
 mod sclients;
@@ -60,6 +61,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     records::THROUGHPUT_PROFILE,
     records::ADDING_CLIENTS,
+    Experiment {
+        name: "io-models",
+        help: "every I/O model of the server under the three entries of the published table (source 4)",
+        page: io_models::IO_MODELS,
+        toml: include_str!("../../../../experiments/io-models.toml"),
+        run: io_models::run,
+    },
 ];
 
 /// The row of an experiment.

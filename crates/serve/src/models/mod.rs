@@ -249,7 +249,7 @@ pub(crate) fn start(
     // Descriptors are what a server of many connections runs out of first; the hard limit is the user's affair.
     let _ = sys::limits::raise_descriptors();
     let service = behaviours::wrap(service, options, plan.threads)?;
-    let control = Control::new(&plan.cpus);
+    let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
     // From here on the server stops its threads whatever happened.

@@ -23,7 +23,7 @@ use worker::Worker;
 pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let settings = Arc::new(Settings::from(plan)?);
     let _ = sys::limits::raise_descriptors();
-    let control = Control::new(&plan.cpus);
+    let control = Control::new(&plan.cpus, None);
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false)?;
     // From here on the server stops its threads whatever happens.

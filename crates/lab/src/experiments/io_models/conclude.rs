@@ -1,0 +1,109 @@
+//! What the table of models says: thread counts, the collapse of select on arrays, the processor time of the completion
+//! port, and a ranking.
+
+use run::{Check, Run, Trial};
+
+use super::Parameters;
+
+/// The source's six models by our names.
+const SIX: [&str; 6] = ["blocking", "select-array", "sigio", "event-groups", "uring-groups", "uring"];
+/// Connections from which the source's non-blocking server had collapsed.
+const COLLAPSED_AT: f64 = 4011.0;
+
+pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
+    let rows: Vec<&Trial> = run.trials.iter().collect();
+    let mut checks = vec![all_ran(&rows, parameters)];
+    checks.extend(threads(&rows));
+    checks.extend(collapse(&rows));
+    checks.extend(least_processor(&rows));
+    let conclusions = conclusions(&rows);
+    run.findings.checks = checks;
+    run.findings.conclusions = conclusions;
+}
+
+fn axis(trial: &Trial, name: &str) -> Option<f64> {
+    trial.axes.get(name).copied()
+}
+
+fn row<'a>(rows: &[&'a Trial], model: &str, entry: f64) -> Option<&'a Trial> {
+    rows.iter().copied().find(|t| t.label == model && axis(t, "entry") == Some(entry))
+}
+
+fn check(name: String, value: f64, relation: &str, limit: f64) -> Check {
+    let pass = match relation {
+        "at most" => value <= limit,
+        "at least" => value >= limit,
+        _ => (value - limit).abs() < 1e-9,
+    };
+    Check { name, value, limit, pass, relation: relation.into() }
+}
+
+fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
+    let ran = rows.iter().filter(|t| t.tally.completed > 0).count();
+    let models = parameters.texts("models", &[]).len().max(1) * parameters.numbers("entries", &[1.0, 2.0, 3.0]).len();
+    check("rows that ran".into(), ran as f64, "at least", models as f64)
+}
+
+/// Threads beyond those at rest follow the connections that are held.
+fn threads(rows: &[&Trial]) -> Vec<Check> {
+    let extra = |t: &Trial| Some(axis(t, "threads")? - axis(t, "threads_at_rest")?);
+    let law = |model: &str, held: f64| match model.split(':').next() {
+        Some("event-groups") => Some((held / 63.0).ceil()),
+        Some("uring-groups") => Some((held / 62.0).ceil()),
+        Some("blocking") => Some(2.0 * held),
+        _ => None,
+    };
+    rows.iter()
+        .filter(|t| axis(t, "held") == axis(t, "connections"))
+        .filter_map(|t| {
+            let wanted = law(&t.label, axis(t, "held")?)?;
+            let name = format!("{} entry {}: threads beyond those at rest", t.label, axis(t, "entry")?);
+            Some(check(name, extra(t)?, "equals", wanted))
+        })
+        .collect()
+}
+
+/// Bytes a second of select on arrays over those of select, where the source's server moved none.
+fn collapse(rows: &[&Trial]) -> Option<Check> {
+    let (array, bits) = (row(rows, "select-array", 1.0)?, row(rows, "select", 1.0)?);
+    if axis(array, "connections")? < COLLAPSED_AT {
+        return None;
+    }
+    let ratio = axis(array, "bytes_per_s")? / axis(bits, "bytes_per_s")?.max(1.0);
+    Some(check("select-array collapses: its throughput over select's, entry 1".into(), ratio, "at most", 0.34))
+}
+
+fn cost(trial: &Trial) -> Option<f64> {
+    trial.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()
+}
+
+/// Processor time a message of `uring` over the least of the source's other five, entry 1.
+fn least_processor(rows: &[&Trial]) -> Option<Check> {
+    let port = cost(row(rows, "uring", 1.0)?)?;
+    let others = SIX.iter().filter(|m| **m != "uring").filter_map(|m| cost(row(rows, m, 1.0)?));
+    let least = others.fold(f64::INFINITY, f64::min);
+    let name = "completion port: processor time a message over the least of the source's other five, entry 1";
+    least.is_finite().then(|| check(name.into(), port / least, "at most", 1.0))
+}
+
+/// Ranked as the source does: by the connections held, then by what they got through, with the processor it took.
+fn conclusions(rows: &[&Trial]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for entry in [1.0, 2.0, 3.0] {
+        let mut of: Vec<&Trial> = rows.iter().copied().filter(|t| axis(t, "entry") == Some(entry)).collect();
+        let key = |t: &Trial| (axis(t, "held").unwrap_or(0.0), axis(t, "bytes_per_s").unwrap_or(0.0));
+        of.sort_by(|a, b| key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)));
+        let ranked: Vec<String> = of
+            .iter()
+            .map(|t| {
+                let us = cost(t).map_or_else(|| "?".to_string(), |us| format!("{us:.1}"));
+                let (held, bytes) = key(t);
+                format!("{} ({held:.0} held, {:.1} MB/s, {us} us a message)", t.label, bytes / 1e6)
+            })
+            .collect();
+        if !ranked.is_empty() {
+            sentences.push(format!("Entry {entry}, by connections held, then by throughput: {}.", ranked.join(", ")));
+        }
+    }
+    sentences
+}

@@ -1,0 +1,153 @@
+//! What the server's process really holds while a trial runs: sockets that were accepted, memory, threads, descriptors.
+//! Looked at from outside, four times a second; the client's own counts cannot know what waits in the accept queue.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use run::{ErrorKind, Trial};
+
+const EVERY: Duration = Duration::from_millis(250);
+
+/// The levels at one moment, or the highest of several.
+#[derive(Clone, Copy, Debug, Default)]
+struct Levels {
+    accepted: f64,
+    rss_bytes: f64,
+    threads: f64,
+    descriptors: f64,
+}
+
+/// A look at a server process that goes on until it is ended.
+pub(super) struct Held {
+    stop: Arc<AtomicBool>,
+    looking: JoinHandle<Levels>,
+    rest: Levels,
+}
+
+/// What was seen.
+pub(super) struct Seen {
+    rest: Levels,
+    most: Levels,
+}
+
+impl Held {
+    pub(super) fn watch(pid: u32, port: u16) -> Self {
+        let rest = look(pid, port);
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let looking = std::thread::spawn(move || {
+            let mut most = rest;
+            while !told.load(Ordering::Relaxed) {
+                std::thread::sleep(EVERY);
+                most = most.max(look(pid, port));
+            }
+            most
+        });
+        Self { stop, looking, rest }
+    }
+
+    pub(super) fn end(self) -> Seen {
+        self.stop.store(true, Ordering::Relaxed);
+        Seen { rest: self.rest, most: self.looking.join().unwrap_or_default() }
+    }
+}
+
+impl Levels {
+    fn max(self, o: Self) -> Self {
+        Self {
+            accepted: self.accepted.max(o.accepted),
+            rss_bytes: self.rss_bytes.max(o.rss_bytes),
+            threads: self.threads.max(o.threads),
+            descriptors: self.descriptors.max(o.descriptors),
+        }
+    }
+}
+
+fn look(pid: u32, port: u16) -> Levels {
+    let proc = PathBuf::from(format!("/proc/{pid}"));
+    let status = std::fs::read_to_string(proc.join("status")).unwrap_or_default();
+    let field = |name: &str| -> f64 {
+        let line = status.lines().find_map(|l| l.strip_prefix(name)).unwrap_or("0");
+        line.trim_start_matches(':').split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0)
+    };
+    Levels {
+        accepted: accepted(&std::fs::read_to_string(proc.join("net/tcp")).unwrap_or_default(), port),
+        rss_bytes: field("VmRSS") * 1024.0,
+        threads: field("Threads"),
+        descriptors: std::fs::read_dir(proc.join("fd")).map_or(0.0, |d| d.count() as f64),
+    }
+}
+
+/// Established sockets of a local port that have an inode: those that wait in the accept queue have none yet.
+fn accepted(table: &str, port: u16) -> f64 {
+    let suffix = format!(":{port:04X}");
+    let held = table.lines().filter(|line| {
+        let mut fields = line.split_whitespace();
+        let (local, state) = (fields.nth(1).unwrap_or(""), fields.nth(1).unwrap_or(""));
+        local.ends_with(&suffix) && state == "01" && fields.nth(5).is_some_and(|inode| inode != "0")
+    });
+    held.count() as f64
+}
+
+impl Seen {
+    /// Writes it on the axes of a trial, with what ended it where not everything was held.
+    pub(super) fn put(&self, trial: &mut Trial) {
+        let attempted = trial.axes.get("connections").copied().unwrap_or(0.0);
+        let (rest, most) = (self.rest, self.most);
+        let length_s = trial.measured.length_s.max(1e-9);
+        let mut put = |name: &str, value: f64| trial.axes.insert(name.into(), value);
+        put("held", most.accepted);
+        put("threads", most.threads);
+        put("threads_at_rest", rest.threads);
+        put("bytes_per_s", trial.measured.tally.bytes_received as f64 / length_s);
+        if most.accepted > 0.0 {
+            put("memory_per_connection_bytes", (most.rss_bytes - rest.rss_bytes).max(0.0) / most.accepted);
+        }
+        if most.accepted < attempted {
+            let why = self.ended_by(trial);
+            trial.notes.push(format!("held {} of {attempted} connections; ended by {why}", most.accepted));
+        }
+    }
+
+    fn ended_by(&self, trial: &Trial) -> String {
+        let limit = sys::limits::descriptors().0 as f64;
+        let errors = |kind: ErrorKind| trial.tally.errors.0.get(&kind).copied().unwrap_or(0);
+        // Rings keep their connections in a table of their own, of the same size as the limit.
+        if self.most.descriptors + 100.0 >= limit || self.most.accepted + 100.0 >= limit {
+            return format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");
+        }
+        if errors(ErrorKind::ClientPorts) > 0 {
+            return "the client's ports".into();
+        }
+        if errors(ErrorKind::ClientFds) > 0 {
+            return "the client's descriptors".into();
+        }
+        if errors(ErrorKind::Reset) > 0 {
+            return format!(
+                "the server's refusals: no more threads than {} (max_threads, or the system's)",
+                self.most.threads
+            );
+        }
+        "time: the server had not accepted the others when the trial ended".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_accepted_sockets_of_the_port_count() {
+        let table = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 100 1 0 100 0 0 10 0
+   1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 101 1 0 20 4 30 10 -1
+   2: 0100007F:1F90 0100007F:C002 01 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
+   3: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 102 1 0 20 4 30 10 -1
+";
+        assert_eq!(accepted(table, 0x1F90), 1.0);
+    }
+}
