@@ -74,7 +74,9 @@ fn collapse(rows: &[&Trial]) -> Option<Check> {
 }
 
 fn cost(trial: &Trial) -> Option<f64> {
-    trial.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()
+    let us = trial.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()?;
+    // A server that got no processor in the window says nothing of what a message costs.
+    (us > 0.0).then_some(us)
 }
 
 /// Processor time a message of `uring` over the least of the source's other five, entry 1.

@@ -1,6 +1,7 @@
 //! What the server's process really holds while a trial runs: sockets that were accepted, memory, threads, descriptors.
 //! Looked at from outside, four times a second; the client's own counts cannot know what waits in the accept queue.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,15 +82,17 @@ fn look(pid: u32, port: u16) -> Levels {
     }
 }
 
-/// Established sockets of a local port that have an inode: those that wait in the accept queue have none yet.
+/// Established sockets of a local port that have an inode: those that wait in the accept queue have none yet. Each peer
+/// counts once: a table that changes while it is read can show a socket twice.
 fn accepted(table: &str, port: u16) -> f64 {
     let suffix = format!(":{port:04X}");
-    let held = table.lines().filter(|line| {
-        let mut fields = line.split_whitespace();
-        let (local, state) = (fields.nth(1).unwrap_or(""), fields.nth(1).unwrap_or(""));
-        local.ends_with(&suffix) && state == "01" && fields.nth(5).is_some_and(|inode| inode != "0")
+    let held = table.lines().filter_map(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let (local, peer, state) = (fields.next()?, fields.next()?, fields.next()?);
+        let inode = fields.nth(5)?;
+        (local.ends_with(&suffix) && state == "01" && inode != "0").then_some(peer)
     });
-    held.count() as f64
+    held.collect::<HashSet<&str>>().len() as f64
 }
 
 impl Seen {
@@ -144,6 +147,7 @@ mod tests {
         let table = "\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 100 1 0 100 0 0 10 0
+   1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 101 1 0 20 4 30 10 -1
    1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 101 1 0 20 4 30 10 -1
    2: 0100007F:1F90 0100007F:C002 01 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
    3: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 102 1 0 20 4 30 10 -1

@@ -114,7 +114,9 @@ fn loads(parameters: &Parameters, entry: u32, cpus: &[u32]) -> Vec<LoadPlan> {
         } else {
             1e3 * f64::from(connections) * f64::from(bytes) / rate.max(1.0)
         },
-        exponential: false,
+        // The source's client walks its connections one after another; at random times they are as evenly loaded, and
+        // do not fall silent together after the first message.
+        exponential: true,
     };
     let blocks = match entry {
         1 => vec![(parameters.count("first", 7000), ThinkTime::default())],

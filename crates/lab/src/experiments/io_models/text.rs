@@ -10,8 +10,8 @@ An echo server in every I/O model, one processor, loaded three ways, each from a
  2. `second` connections in blocks of `block`, each block limited to `block_rate` bytes/s (12,000; 1,000; 200,000);
  3. `third` connections, limited the same way, blocks of 4,000 after the first twelve: what the model holds, and what
     ended it.
-A block is a process, as in the source. Each connection of a limited block sends one message of `message_bytes` every
-block x message_bytes / block_rate seconds; `compat = true` computes that pause in whole numbers as the source's client
+A block is a process, as in the source. Each connection of a limited block sends one message of `message_bytes` in
+block x message_bytes / block_rate seconds on average, at random times; `compat = true` computes that pause in whole numbers as the source's client
 does (20 ms a connection, so 204,800 B/s instead of 200,000).
 
 Columns are the source's: attempted and connected, user memory, kernel memory by part, processor range, threads, bytes
