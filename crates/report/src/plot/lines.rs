@@ -10,6 +10,8 @@ use crate::number::quantity;
 
 /// Lines of text are this far apart.
 const LINE: f64 = 15.0;
+/// Where the frame begins without a key.
+const KEYLESS_TOP: f64 = 28.0;
 /// A series of more points than this is a line without dots.
 const MOST_DOTS: usize = 80;
 
@@ -23,14 +25,15 @@ struct Area {
     y: View,
 }
 
-/// The elements of one plot.
-pub(super) fn body(plot: &Plot, frame: Frame) -> String {
+/// Height and elements of one plot. A long key makes it higher instead of its curves lower.
+pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty() && !s.points.is_empty()).collect();
     let with_key = frame.narrow() && named.len() > 1;
     let top = header(plot, frame, if with_key { &named } else { &[] }, &mut out);
     let margin = if frame.narrow() { 14.0 } else { end_margin(&named, frame) };
-    let bottom = frame.height - if frame.small { 18.0 } else { 38.0 };
+    let height = frame.height + if with_key { (top - KEYLESS_TOP).max(0.0) } else { 0.0 };
+    let bottom = height - if frame.small { 18.0 } else { 38.0 };
     let most_y = if frame.small { 2 } else { ((bottom - top) / 44.0).clamp(2.0, 8.0) as usize };
     let y = View::new(&plot.y, heights(plot), (bottom, top), Some(most_y));
     let y_ticks = y.ticks(&plot.y, most_y);
@@ -52,7 +55,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> String {
     if !frame.narrow() {
         end_labels(&named, &area, frame, &mut taken, &mut out);
     }
-    out
+    (height, out)
 }
 
 /// The values that the vertical axis must hold: all but bounds and fits, which may leave the frame, and horizontal
@@ -94,7 +97,7 @@ fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
         let _ = write!(out, "<text class=\"t\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 24.0, escape(&label));
         x += wide;
     }
-    if key.is_empty() { 28.0 } else { y + 12.0 }
+    if key.is_empty() { KEYLESS_TOP } else { y + 12.0 }
 }
 
 fn swatch(series: &Series, (x, y): (f64, f64), out: &mut String) {
@@ -102,7 +105,7 @@ fn swatch(series: &Series, (x, y): (f64, f64), out: &mut String) {
     if matches!(series.look, Look::Dots | Look::Hollow) {
         dot(series.look, hue, (x + 9.0, y), "", out);
     } else {
-        let dashed = if series.look == Look::Dashed { " dash" } else { "" };
+        let dashed = dashes(series.look);
         let _ = write!(out, "<path class=\"line {hue}{dashed}\" d=\"M{x:.1} {y:.1}h18\"/>");
     }
 }
@@ -166,7 +169,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     let hue = series.hue.class();
     if !matches!(series.look, Look::Dots | Look::Hollow) {
         let path = path(series, area);
-        let dashed = if series.look == Look::Dashed { " dash" } else { "" };
+        let dashed = dashes(series.look);
         // An inner SVG clips what leaves the frame, without ids that could collide on the page.
         let (x, y, w, h) =
             (area.left, area.top - 2.0, (area.right - area.left).max(1.0), (area.bottom - area.top + 4.0).max(1.0));
@@ -187,9 +190,24 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
+/// The class of a line that is not solid.
+const fn dashes(look: Look) -> &'static str {
+    match look {
+        Look::Dashed => " dash",
+        Look::LineSquares => " long",
+        _ => "",
+    }
+}
+
 fn dot(look: Look, hue: &str, (x, y): (f64, f64), told: &str, out: &mut String) {
     let (class, r) = if look == Look::Hollow { ("hollow", 5.6) } else { ("dot", 3.2) };
     let title = if told.is_empty() { String::new() } else { format!("<title>{}</title>", escape(told)) };
+    if look == Look::LineSquares {
+        let (x, y) = (x - 3.0, y - 3.0);
+        let _ =
+            write!(out, "<rect class=\"dot {hue}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"6\" height=\"6\">{title}</rect>");
+        return;
+    }
     let _ = write!(out, "<circle class=\"{class} {hue}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\">{title}</circle>");
 }
 

@@ -71,6 +71,8 @@ pub enum Look {
     /// Measured points joined by a line.
     #[default]
     LineDots,
+    /// The same with squares and long dashes: the lines beyond the sixth, which share a colour with an earlier one.
+    LineSquares,
     /// A line alone: many samples.
     Line,
     /// Points alone.
@@ -207,6 +209,13 @@ impl BarRow {
     /// The sum of its parts that are numbers.
     pub fn sum(&self) -> f64 {
         self.segments.iter().map(|s| s.value).filter(|v| v.is_finite()).sum()
+    }
+}
+
+impl Look {
+    /// The look of the n-th measured line of equals; with [`Hue::nth`], twelve lines can be told apart.
+    pub const fn nth(n: usize) -> Self {
+        if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }
 }
 

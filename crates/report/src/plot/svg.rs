@@ -10,7 +10,7 @@ use super::{Bars, Plot, bars, lines};
 pub struct Frame {
     /// Width in CSS pixels.
     pub width: f64,
-    /// Height in CSS pixels; bars take what they need.
+    /// Height in CSS pixels; bars and long keys take what they need.
     pub height: f64,
     /// Names and axis labels are left out: the caption says them.
     pub small: bool,
@@ -34,8 +34,8 @@ impl Frame {
 
 /// A chart as one SVG element. It has no colours and fonts of its own: the style sheet has.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
-    let body = lines::body(plot, frame);
-    wrap(frame.width, frame.height, &plot.title, &describe(plot), &body)
+    let (height, body) = lines::body(plot, frame);
+    wrap(frame.width, height, &plot.title, &describe(plot), &body)
 }
 
 /// Bars as one SVG element.

@@ -17,10 +17,11 @@ pub(super) fn plot(figure: &Figure, trials: &[Trial]) -> Option<Plot> {
     if ours.is_empty() {
         return None;
     }
+    let many = ours.len() > 6;
     let mut series: Vec<Series> = ours
         .into_iter()
         .enumerate()
-        .map(|(i, (name, points))| Series::new(name, Look::LineDots, Hue::nth(i), points))
+        .map(|(i, (name, points))| Series::new(name, Look::nth(i), Hue::nth(i), points))
         .collect();
     let mut theirs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for point in points(figure.published) {
@@ -35,6 +36,7 @@ pub(super) fn plot(figure: &Figure, trials: &[Trial]) -> Option<Plot> {
         y: axis(&figure.y),
         series,
         marks: level(figure),
+        wide: many,
         ..Plot::default()
     })
 }
@@ -101,10 +103,9 @@ pub(super) struct Beside {
 /// Every published point with our value at the same place.
 pub(super) fn beside(figure: &Figure, plot: &Plot) -> Vec<Beside> {
     let ours = |point: &Point| {
-        let line = plot
-            .series
-            .iter()
-            .find(|s| s.look == Look::LineDots && (s.label == point.series || point.series.is_empty()));
+        let line = plot.series.iter().find(|s| {
+            matches!(s.look, Look::LineDots | Look::LineSquares) && (s.label == point.series || point.series.is_empty())
+        });
         let near = |p: &&(f64, f64)| (p.0 - point.x).abs() <= point.x.abs() * 0.02;
         line?.points.iter().find(near).map(|p| p.1)
     };

@@ -71,9 +71,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
             blocks.push(Block::Plot(Box::new(plot)));
         }
     }
-    let odd = blocks.len() % 2 == 1;
     // A chart that would stand alone in its row takes the whole of it.
-    if let [.., Block::Plot(last)] = blocks.as_mut_slice() {
+    let narrow = |b: &Block| matches!(b, Block::Plot(p) if !p.wide);
+    let odd = blocks.iter().filter(|b| narrow(b)).count() % 2 == 1;
+    if let Some(Block::Plot(last)) = blocks.iter_mut().rev().find(|b| narrow(b)) {
         last.wide = odd;
     }
     let mut sections = Vec::new();
