@@ -48,7 +48,6 @@ pub const PAGES: &[Page] = &[
         help: "the figures of an experiment, with the published numbers beside ours",
         sections: figures::sections,
     },
-    Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
     Page {
         name: "counters-say",
         help: "the verdict of an experiment, behind its own conclusions",
@@ -69,6 +68,7 @@ pub const PAGES: &[Page] = &[
     Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
     Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
+    Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
     Page { name: "argument", help: "the reasoning of the verdict, step by step", sections: argument::sections },
     Page { name: "trust", help: "how far the figures can be relied on", sections: trust::sections },
     Page {
