@@ -82,7 +82,7 @@ pub(crate) fn conduct(
     let ready = crew.await_ready(READY_WITHIN)?;
     let mut act = Act { crew, pulse: Pulse::new(pids.len()), parts: Parts::new(pids.len()), begin, watch };
     let eyes = eyes(&pids, begin);
-    let (steady, mut ended) = act.warm_up(plan);
+    let (steady, mut ended) = act.warm_up(plan, asked(stage));
     let (from, _) = eyes.edge();
     act.crew.tell_all(&AgentCommand::Enter { phase: Phase::Measure });
     if ended == Ended::InFull {
@@ -99,6 +99,15 @@ pub(crate) fn conduct(
     trial.notes.sort();
     trial.notes.dedup();
     Ok((trial, ended))
+}
+
+/// Connections that the loads of a closed loop ask for.
+fn asked(stage: &Stage<'_>) -> u64 {
+    let of = |load: &Load<'_>| match load.plan.intensity {
+        run::Intensity::Closed { connections, .. } => u64::from(connections),
+        _ => 0,
+    };
+    stage.loads.iter().map(of).sum()
 }
 
 /// Starts every agent of every load.
@@ -125,14 +134,17 @@ struct Act<'w> {
 }
 
 impl Act<'_> {
-    /// Waits until the completed rate is steady by judge's test, at most the plan's warm-up time.
-    fn warm_up(&mut self, plan: &LoadPlan) -> (Steady, Ended) {
+    /// Waits until the completed rate is steady by judge's test, at most the plan's warm-up time; with blocks, until
+    /// all `asked` connections are up too.
+    fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, Ended) {
         let cap = self.begin + Duration::from_secs_f64(plan.warmup_s.max(0.0));
         loop {
             let rates = self.pulse.rates(0.0, self.pulse.known_until());
             let mut steady = judge::steady(&rates);
             steady.warmup_s = Instant::now().saturating_duration_since(self.begin).as_secs_f64();
-            if (rates.len() >= FEWEST_STEPS && steady.steady) || Instant::now() >= cap || self.parts.over() {
+            let up = plan.blocks.is_none() || self.pulse.now().open >= asked;
+            let settled = up && rates.len() >= FEWEST_STEPS && steady.steady;
+            if settled || Instant::now() >= cap || self.parts.over() {
                 return (steady, Ended::InFull);
             }
             if self.listen(cap) == Ended::ByUser {
@@ -175,7 +187,7 @@ impl Act<'_> {
             Some((agent, Said::Report(AgentReport::Failed { error }) | Said::Gone(error))) => {
                 self.parts.gone[agent].get_or_insert(error);
             }
-            Some((_, Said::Report(AgentReport::Ready { .. } | AgentReport::Held(_)))) | None => {}
+            Some((_, Said::Report(AgentReport::Ready { .. } | AgentReport::Held(_) | AgentReport::Counts { .. }))) | None => {}
         }
         if self.watch.stop() { Ended::ByUser } else { Ended::InFull }
     }

@@ -276,6 +276,7 @@ fn conduct(
                     }
                     phase = next;
                 }
+                Ok(AgentCommand::Count) => {}
                 Ok(AgentCommand::Stop) => common.orders.stop(),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {

@@ -7,7 +7,7 @@ use sys::{Errno, socket};
 
 use crate::LoadError;
 use crate::arrivals::Arrivals;
-use crate::core::{Shape, Task, Think};
+use crate::core::{Shape, Task, Think, Turns};
 
 /// Descriptors that the process needs for itself.
 const OWN_DESCRIPTORS: u64 = 64;
@@ -53,6 +53,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     Task {
         intensity,
         new_connections: plan.new_connections,
+        blocks: Turns::of(plan),
         timeout_ns: ns(plan.timeout_s),
         connect_timeout_ns: ns(plan.connect_timeout_s),
         drain_ns: ns(plan.drain_s),

@@ -101,6 +101,8 @@ pub enum AgentCommand {
         /// The phase.
         phase: Phase,
     },
+    /// A server says what it counted so far; a load agent does nothing.
+    Count,
     /// Stop at once and report.
     Stop,
 }
@@ -126,6 +128,13 @@ pub enum AgentReport {
     Part(Box<LoadPart>),
     /// The end of an agent that held cold connections.
     Held(ColdPart),
+    /// What a server counted since it started, by name of its `Stats`, and why threads of it ended early.
+    Counts {
+        /// Counts and levels by name.
+        counts: BTreeMap<String, u64>,
+        /// Failures in sentences, the first few.
+        failures: Vec<String>,
+    },
     /// The agent cannot go on.
     Failed {
         /// What was tried, what happened and what to do.

@@ -6,6 +6,7 @@
 
 mod agent;
 mod cold;
+mod blocks;
 mod counters;
 mod counters_table;
 mod findings;
@@ -19,6 +20,7 @@ mod trial;
 
 pub use agent::{AgentCommand, AgentReport, AgentSpec, LoadPart, Phase, ServePlan, Tick};
 pub use cold::{ColdPart, ColdPlan};
+pub use blocks::Blocks;
 pub use counters::{CounterId, CounterSpec, Kind, Reading, Unit, counter};
 pub use counters_table::COUNTERS;
 pub use findings::{

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ColdPlan;
+use crate::{Blocks, ColdPlan};
 
 /// Everything that one command will do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,9 @@ pub struct LoadPlan {
     pub intensity: Intensity,
     /// One connection a request: connect, one exchange, close.
     pub new_connections: bool,
+    /// The closed loop in blocks of connections that are made once (source 4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Blocks>,
     /// Generator threads in one agent.
     pub threads: u32,
     /// Which client driver.
@@ -83,6 +86,7 @@ impl Default for LoadPlan {
             protocol: Protocol::default(),
             intensity: Intensity::default(),
             new_connections: false,
+            blocks: None,
             threads: 1,
             io: Io::Auto,
             duration_s: 10.0,
@@ -395,6 +399,27 @@ impl Plan {
 }
 
 impl LoadPlan {
+    fn check_blocks(&self) -> Result<(), PlanError> {
+        let Some(blocks) = &self.blocks else { return Ok(()) };
+        let fits = matches!(self.intensity, Intensity::Closed { .. }) && matches!(self.protocol, Protocol::Echo { .. });
+        let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
+        let rate = blocks.block_rate_bytes_per_s;
+        match () {
+            () if !fits || self.new_connections => wrong(
+                "load.blocks",
+                format!("for {}", self.protocol.name()),
+                "blocks belong to a closed loop (--connections) of echo:// without --new-connections",
+            ),
+            () if !(1..=1_000_000).contains(&blocks.block) => {
+                wrong("load.blocks.block", blocks.block.to_string(), "give 1 to 1,000,000 connections")
+            }
+            () if !(0.0..=1e12).contains(&rate) => {
+                wrong("load.blocks.block_rate_bytes_per_s", rate.to_string(), "give bytes a second, 0 for no limit")
+            }
+            () => Ok(()),
+        }
+    }
+
     /// Checks every range of the load part.
     pub fn check(&self) -> Result<(), PlanError> {
         let range = |ok: bool, what, value: f64, advice| {
@@ -413,6 +438,7 @@ impl LoadPlan {
             self.timeout_s,
             "give a time above zero",
         )?;
+        self.check_blocks()?;
         match &self.intensity {
             Intensity::Closed { connections, pipeline, .. } => {
                 range(

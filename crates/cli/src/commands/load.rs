@@ -2,7 +2,7 @@
 
 use run::{Arrival, Intensity, Plan};
 
-use crate::args::{LoadArgs, TargetArgs, arrival, units};
+use crate::args::{BlockArgs, LoadArgs, TargetArgs, arrival, units};
 use crate::finish::{self, Ends};
 use crate::screen::Screen;
 use crate::{Exit, output};
@@ -46,6 +46,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Objective")]
     errors: Option<f64>,
     #[command(flatten)]
+    blocks: BlockArgs,
+    #[command(flatten)]
     load: LoadArgs,
 }
 
@@ -85,6 +87,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         );
     }
     args.load.apply(&mut plan);
+    args.blocks.apply(&mut plan)?;
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
     if let Some(p99) = args.p99 {
         plan.objective.p99_us = Some(p99 * 1e6);

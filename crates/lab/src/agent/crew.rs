@@ -3,6 +3,7 @@
 //! An agent gets its own process group, so that Ctrl-C at the terminal reaches the conductor alone, which then stops the
 //! agents in order and keeps their parts. An agent whose standard input ends stops by itself, so none outlives us.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -153,6 +154,31 @@ impl Crew {
             }
         }
         Ok(ready.into_iter().flatten().collect())
+    }
+
+    /// Asks servers what they counted, and waits for their answers; the sums, and what failed. Nothing of an agent that
+    /// does not answer in time.
+    pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
+        self.tell_all(&AgentCommand::Count);
+        let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());
+        let deadline = Instant::now() + patience;
+        let mut missing = self.agents.len();
+        while missing > 0 {
+            match self.hear(deadline) {
+                Some((_, Said::Report(AgentReport::Counts { counts, failures }))) => {
+                    counts.into_iter().for_each(|(name, n)| *sums.entry(name).or_default() += n);
+                    failed.extend(failures);
+                    missing -= 1;
+                }
+                Some((_, Said::Gone(how) | Said::Report(AgentReport::Failed { error: how }))) => {
+                    failed.push(how);
+                    missing -= 1;
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        (sums, failed)
     }
 
     /// Ends all.

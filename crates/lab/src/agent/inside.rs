@@ -80,9 +80,21 @@ fn serve(plan: &ServePlan, commands: &Receiver<AgentCommand>) -> Result<(), Stri
     let server = serve::start(plan).map_err(|e| e.to_string())?;
     let (listening, notes) = (Some(server.local_addr()), server.notes().to_vec());
     say(&AgentReport::Ready { pid: std::process::id(), listening, io: server.model().into(), notes });
-    while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
+    loop {
+        match commands.recv() {
+            Ok(AgentCommand::Stop) | Err(_) => break,
+            Ok(AgentCommand::Count) => say(&counts(&server)),
+            Ok(AgentCommand::Enter { .. }) => {}
+        }
+    }
     server.stop();
     Ok(())
+}
+
+fn counts(server: &serve::Server) -> AgentReport {
+    let all = serde_json::to_value(server.stats()).unwrap_or_default();
+    let counts = all.as_object().into_iter().flatten().filter_map(|(name, v)| Some((name.clone(), v.as_u64()?)));
+    AgentReport::Counts { counts: counts.collect(), failures: server.failures().into_iter().take(3).collect() }
 }
 
 fn confine(cpus: &[u32]) -> Result<(), String> {

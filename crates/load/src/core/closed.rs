@@ -13,16 +13,21 @@ use crate::driver::Ops;
 impl<C: Client> Core<C> {
     /// All clients connect at once.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
+        self.free.clear();
+        if let Some(turns) = self.task.blocks {
+            return self.blocks_start(ops, turns);
+        }
         for conn in 0..self.conns.len() as u32 {
             self.connect(ops, conn);
         }
-        self.free.clear();
     }
 
     /// A connection is up: fill its pipeline.
     pub(super) fn closed_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        if !self.draining {
-            self.ask(ops, conn, self.depth as u32);
+        match self.task.blocks {
+            _ if self.draining => {}
+            Some(turns) => self.block_ready(ops, conn, turns),
+            None => self.ask(ops, conn, self.depth as u32),
         }
     }
 
@@ -34,6 +39,9 @@ impl<C: Client> Core<C> {
         }
         if self.draining {
             return;
+        }
+        if let Some(turns) = self.task.blocks {
+            return self.block_answered(ops, conn, answers, turns);
         }
         match self.pause() {
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
@@ -64,7 +72,7 @@ impl<C: Client> Core<C> {
     }
 
     #[inline]
-    fn ask<O: Ops>(&mut self, ops: &mut O, conn: u32, requests: u32) {
+    pub(super) fn ask<O: Ops>(&mut self, ops: &mut O, conn: u32, requests: u32) {
         let now = ops.now();
         self.record.counts.due += u64::from(requests);
         for _ in 0..requests {

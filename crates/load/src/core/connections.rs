@@ -176,7 +176,7 @@ impl<C: Client> Core<C> {
     /// What follows a connection that ended without a failure.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
-            _ if self.draining => {}
+            _ if self.draining || self.task.blocks.is_some() => {}
             Mode::Closed { .. } => self.closed_again(ops, conn),
             Mode::Open(_) => self.open_freed(ops, conn),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
@@ -190,7 +190,7 @@ impl<C: Client> Core<C> {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
         c.failures = c.failures.saturating_add(1);
         let wait = BACKOFF_NS << (c.failures - 1).min(BACKOFF_DOUBLINGS);
-        if self.draining {
+        if self.draining || self.task.blocks.is_some() {
             return;
         }
         match &self.mode {

@@ -4,6 +4,7 @@
 //! Three intensities share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts; what
 //! happens to it afterwards is the same for all and lives in [`requests`] and [`connections`].
 
+mod blocks;
 mod closed;
 mod connections;
 mod open;
@@ -19,6 +20,8 @@ use crate::driver::{Batch, Completion, Ops};
 use crate::record::Record;
 use crate::timers::Timers;
 
+pub(crate) use blocks::Turns;
+
 /// With fewer requests in flight every answer is looked at when it comes.
 const FEWEST_TO_BATCH: u64 = 8;
 /// What collecting answers adds to a response time at most.
@@ -30,6 +33,8 @@ pub(crate) struct Task {
     pub(crate) intensity: Shape,
     /// One connection a request.
     pub(crate) new_connections: bool,
+    /// The closed loop is put into blocks.
+    pub(crate) blocks: Option<Turns>,
     pub(crate) timeout_ns: u64,
     pub(crate) connect_timeout_ns: u64,
     pub(crate) drain_ns: u64,
@@ -127,6 +132,8 @@ pub(crate) struct Conn {
     /// Place of the oldest request in flight in the ring of start times.
     oldest: u32,
     failures: u8,
+    /// Messages that the connection may still begin (blocks).
+    left: u32,
     state: State,
     /// A send waits in the driver.
     pending: bool,

@@ -1,0 +1,49 @@
+//! Blocks of connections, for echo targets.
+
+use clap::Args;
+use run::{Blocks, Plan, Protocol};
+
+use super::units;
+
+/// Bytes a message where --message-bytes is not given, as in the source.
+const BUFFER_BYTES: u64 = 4096;
+
+/// The client of source 4.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct BlockArgs {
+    /// Connections are made once, in blocks of N
+    #[arg(long, value_name = "N", help_heading = "Blocks (echo)", requires = "connections")]
+    block: Option<u32>,
+    /// Bytes a second that a block sends at most; without it, as fast as answers come
+    #[arg(long, value_name = "BYTES", value_parser = units::bytes, help_heading = "Blocks (echo)", requires = "connections")]
+    block_rate: Option<u64>,
+    /// A connection sends 1 + N messages and closes; without it, until the end
+    #[arg(long, value_name = "N", help_heading = "Blocks (echo)", requires = "connections")]
+    sends_per_connection: Option<u32>,
+    /// The source's integer arithmetic for the pause between sends, and its spacing of connects
+    #[arg(long, help_heading = "Blocks (echo)", requires = "connections")]
+    compat: bool,
+}
+
+impl BlockArgs {
+    /// Puts the flags that were given into the plan.
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
+        let asked =
+            self.block.is_some() || self.block_rate.is_some() || self.sends_per_connection.is_some() || self.compat;
+        if asked {
+            let url = &plan.target.url;
+            if !url.starts_with("echo:") && !matches!(plan.load.protocol, Protocol::Echo { .. }) {
+                anyhow::bail!("--block and its relatives belong to an echo target: give echo://HOST:PORT, not {url:?}");
+            }
+            if !matches!(plan.load.protocol, Protocol::Echo { .. }) {
+                plan.load.protocol = Protocol::Echo { message_bytes: BUFFER_BYTES };
+            }
+            let blocks = plan.load.blocks.get_or_insert_with(Blocks::default);
+            blocks.block = self.block.unwrap_or(blocks.block);
+            blocks.block_rate_bytes_per_s = self.block_rate.map_or(blocks.block_rate_bytes_per_s, |r| r as f64);
+            blocks.sends_per_connection = self.sends_per_connection.unwrap_or(blocks.sends_per_connection);
+            blocks.compat |= self.compat;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! Blocks of connections (source 4) in the closed loop: when a connection is made, when it sends, when it is done. A
+//! block's sender walks its connections: one send, a pause, the next connection. So each connection has its own place in
+//! a period of `block * pause`, and a connection whose answer is late misses its turn, as in the source.
+//!
+//! A connection is made once: what failed or was lost stays so, and the counts say how many were held. When its 1 + x
+//! messages are answered it is closed with a FIN; nothing is under way then, so no half-close is needed before it.
+
+use proto::Client;
+use run::{Blocks, LoadPlan, Protocol};
+
+use super::{Core, State};
+use crate::driver::Ops;
+
+/// A shard's blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    block: u64,
+    /// Between two sends of a block; 0 for no limit.
+    pause_ns: u64,
+    connect_ns: u64,
+    /// Messages of one connection.
+    messages: u32,
+}
+
+impl Turns {
+    /// The blocks of a plan, if it has any.
+    pub(crate) fn of(plan: &LoadPlan) -> Option<Self> {
+        let blocks: &Blocks = plan.blocks.as_ref()?;
+        let bytes = match plan.protocol {
+            Protocol::Echo { message_bytes } => message_bytes,
+            _ => 0,
+        };
+        Some(Self {
+            block: u64::from(blocks.block.max(1)),
+            pause_ns: blocks.pause_ns(bytes),
+            connect_ns: blocks.connect_ns(bytes),
+            messages: match blocks.sends_per_connection {
+                0 => u32::MAX,
+                x => x.saturating_add(1),
+            },
+        })
+    }
+
+    fn connect_at(self, conn: u32) -> u64 {
+        u64::from(conn) % self.block * self.connect_ns
+    }
+
+    /// The first turn of a connection after `since_ns` of load.
+    fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
+        let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
+        place + (since_ns.saturating_sub(place) / period + 1) * period
+    }
+}
+
+impl<C: Client> Core<C> {
+    /// Connects are spaced within each block.
+    pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: Turns) {
+        let origin = ops.now().max(self.task.origin_ns);
+        for conn in 0..self.conns.len() as u32 {
+            self.conns[conn as usize].left = turns.messages;
+            self.conns[conn as usize].state = State::Waiting;
+            self.arm(conn, origin + turns.connect_at(conn));
+        }
+    }
+
+    /// A connection is up, or its turn has come.
+    pub(super) fn block_ready<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: Turns) {
+        let depth = if turns.pause_ns > 0 { 1 } else { self.depth as u32 };
+        self.block_ask(ops, conn, depth);
+    }
+
+    /// Answers came.
+    pub(super) fn block_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32, turns: Turns) {
+        let c = self.conns[conn as usize];
+        if c.left == 0 {
+            if c.in_flight == 0 {
+                self.ended(ops, conn);
+            }
+        } else if turns.pause_ns == 0 {
+            self.block_ask(ops, conn, answers.min(self.depth as u32));
+        } else if c.in_flight == 0 {
+            self.conns[conn as usize].state = State::Thinking;
+            let (now, origin) = (ops.now(), self.task.origin_ns);
+            self.arm(conn, origin + turns.next_turn(conn, now.saturating_sub(origin)));
+        }
+    }
+
+    fn block_ask<O: Ops>(&mut self, ops: &mut O, conn: u32, wanted: u32) {
+        let c = &mut self.conns[conn as usize];
+        let requests = wanted.min(c.left);
+        if c.left != u32::MAX {
+            c.left -= requests;
+        }
+        self.ask(ops, conn, requests);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime};
+
+    use super::*;
+    use crate::{Service, SimServer, simulate};
+
+    fn plan(connections: u32, pipeline: u32, blocks: Blocks, duration_s: f64) -> LoadPlan {
+        LoadPlan {
+            protocol: Protocol::Echo { message_bytes: 4096 },
+            intensity: Intensity::Closed { connections, pipeline, think: ThinkTime::default() },
+            blocks: Some(blocks),
+            duration_s,
+            warmup_s: 0.0,
+            drain_s: 60.0,
+            ..LoadPlan::default()
+        }
+    }
+
+    fn server() -> SimServer {
+        SimServer { service: Service::Constant, ..SimServer::default() }
+    }
+
+    #[test]
+    fn a_connection_sends_one_and_x_messages_once() {
+        let blocks = Blocks { block: 10, sends_per_connection: 4, ..Blocks::default() };
+        let (part, _) = simulate(&plan(20, 3, blocks, 10.0), &server()).unwrap();
+        assert_eq!((part.total.attempted, part.total.connected, part.total.completed), (20, 20, 100));
+    }
+
+    #[test]
+    fn a_block_keeps_to_its_rate() {
+        // Two blocks of 10 at 40,960 B/s: 10 messages/s each, a connection once a second.
+        let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
+        let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
+        assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);
+    }
+
+    #[test]
+    fn turns_are_periodic() {
+        let turns = Turns { block: 4, pause_ns: 10, connect_ns: 1, messages: 1 };
+        assert_eq!([0, 39, 40, 41].map(|t| turns.next_turn(0, t)), [40, 40, 80, 80]);
+        assert_eq!([0, 30, 69, 70].map(|t| turns.next_turn(7, t)), [70, 70, 70, 110]);
+    }
+}
