@@ -187,7 +187,8 @@ impl Act<'_> {
             Some((agent, Said::Report(AgentReport::Failed { error }) | Said::Gone(error))) => {
                 self.parts.gone[agent].get_or_insert(error);
             }
-            Some((_, Said::Report(AgentReport::Ready { .. } | AgentReport::Held(_) | AgentReport::Counts { .. }))) | None => {}
+            Some((_, Said::Report(AgentReport::Ready { .. } | AgentReport::Held(_) | AgentReport::Counts { .. })))
+            | None => {}
         }
         if self.watch.stop() { Ended::ByUser } else { Ended::InFull }
     }

@@ -91,7 +91,7 @@ fn stop(commands: &Receiver<AgentCommand>) -> bool {
     loop {
         match commands.try_recv() {
             Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected) => return true,
-            Ok(AgentCommand::Enter { .. }) => {}
+            Ok(AgentCommand::Enter { .. } | AgentCommand::Count) => {}
             Err(TryRecvError::Empty) => return false,
         }
     }

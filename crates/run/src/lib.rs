@@ -5,8 +5,8 @@
 //! The shape of `run.json` is a contract with other programs: `loadline schema` prints it, [`FORMAT`] names its version.
 
 mod agent;
-mod cold;
 mod blocks;
+mod cold;
 mod counters;
 mod counters_table;
 mod findings;
@@ -19,8 +19,8 @@ mod suggest;
 mod trial;
 
 pub use agent::{AgentCommand, AgentReport, AgentSpec, LoadPart, Phase, ServePlan, Tick};
-pub use cold::{ColdPart, ColdPlan};
 pub use blocks::Blocks;
+pub use cold::{ColdPart, ColdPlan};
 pub use counters::{CounterId, CounterSpec, Kind, Reading, Unit, counter};
 pub use counters_table::COUNTERS;
 pub use findings::{
