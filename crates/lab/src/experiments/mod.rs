@@ -1,6 +1,7 @@
 //! The experiments of the sources, as rows: each is a plan that a user can read and change (`experiments/NAME.toml`) and
 //! a function that conducts its trials, fits its curves and computes its checks.
 
+mod event;
 mod io_models;
 mod parameters;
 mod records;
@@ -68,6 +69,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../../experiments/io-models.toml"),
         run: io_models::run,
     },
+    event::API,
+    event::PROXY,
 ];
 
 /// The row of an experiment.

@@ -1,0 +1,67 @@
+//! The experiments of source 2 (G. Banga, J. Mogul, P. Druschel, USENIX 1999): what the calls of the event API cost,
+//! and what that means for a proxy with many connections that say nothing.
+
+mod api;
+mod bench;
+mod proxy;
+
+use run::{Check, Trial};
+
+use super::Experiment;
+
+/// `lab event-api`.
+pub(super) const API: Experiment = Experiment {
+    name: "event-api",
+    help: "what get_next_event and declare_interest cost, by back end and cold connections (source 2)",
+    page: "\
+Source: G. Banga, J. Mogul, P. Druschel, A Scalable and Explicit Event Delivery Mechanism for UNIX (USENIX 1999),
+figures 6 and 7.
+
+`clients` hot connections always have something to read: one thread writes to each that was served, untimed, takes
+events with get_next_event, timed, and reads what they announce, untimed. `cold` connections are declared too and say
+nothing; agents hold them. So a call never blocks; one that finds nothing is rejected and counted. Timed with the cycle
+counter, its own cost subtracted, `calls` calls a point (fewer where `seconds` are over first). Mean, median and 99th
+percentile; the checks use the median, since the time of a call that was preempted is not its own.
+
+The source measured inside its proxy, with S-Clients on a 40 MB file; here the hot connections are served directly, so
+that exactly as many are ready as is said, and nothing else runs in between.
+
+Published: a call costs linearly more with array_max until the clients run out; at most 0.005 % of change from 0 to 2000
+cold connections; no growth with the hot rate; declaring costs more than revoking.
+
+Checked: the line of cost against events returned; no growth with cold connections for epoll and uring (the 95 % interval
+of the slope holds zero, or it is below 2 %), visible growth for select and poll; the library's share over the bare
+system call at array_max 10; uring against epoll at array_max 64; independence of the hot rate.",
+    toml: include_str!("../../../../../experiments/event-api.toml"),
+    run: api::run,
+};
+
+/// `lab proxy`.
+pub(super) const PROXY: Experiment = Experiment {
+    name: "proxy",
+    help: "a proxy on each back end of the event API with ever more cold connections (source 2)",
+    page: "\
+Source: the same paper, the proxy's throughput with the event API and with select().
+
+`loadline serve proxy` with one thread on a processor of its own, `loadline serve http` behind it, `connections`
+keep-alive clients, and `cold` connections to the proxy that say nothing. Each of `backends` in turn, the cold
+connections growing. Reported: completed rate, response time, the proxy's processor time a request, split.
+
+Checked: epoll and uring complete as much with the most cold connections as without; select and poll do not.",
+    toml: include_str!("../../../../../experiments/proxy.toml"),
+    run: proxy::run,
+};
+
+fn check(name: impl Into<String>, value: f64, relation: &str, limit: f64) -> Check {
+    let pass = if relation == "at most" { value <= limit } else { value >= limit };
+    Check { name: name.into(), value, limit, pass, relation: relation.into() }
+}
+
+fn axis(trial: &Trial, name: &str) -> Option<f64> {
+    trial.axes.get(name).copied()
+}
+
+/// The processor for what is measured, and those for everything else.
+fn places() -> crate::Places {
+    crate::Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
+}
