@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Set a parameter of the experiment (`loadline explain NAME`), may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = units::pair)]
     set: Vec<(String, String)>,
+    /// I/O models to compare (io-models): epoll,uring
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    model: Vec<String>,
     /// Print the experiment's plan and do nothing
     #[arg(long)]
     show_plan: bool,
@@ -55,6 +58,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {
             quick.remove(name);
         }
+    }
+    if !args.model.is_empty() {
+        plan.lab.insert("models".into(), args.model.clone().into());
     }
     output::catch_interrupts();
     let mut screen = Screen::new(args.json, if args.quick { 30.0 } else { 120.0 });

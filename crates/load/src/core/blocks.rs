@@ -48,7 +48,10 @@ impl Turns {
     /// The first turn of a connection after `since_ns` of load.
     fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
         let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
-        place + (since_ns.saturating_sub(place) / period + 1) * period
+        match since_ns.checked_sub(place) {
+            Some(after) => place + (after / period + 1) * period,
+            None => place,
+        }
     }
 }
 
@@ -137,6 +140,6 @@ mod tests {
     fn turns_are_periodic() {
         let turns = Turns { block: 4, pause_ns: 10, connect_ns: 1, messages: 1 };
         assert_eq!([0, 39, 40, 41].map(|t| turns.next_turn(0, t)), [40, 40, 80, 80]);
-        assert_eq!([0, 30, 69, 70].map(|t| turns.next_turn(7, t)), [70, 70, 70, 110]);
+        assert_eq!([0, 30, 69, 70].map(|t| turns.next_turn(7, t)), [30, 70, 70, 110]);
     }
 }

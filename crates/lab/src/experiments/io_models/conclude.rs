@@ -47,16 +47,10 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
 /// Threads beyond those at rest follow the connections that are held.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let extra = |t: &Trial| Some(axis(t, "threads")? - axis(t, "threads_at_rest")?);
-    let law = |model: &str, held: f64| match model.split(':').next() {
-        Some("event-groups") => Some((held / 63.0).ceil()),
-        Some("uring-groups") => Some((held / 62.0).ceil()),
-        Some("blocking") => Some(2.0 * held),
-        _ => None,
-    };
     rows.iter()
         .filter(|t| axis(t, "held") == axis(t, "connections"))
         .filter_map(|t| {
-            let wanted = law(&t.label, axis(t, "held")?)?;
+            let wanted = axis(t, "threads_by_rule")?;
             let name = format!("{} entry {}: threads beyond those at rest", t.label, axis(t, "entry")?);
             Some(check(name, extra(t)?, "equals", wanted))
         })

@@ -32,6 +32,8 @@ pub(super) struct Held {
 pub(super) struct Seen {
     rest: Levels,
     most: Levels,
+    /// The highest levels of each server process.
+    each: Vec<Levels>,
 }
 
 impl Held {
@@ -52,7 +54,8 @@ impl Held {
 
     pub(super) fn end(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
-        Seen { rest: self.rest, most: self.looking.join().unwrap_or_default() }
+        let most = self.looking.join().unwrap_or_default();
+        Seen { rest: self.rest, most, each: vec![most] }
     }
 }
 
@@ -64,6 +67,25 @@ impl Levels {
             threads: self.threads.max(o.threads),
             descriptors: self.descriptors.max(o.descriptors),
         }
+    }
+
+    fn plus(self, o: Self) -> Self {
+        Self {
+            accepted: self.accepted + o.accepted,
+            rss_bytes: self.rss_bytes + o.rss_bytes,
+            threads: self.threads + o.threads,
+            descriptors: self.descriptors + o.descriptors,
+        }
+    }
+}
+
+/// Threads beyond those at rest that a model makes for the connections of one process.
+fn rule(model: &str, held: f64) -> Option<f64> {
+    match model.split(':').next() {
+        Some("event-groups") => Some((held / 63.0).ceil()),
+        Some("uring-groups") => Some((held / 62.0).ceil()),
+        Some("blocking") => Some(2.0 * held),
+        _ => None,
     }
 }
 
@@ -96,15 +118,30 @@ fn accepted(table: &str, port: u16) -> f64 {
 }
 
 impl Seen {
+    /// All processes together.
+    pub(super) fn of(seen: impl Iterator<Item = Self>) -> Self {
+        let mut all = Self { rest: Levels::default(), most: Levels::default(), each: Vec::new() };
+        for one in seen {
+            (all.rest, all.most) = (all.rest.plus(one.rest), all.most.plus(one.most));
+            all.each.extend(one.each);
+        }
+        all
+    }
+
     /// Writes it on the axes of a trial, with what ended it where not everything was held.
     pub(super) fn put(&self, trial: &mut Trial) {
         let attempted = trial.axes.get("connections").copied().unwrap_or(0.0);
         let (rest, most) = (self.rest, self.most);
         let length_s = trial.measured.length_s.max(1e-9);
+        let label = trial.label.clone();
         let mut put = |name: &str, value: f64| trial.axes.insert(name.into(), value);
         put("held", most.accepted);
         put("threads", most.threads);
         put("threads_at_rest", rest.threads);
+        put("processes", self.each.len() as f64);
+        if let Some(by_rule) = self.by_rule(&label) {
+            put("threads_by_rule", by_rule);
+        }
         put("bytes_per_s", trial.measured.tally.bytes_received as f64 / length_s);
         if most.accepted > 0.0 {
             put("memory_per_connection_bytes", (most.rss_bytes - rest.rss_bytes).max(0.0) / most.accepted);
@@ -115,11 +152,15 @@ impl Seen {
         }
     }
 
+    fn by_rule(&self, label: &str) -> Option<f64> {
+        self.each.iter().map(|one| rule(label, one.accepted)).sum()
+    }
+
     fn ended_by(&self, trial: &Trial) -> String {
         let limit = sys::limits::descriptors().0 as f64;
         let errors = |kind: ErrorKind| trial.tally.errors.0.get(&kind).copied().unwrap_or(0);
         // Rings keep their connections in a table of their own, of the same size as the limit.
-        if self.most.descriptors + 100.0 >= limit || self.most.accepted + 100.0 >= limit {
+        if self.each.iter().any(|one| one.descriptors + 100.0 >= limit || one.accepted + 100.0 >= limit) {
             return format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");
         }
         if errors(ErrorKind::ClientPorts) > 0 {

@@ -1,0 +1,47 @@
+//! Entry 3 of `lab io-models` at a size that no single process can hold: 24,000 connections at once, in several server
+//! processes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{json, skip};
+
+/// Descriptors of a server process and a client process, and memory for both ends, as Linux on loopback takes it.
+const CONNECTIONS: u64 = 24_000;
+const NEEDS_KIB: u64 = 1_500_000;
+
+/// What forbids the test here.
+fn forbidden() -> Option<String> {
+    let (_, hard) = sys::limits::descriptors();
+    if hard < 13_000 {
+        return Some(format!("a process may have {hard} descriptors; 13,000 are needed (ulimit -Hn)"));
+    }
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = memory.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    let free: u64 = line.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(0);
+    (free < NEEDS_KIB).then(|| format!("{free} KiB of memory are available; {NEEDS_KIB} are needed"))
+}
+
+#[test]
+fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
+    if let Some(why) = forbidden() {
+        return skip("24,000 connections", &why);
+    }
+    let sets = ["entries=[3]", "third=24000", "block_rate=20000", "seconds=1", "warmup_s=10"];
+    let mut args = vec!["lab", "io-models", "--model", "epoll"];
+    sets.iter().for_each(|set| args.extend(["--set", set]));
+    let run = json(Path::new(env!("CARGO_BIN_EXE_loadline")), &args);
+    let trials = run["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 1, "{}", run["notes"]);
+    let trial = &trials[0];
+    assert_eq!(trial["connected"].as_u64(), Some(CONNECTIONS), "{} {}", trial["errors"], trial["notes"]);
+    assert_eq!(trial["axes"]["held"].as_f64(), Some(CONNECTIONS as f64), "{}", trial["notes"]);
+    assert_eq!(trial["errors"].as_object().map_or(0, |e| e.len()), 0, "{}", trial["errors"]);
+    assert!(trial["completed"].as_u64() >= Some(CONNECTIONS), "each connection has sent at least its first message");
+    let (_, hard) = sys::limits::descriptors();
+    let processes = trial["server"]["processes"].as_array().map_or(0, Vec::len) as u64;
+    assert!(processes >= CONNECTIONS.div_ceil(hard), "{processes} server processes");
+}
