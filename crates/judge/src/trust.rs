@@ -157,15 +157,21 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
     }
 }
 
-/// The bounds of a closed system: X <= N / (R1 + Z).
-fn bounds(facts: &Facts<'_>, said: &mut Said) {
-    let Some(one) = facts.unloaded.filter(|_| facts.sweep.len() >= 2) else { return };
-    let Some(r1) = crate::knee::r1_us(one) else { return };
+/// The first step of the sweep that did more than its number of clients allows by the first one's response time. Then
+/// R1 is no service time: one client pays for waking up what several share.
+pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
+    let r1 = crate::knee::r1_us(facts.unloaded?)?;
     let over = |t: &&&Trial| {
         let bound = crate::laws::bound(crate::facts::clients(t), r1, think_us(t), None);
         bound.is_some_and(|b| t.rates.completed_rate > 1.1 * b)
     };
-    match facts.sweep.iter().find(over) {
+    facts.sweep.iter().find(over).copied()
+}
+
+/// The bounds of a closed system: X <= N / (R1 + Z).
+fn bounds(facts: &Facts<'_>, said: &mut Said) {
+    let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::knee::r1_us) else { return };
+    match beyond_bound(facts) {
         Some(t) => said.warn(format!(
             "{} clients did more than {} clients' worth of the first one's work: one client pays for waking up what several share, so R1 and the knee are too high",
             figure(crate::facts::clients(t)),

@@ -3,7 +3,7 @@
 
 use super::{Rule, Verdict, line, measured, server};
 use crate::Facts;
-use crate::facts::{Plateau, loopback};
+use crate::facts::{Plateau, clients, loopback};
 use crate::knee::r1_us;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
 use crate::view::{Task, View};
@@ -51,6 +51,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             percent(share),
             percent(thread)
         ));
+    }
+    // A fixed number of places serves 2 clients twice as fast as 1 and never faster. Where it did, the time of the first
+    // one was not service but waking up, and Xmax R1 counts nothing.
+    if let Some(beyond) = crate::trust::beyond_bound(facts) {
+        return Verdict::CannotSay(vec![format!(
+            "a response time of one client that is service alone: {} clients did more than {} times its work",
+            figure(clients(beyond)),
+            figure(clients(beyond))
+        )]);
     }
     let Some(place) = queue_place(facts, &view) else {
         return Verdict::CannotSay(vec![
