@@ -117,6 +117,9 @@ pub trait Driver {
     /// The submitting half.
     type Ops: Ops;
 
+    /// Whether a wait ends a little after its deadline, as timers of a real system do.
+    const WAKES_LATE: bool;
+
     /// The submitting half, between two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 

@@ -136,7 +136,10 @@ pub(crate) fn run<D: Driver, C: Client>(
         if told.stop || core.drained(now) {
             break;
         }
-        let until = core.next_ns().min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(told.next_ns);
+        let early = if D::WAKES_LATE { core.early_ns() } else { 0 };
+        // Awake and before the due time, the wait looks without waiting until the time has come.
+        let until =
+            core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(told.next_ns);
         driver.wait(until, core.batch(), |ops, completion| core.on(ops, completion))?;
     }
     let part = core.finish(driver.ops());

@@ -24,6 +24,12 @@ pub(crate) use blocks::Turns;
 
 /// With fewer requests in flight every answer is looked at when it comes.
 const FEWEST_TO_BATCH: u64 = 8;
+/// How late a timer wakes a thread (measured in a virtual machine: 33 µs in the median, above 100 µs in one of a hundred).
+const EARLY_NS: u64 = 90_000;
+/// Share of the time that may be spent awake for the sake of being on time.
+const AWAKE: f64 = 0.45;
+/// At this rate the loop hardly sleeps anyway, and processor time is better spent on requests.
+const BUSY_PER_S: f64 = 20_000.0;
 /// What collecting answers adds to a response time at most.
 const LONGEST_BATCH_US: u64 = 200;
 
@@ -236,6 +242,17 @@ impl<C: Client> Core<C> {
             _ => u64::MAX,
         };
         self.timers.next().min(due)
+    }
+
+    /// How much earlier than [`Core::next_ns`] the loop should be awake, since a timer wakes it late by about as much: only
+    /// for requests that are due by the clock.
+    pub(crate) fn early_ns(&self) -> u64 {
+        match &self.mode {
+            Mode::Open(pool) if !self.draining && pool.rate() < BUSY_PER_S => {
+                EARLY_NS.min((1e9 * AWAKE / pool.rate().max(1e-9)) as u64)
+            }
+            _ => 0,
+        }
     }
 
     /// How long answers may be collected: only in a closed loop without pauses, where a client that hears of its answer a

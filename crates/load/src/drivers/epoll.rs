@@ -132,6 +132,7 @@ impl EpollDriver {
 
 impl Driver for EpollDriver {
     type Ops = EpollOps;
+    const WAKES_LATE: bool = true;
 
     fn ops(&mut self) -> &mut EpollOps {
         &mut self.ops

@@ -48,6 +48,7 @@ impl NullDriver {
 
 impl Driver for NullDriver {
     type Ops = NullOps;
+    const WAKES_LATE: bool = false;
 
     fn ops(&mut self) -> &mut NullOps {
         &mut self.ops

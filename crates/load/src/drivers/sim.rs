@@ -87,6 +87,7 @@ impl SimDriver {
 
 impl Driver for SimDriver {
     type Ops = SimOps;
+    const WAKES_LATE: bool = false;
 
     fn ops(&mut self) -> &mut SimOps {
         &mut self.ops

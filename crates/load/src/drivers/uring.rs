@@ -122,6 +122,7 @@ impl UringDriver {
 
 impl Driver for UringDriver {
     type Ops = UringOps;
+    const WAKES_LATE: bool = true;
 
     fn ops(&mut self) -> &mut UringOps {
         &mut self.ops
