@@ -11,6 +11,9 @@ use super::{Core, Mode, State};
 use crate::arrivals::Arrivals;
 use crate::driver::Ops;
 
+/// Connections that a pool of persistent ones opens at the same time. A pause of a few milliseconds leaves hundreds of
+/// requests waiting; a connection for each would cost more than the pause and make the next one.
+const MOST_OPENING: usize = 128;
 /// Requests looked at in one go, so that a generator that fell far behind still reads its answers.
 const AT_ONCE: u32 = 256;
 
@@ -87,8 +90,10 @@ impl<C: Client> Core<C> {
 
     /// One more connection when fewer are on their way than requests wait.
     fn grow<O: Ops>(&mut self, ops: &mut O) {
+        // With a connection a request each arrival needs its own; else the answers under way free some, too.
+        let most = if self.task.new_connections { u32::MAX as usize } else { MOST_OPENING };
         let Some(pool) = self.pool() else { return };
-        if pool.waiting <= pool.opening {
+        if pool.waiting <= pool.opening || pool.opening as usize >= most {
             return;
         }
         let Some(conn) = self.free.pop() else { return };
