@@ -1,5 +1,6 @@
 //! Discard (RFC 863): the client sends, the server reads and drops. Measures one direction alone.
 
+use crate::outbox::Outbox;
 use crate::pattern::Pattern;
 use crate::{Client, Fault, Progress, Session};
 
@@ -20,40 +21,31 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
-        ClientSession { message: self.message.clone(), to_send: 0, sent: 0, unreported: 0 }
+        ClientSession { message: self.message.clone(), outbox: Outbox::default(), unreported: 0 }
     }
 }
 
 /// Client half. A message is complete when the system has taken all of it: see [`Session::flushed`].
 pub struct ClientSession {
     message: Pattern,
-    to_send: u32,
-    sent: u64,
+    outbox: Outbox,
     unreported: u32,
 }
 
 impl Session for ClientSession {
     fn begin(&mut self) {
-        self.to_send += 1;
+        self.outbox.add();
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let mut done = 0;
-        while self.to_send > 0 && done < out.len() {
-            let n = self.message.copy(self.sent, &mut out[done..]);
-            done += n;
-            self.sent += n as u64;
-            if self.sent == self.message.len() {
-                self.sent = 0;
-                self.to_send -= 1;
-                self.unreported += 1;
-            }
-        }
+        let message = &self.message;
+        let (done, finished) = self.outbox.fill(out, message.len(), |from, out| message.copy(from, out));
+        self.unreported += finished;
         done
     }
 
     fn wants_transmit(&self) -> bool {
-        self.to_send > 0
+        !self.outbox.is_empty()
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -61,7 +53,7 @@ impl Session for ClientSession {
     }
 
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
-        if self.to_send > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
+        if !self.outbox.is_empty() { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 
     fn flushed(&mut self) -> Progress {
@@ -69,7 +61,7 @@ impl Session for ClientSession {
     }
 
     fn reset(&mut self) {
-        (self.to_send, self.sent, self.unreported) = (0, 0, 0);
+        (self.outbox, self.unreported) = (Outbox::default(), 0);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Echo: the server sends back what it receives; the client checks every byte.
 
+use crate::outbox::Outbox;
 use crate::pattern::Pattern;
 use crate::{Client, Fault, Progress, Session};
 
@@ -20,16 +21,14 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
-        ClientSession { message: self.message.clone(), to_send: 0, sent: 0, outstanding: 0, received: 0 }
+        ClientSession { message: self.message.clone(), outbox: Outbox::default(), outstanding: 0, received: 0 }
     }
 }
 
 /// Client half.
 pub struct ClientSession {
     message: Pattern,
-    to_send: u32,
-    /// Bytes of the current message that were given to be sent.
-    sent: u64,
+    outbox: Outbox,
     outstanding: u32,
     /// Bytes of the current message that came back.
     received: u64,
@@ -37,26 +36,17 @@ pub struct ClientSession {
 
 impl Session for ClientSession {
     fn begin(&mut self) {
-        self.to_send += 1;
+        self.outbox.add();
         self.outstanding += 1;
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let mut done = 0;
-        while self.to_send > 0 && done < out.len() {
-            let n = self.message.copy(self.sent, &mut out[done..]);
-            done += n;
-            self.sent += n as u64;
-            if self.sent == self.message.len() {
-                self.sent = 0;
-                self.to_send -= 1;
-            }
-        }
-        done
+        let message = &self.message;
+        self.outbox.fill(out, message.len(), |from, out| message.copy(from, out)).0
     }
 
     fn wants_transmit(&self) -> bool {
-        self.to_send > 0
+        !self.outbox.is_empty()
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -86,7 +76,7 @@ impl Session for ClientSession {
     }
 
     fn reset(&mut self) {
-        (self.to_send, self.sent, self.outstanding, self.received) = (0, 0, 0, 0);
+        (self.outbox, self.outstanding, self.received) = (Outbox::default(), 0, 0);
     }
 }
 

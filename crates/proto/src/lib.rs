@@ -6,6 +6,7 @@ mod client;
 pub mod discard;
 pub mod echo;
 pub mod http1;
+mod outbox;
 mod pattern;
 pub mod raw;
 pub mod record;

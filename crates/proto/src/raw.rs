@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::outbox::Outbox;
 use crate::{Client, Fault, Progress, Session};
 
 /// Prepared client half.
@@ -24,15 +25,14 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
-        ClientSession { plan: self.clone(), to_send: 0, sent: 0, outstanding: 0, received: 0 }
+        ClientSession { plan: self.clone(), outbox: Outbox::default(), outstanding: 0, received: 0 }
     }
 }
 
 /// Client half.
 pub struct ClientSession {
     plan: ClientPlan,
-    to_send: u32,
-    sent: usize,
+    outbox: Outbox,
     outstanding: u32,
     received: u64,
 }
@@ -40,27 +40,17 @@ pub struct ClientSession {
 impl Session for ClientSession {
     fn begin(&mut self) {
         self.outstanding += 1;
-        self.to_send += u32::from(!self.plan.request.is_empty());
+        if !self.plan.request.is_empty() {
+            self.outbox.add();
+        }
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let mut done = 0;
-        while self.to_send > 0 && done < out.len() {
-            let rest = &self.plan.request[self.sent..];
-            let n = rest.len().min(out.len() - done);
-            out[done..done + n].copy_from_slice(&rest[..n]);
-            done += n;
-            self.sent += n;
-            if self.sent == self.plan.request.len() {
-                self.sent = 0;
-                self.to_send -= 1;
-            }
-        }
-        done
+        self.outbox.fill_from(out, &self.plan.request)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.to_send > 0
+        !self.outbox.is_empty()
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -92,14 +82,14 @@ impl Session for ClientSession {
 
     /// A request of no bytes that expects none is complete when it is begun.
     fn flushed(&mut self) -> Progress {
-        if self.plan.expect != Some(0) || self.to_send > 0 {
+        if self.plan.expect != Some(0) || !self.outbox.is_empty() {
             return Progress::default();
         }
         Progress { completed: std::mem::take(&mut self.outstanding), ..Progress::default() }
     }
 
     fn reset(&mut self) {
-        (self.to_send, self.sent, self.outstanding, self.received) = (0, 0, 0, 0);
+        (self.outbox, self.outstanding, self.received) = (Outbox::default(), 0, 0);
     }
 }
 

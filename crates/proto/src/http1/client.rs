@@ -11,6 +11,7 @@ use run::Protocol;
 use super::chunked::Chunked;
 use super::head::{Framing, HeadBuffer, ResponseHead, response};
 use super::request::{Request, build};
+use crate::outbox::Outbox;
 use crate::{Client, Fault, Progress, ProtoError, Session};
 
 /// Longest head that is remembered.
@@ -68,8 +69,7 @@ impl Client for ClientPlan {
     fn session(&self) -> ClientSession {
         ClientSession {
             request: self.request.clone(),
-            to_send: 0,
-            sent: 0,
+            outbox: Outbox::default(),
             outstanding: 0,
             phase: Phase::Head,
             status: 0,
@@ -90,8 +90,7 @@ enum Phase {
 /// Client half of one connection.
 pub struct ClientSession {
     request: Arc<Request>,
-    to_send: u32,
-    sent: usize,
+    outbox: Outbox,
     outstanding: u32,
     phase: Phase,
     status: u16,
@@ -101,28 +100,16 @@ pub struct ClientSession {
 
 impl Session for ClientSession {
     fn begin(&mut self) {
-        self.to_send += 1;
+        self.outbox.add();
         self.outstanding += 1;
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let mut done = 0;
-        while self.to_send > 0 && done < out.len() {
-            let rest = &self.request.bytes[self.sent..];
-            let n = rest.len().min(out.len() - done);
-            out[done..done + n].copy_from_slice(&rest[..n]);
-            done += n;
-            self.sent += n;
-            if self.sent == self.request.bytes.len() {
-                self.sent = 0;
-                self.to_send -= 1;
-            }
-        }
-        done
+        self.outbox.fill_from(out, &self.request.bytes)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.to_send > 0
+        !self.outbox.is_empty()
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -165,7 +152,7 @@ impl Session for ClientSession {
     }
 
     fn reset(&mut self) {
-        (self.to_send, self.sent, self.outstanding) = (0, 0, 0);
+        (self.outbox, self.outstanding) = (Outbox::default(), 0);
         (self.phase, self.keep_alive) = (Phase::Head, true);
         self.head.clear();
     }
@@ -231,7 +218,7 @@ impl ClientSession {
         let right = matches!(class, 1 | 2) || expected == Some(self.status);
         progress.unexpected += u32::from(!right);
         // A response that overtakes its own request leaves the connection in no usable state.
-        let overtook = self.outstanding < self.to_send;
+        let overtook = self.outstanding < self.outbox.messages();
         progress.close |= !self.keep_alive || overtook;
     }
 }

@@ -1,0 +1,60 @@
+//! The same message, again and again: how many are still to be given out, and how far the current one is.
+
+/// What a client half still has to send.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    to_send: u32,
+    sent: u64,
+}
+
+impl Outbox {
+    /// One more message is to be sent.
+    pub(crate) fn add(&mut self) {
+        self.to_send += 1;
+    }
+
+    /// Messages that are not given out to their end.
+    pub(crate) fn messages(&self) -> u32 {
+        self.to_send
+    }
+
+    /// Whether nothing is left to give out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.to_send == 0
+    }
+
+    /// Fills `out` with messages of `len` bytes, which must not be 0; `copy` writes from an offset of the message and
+    /// says how much. Returns the bytes written and the messages that were finished.
+    #[inline]
+    pub(crate) fn fill(
+        &mut self,
+        out: &mut [u8],
+        len: u64,
+        mut copy: impl FnMut(u64, &mut [u8]) -> usize,
+    ) -> (usize, u32) {
+        let (mut done, mut finished) = (0, 0);
+        while self.to_send > 0 && done < out.len() {
+            let n = copy(self.sent, &mut out[done..]);
+            done += n;
+            self.sent += n as u64;
+            if self.sent == len {
+                self.sent = 0;
+                self.to_send -= 1;
+                finished += 1;
+            }
+        }
+        (done, finished)
+    }
+
+    /// The same for a message in memory; returns the bytes written.
+    #[inline]
+    pub(crate) fn fill_from(&mut self, out: &mut [u8], message: &[u8]) -> usize {
+        let copy = |from: u64, out: &mut [u8]| {
+            let rest = &message[from as usize..];
+            let n = rest.len().min(out.len());
+            out[..n].copy_from_slice(&rest[..n]);
+            n
+        };
+        self.fill(out, message.len() as u64, copy).0
+    }
+}
