@@ -9,7 +9,7 @@ mod sclients;
 
 use std::path::Path;
 
-use run::{Plan, Run};
+use run::{Check, Plan, Run};
 
 use crate::{Lab, LabError, Watch};
 
@@ -72,6 +72,16 @@ pub const EXPERIMENTS: &[Experiment] = &[
     event::API,
     event::PROXY,
 ];
+
+/// A claim of an experiment held against its limit: `at least`, `at most`, or any other word for exactly.
+pub(in crate::experiments) fn check(name: impl Into<String>, value: f64, relation: &str, limit: f64) -> Check {
+    let pass = match relation {
+        "at least" => value >= limit,
+        "at most" => value <= limit,
+        _ => value == limit,
+    };
+    Check { name: name.into(), value, limit, pass, relation: relation.into() }
+}
 
 /// The row of an experiment.
 pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {

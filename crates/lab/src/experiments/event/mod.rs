@@ -5,9 +5,9 @@ mod api;
 mod bench;
 mod proxy;
 
-use run::{Check, Trial};
+use run::Trial;
 
-use super::Experiment;
+use super::{Experiment, check};
 
 /// `lab event-api`.
 pub(super) const API: Experiment = Experiment {
@@ -51,11 +51,6 @@ Checked: epoll and uring complete as much with the most cold connections as with
     toml: include_str!("../../../../../experiments/proxy.toml"),
     run: proxy::run,
 };
-
-fn check(name: impl Into<String>, value: f64, relation: &str, limit: f64) -> Check {
-    let pass = if relation == "at most" { value <= limit } else { value >= limit };
-    Check { name: name.into(), value, limit, pass, relation: relation.into() }
-}
 
 fn axis(trial: &Trial, name: &str) -> Option<f64> {
     trial.axes.get(name).copied()

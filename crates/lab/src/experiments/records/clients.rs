@@ -6,7 +6,7 @@ use run::{Check, Trial};
 use super::derive::{axis, busy, cost, wire};
 use super::words::{percent, plain, rate, us};
 use super::{Ground, Parameters};
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, check};
 use crate::{Lab, LabError};
 
 pub(in crate::experiments) const EXPERIMENT: Experiment = Experiment {
@@ -64,15 +64,6 @@ fn steps(trials: &[Trial]) -> Vec<Step> {
             Step { n, x, r_us, growth: x / x0 - 1.0, more_us: r_us - r0 }
         })
         .collect()
-}
-
-fn check(name: impl Into<String>, value: f64, relation: &str, limit: f64) -> Check {
-    let pass = match relation {
-        "at least" => value >= limit,
-        "at most" => value <= limit,
-        _ => value == limit,
-    };
-    Check { name: name.into(), value, limit, pass, relation: relation.into() }
 }
 
 /// The largest distance of the measured mean response time from N/X, as a share.

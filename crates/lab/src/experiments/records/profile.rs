@@ -5,7 +5,7 @@ use run::{Check, Trial};
 use super::derive::{axis, cost};
 use super::words::{percent, plain, rate, us};
 use super::{Ground, Parameters};
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, check};
 use crate::{Lab, LabError};
 
 pub(in crate::experiments) const EXPERIMENT: Experiment = Experiment {
@@ -73,11 +73,6 @@ fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
 /// Throughput at a size; NaN where it was not measured.
 fn at(trials: &[Trial], size: f64) -> f64 {
     of_size(trials, size).map_or(f64::NAN, |t| axis(t, "bytes_per_s"))
-}
-
-fn check(name: &str, value: f64, relation: &str, limit: f64) -> Check {
-    let pass = if relation == "at least" { value >= limit } else { value <= limit };
-    Check { name: name.into(), value, limit, pass, relation: relation.into() }
 }
 
 fn checks(trials: &[Trial], ground: &Ground) -> Vec<Check> {

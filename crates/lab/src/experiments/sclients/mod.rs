@@ -13,9 +13,9 @@ mod text;
 pub(super) use arena::Arena;
 pub(super) use text::{BURSTY, OVERLOAD, REQUEST_RATE, WAN};
 
-use run::{Check, Intensity, LoadPlan, ServePlan, ThinkTime};
+use run::{Intensity, LoadPlan, ServePlan, ThinkTime};
 
-use super::Parameters;
+use super::{Parameters, check};
 
 /// The file of the source, bytes.
 const FILE_BYTES: u64 = 1294;
@@ -67,12 +67,4 @@ fn timeout_ms(parameters: &Parameters) -> f64 {
 /// Descriptors that offer a rate.
 fn descriptors_for(rate: f64, timeout_ms: f64) -> u32 {
     (rate * timeout_ms / 1e3).round().clamp(1.0, 1e6) as u32
-}
-
-fn check(name: impl Into<String>, value: f64, relation: &str, limit: f64) -> Check {
-    let pass = match relation {
-        "at most" => value <= limit,
-        _ => value >= limit,
-    };
-    Check { name: name.into(), value, limit, pass, relation: relation.into() }
 }
