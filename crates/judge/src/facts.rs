@@ -147,12 +147,12 @@ impl<'a> Facts<'a> {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
-    /// Processors' worth of time that neither side's processes used, and how many there are, on the host where that is
-    /// the larger share; from a tenth of them on it weakens every verdict.
+    /// Processors' worth of time that neither side's processes used, and how many there are, on the machine where that is
+    /// the larger share (what any side watches there is no stranger, whichever namespace it is in); from a tenth of them on it weakens every verdict.
     pub fn strangers(&self) -> Option<(f64, f64)> {
         let views = self.decisive.map(sides_of).unwrap_or_default();
         let taken = |view: &View<'a>| {
-            let here = views.iter().filter(|v| v.side.host == view.side.host);
+            let here = views.iter().filter(|v| std::ptr::eq(v.side, view.side) || v.side.same_processors(view.side));
             let known: Option<f64> = here.map(|v| v.cpu_used()).sum();
             let host = view.host()?;
             // Soft interrupts belong to the load, whoever they are charged to.
@@ -211,7 +211,7 @@ pub(crate) fn loopback(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Scene;
+    use crate::planted::{Scene, Who};
 
     fn experiment_of(axis: &str, values: &[f64]) -> Run {
         let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
@@ -237,5 +237,35 @@ mod tests {
         assert_eq!(facts.decisive.map(clients), Some(4.0));
         assert_eq!(facts.plateau, Plateau::Flat { from: 4.0, to: 128.0, growth: 0.0 });
         assert!(facts.failing.is_some_and(|t| t.rates.offered_rate == 4600.0));
+    }
+
+    /// A server that fills three of the four processors that both hosts see, one machine or two; `others` use more.
+    fn three_of_four(machines: [&'static str; 2], others: f64) -> Run {
+        let top = 4000.0;
+        let mut scene = Scene::new(1000.0, top).per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / top * 3e6);
+        for who in [Who::Client, Who::Server] {
+            scene = scene
+                .per_s(who, "cpu.user", "total", move |p| p.x / top * (3.0 + others) * 1e6)
+                .per_s(who, "cpu.system", "total", |_| 0.0)
+                .per_s(who, "cpu.idle", "total", move |p| (4.0 - p.x / top * (3.0 + others)) * 1e6);
+        }
+        let scene = scene.change(move |trial, _| {
+            trial.client.machine = machines[0].into();
+            trial.server.iter_mut().for_each(|s| s.machine = machines[1].into());
+        });
+        let mut run = scene.run();
+        crate::judge(&mut run);
+        run
+    }
+
+    #[test]
+    fn what_another_namespace_of_the_machine_watches_is_no_stranger() {
+        let strangers = |machines, others| Facts::of(&three_of_four(machines, others)).strangers();
+        assert_eq!(strangers(["one", "one"], 0.0), None);
+        let (taken, online) = strangers(["one", "one"], 0.9).expect("0.9 processors went to nobody's processes");
+        assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
+        // On a machine of its own the server's work explains nothing of the client's.
+        let (taken, _) = strangers(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
+        assert!((taken - 3.0).abs() < 0.1, "{taken}");
     }
 }

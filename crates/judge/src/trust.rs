@@ -60,9 +60,9 @@ fn placement(facts: &Facts<'_>, said: &mut Said) {
         said.warn(format!(
             "client and server share the{online} processors of one host: what one uses the other cannot have, and the capacity is that of both together"
         ));
-    } else if facts.server().is_some_and(|s| s.side.host == facts.client().map_or("", |c| c.side.host.as_str())) {
+    } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_processors(c.side)) {
         said.warn(
-            "client and server are on one host, each on processors of its own; memory and caches are shared".into(),
+            "client and server are on one machine, each on processors of its own; memory and caches are shared".into(),
         );
     }
     if facts.server().is_some() && crate::facts::loopback(facts.run) {

@@ -129,6 +129,14 @@ impl Scene {
     }
 }
 
+/// Name of the processors that a side's samplers count: this boot of this machine, as all its namespaces see it, and the
+/// processors that stand for the host where it is confined to some.
+fn machine(cpus: &[u32]) -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot = if boot.trim().is_empty() { "this machine" } else { boot.trim() };
+    if cpus.is_empty() { boot.into() } else { format!("{boot} processors {cpus:?}") }
+}
+
 /// The running samplers of a trial.
 pub struct Eyes {
     begin: Instant,
@@ -190,7 +198,10 @@ impl Eyes {
             server.recording.merge(medium.finish());
         }
         for (side, cpus) in [(&mut client, &self.processors.0), (&mut server, &self.processors.1)] {
-            side.iter_mut().for_each(|side| media::only_processors(&mut side.recording, cpus));
+            for side in &mut side {
+                media::only_processors(&mut side.recording, cpus);
+                side.machine = machine(cpus);
+            }
         }
         (client, server)
     }

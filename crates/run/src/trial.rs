@@ -263,6 +263,9 @@ pub struct Steady {
 pub struct Side {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
+    /// The processors that `cpu.*` counts, as one name: hosts that are namespaces of one machine have the same, hosts that
+    /// are confined to processors of their own do not. Empty where unknown.
+    pub machine: String,
     /// The processes that are this side, as instances of process counters (`nginx:1234`).
     pub processes: Vec<String>,
     /// Whether client and server share these processors.
@@ -273,4 +276,12 @@ pub struct Side {
     pub counters: BTreeMap<CounterId, Reading>,
     /// Derived: costs per request by id of the `COSTS` table.
     pub costs: BTreeMap<String, Cost>,
+}
+
+impl Side {
+    /// Whether both sides' `cpu.*` counters are of the same processors. Where no machine is known, the hosts' names tell.
+    pub fn same_processors(&self, other: &Self) -> bool {
+        let known = !self.machine.is_empty() && !other.machine.is_empty();
+        if known { self.machine == other.machine } else { !self.host.is_empty() && self.host == other.host }
+    }
 }

@@ -54,7 +54,7 @@ fn bars(shown: &[&Trial]) -> Bars {
     let mut rows = Vec::new();
     for trial in shown {
         let load = pick::name(trial);
-        let one_host = trial.server.as_ref().is_some_and(|s| !s.host.is_empty() && s.host == trial.client.host);
+        let one_host = trial.server.as_ref().is_some_and(|s| s.same_processors(&trial.client));
         for (name, side) in sides(trial) {
             rows.extend(bar(format!("{name} processes, {load}"), side, PROCESS));
             if !one_host {
