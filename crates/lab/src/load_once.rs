@@ -37,8 +37,9 @@ fn label(intensity: &Intensity) -> String {
         Intensity::Closed { connections: 1, .. } => "1 connection".into(),
         Intensity::Closed { connections, .. } => format!("{connections} connections"),
         Intensity::Open { rate, .. } => format!("offered {rate}/s"),
-        Intensity::SClients { descriptors, connect_timeout_ms, .. } => {
-            format!("{descriptors} S-Client descriptors, T = {connect_timeout_ms} ms")
+        Intensity::SClients { descriptors, connect_timeout_ms, pace, .. } => {
+            let pace = pace.as_ref().map_or(String::new(), |pace| format!(", {} connects/s", pace.rate));
+            format!("{descriptors} S-Client descriptors, T = {connect_timeout_ms} ms{pace}")
         }
     }
 }

@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn s_clients_send_connection_attempts() {
-        let intensity = Intensity::SClients { descriptors: 1, connect_timeout_ms: 1.0, think: Default::default() };
+        let intensity =
+            Intensity::SClients { descriptors: 1, connect_timeout_ms: 1.0, think: Default::default(), pace: None };
         assert_eq!(rates(&Point::default(), &intensity, &part()).sent_rate, 200.0);
     }
 

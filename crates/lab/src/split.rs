@@ -42,6 +42,7 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let part = |n: u32| n / agents + u32::from(i < n % agents);
     let mut share = plan.clone();
     share.threads = part(plan.threads).max(1);
+    share.phase = plan.phase_of(i, agents);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     match &mut share.intensity {
         Intensity::Closed { connections, .. } => {
@@ -52,8 +53,9 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
             *rate /= f64::from(agents);
             *max_connections = part(*max_connections).max(1);
         }
-        Intensity::SClients { descriptors, .. } => {
+        Intensity::SClients { descriptors, pace, .. } => {
             *descriptors = part(*descriptors);
+            pace.iter_mut().for_each(|pace| pace.rate /= f64::from(agents));
             share.threads = share.threads.min(*descriptors).max(1);
         }
     }
@@ -102,5 +104,13 @@ mod tests {
             .map(|p| if let Intensity::Open { rate, .. } = p.intensity { rate } else { 0.0 })
             .collect();
         assert_eq!(rates, [300.0; 3]);
+    }
+
+    #[test]
+    fn shares_are_offset_against_each_other_evenly() {
+        let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Constant, max_connections: 10 };
+        let plan = LoadPlan { intensity, threads: 48, phase: 0.5, ..LoadPlan::default() };
+        let phases: Vec<f64> = split(&plan, 1024).iter().map(|p| p.phase).collect();
+        assert_eq!(phases, [0.5 / 3.0, 1.5 / 3.0, 2.5 / 3.0]);
     }
 }

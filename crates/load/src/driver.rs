@@ -6,6 +6,15 @@
 
 use sys::Errno;
 
+/// When a request was meant to begin and when it was sent, on the driver's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// Due time; without an arrival process the same as `sent_ns`.
+    pub intended_ns: u64,
+    /// When it was sent.
+    pub sent_ns: u64,
+}
+
 /// What happened on a connection. `conn` is the number that the worker chose.
 #[derive(Debug)]
 pub enum Completion<'a> {
@@ -18,8 +27,8 @@ pub enum Completion<'a> {
     Adopted {
         /// Connection.
         conn: u32,
-        /// When the request was sent, on this driver's clock.
-        sent_ns: u64,
+        /// When the request was due and sent.
+        start: Start,
     },
     /// Bytes came, in place in the driver's buffer.
     Received {
@@ -104,7 +113,7 @@ pub trait Ops {
 
     /// Passes an established connection, whose request was sent, to the handling process and closes it here. An error
     /// leaves it as it is.
-    fn hand_over(&mut self, _conn: u32, _sent_ns: u64) -> Result<(), Errno> {
+    fn hand_over(&mut self, _conn: u32, _start: Start) -> Result<(), Errno> {
         Err(Errno::NOSYS)
     }
 

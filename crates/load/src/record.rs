@@ -5,6 +5,19 @@ use sys::clock;
 
 use crate::counts::Counts;
 
+/// What of a shard counts as offered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Offered {
+    /// What the plan wanted, per second.
+    Rate(f64),
+    /// What an arrival process asked for.
+    Due,
+    /// Connects that were begun.
+    Attempts,
+    /// Requests that were sent.
+    Sent,
+}
+
 /// The record of one shard.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -94,14 +107,19 @@ impl Record {
         }
     }
 
-    /// The part of the trial that this shard found. `rate` is what the plan wanted of it, where it wanted a rate.
-    pub(crate) fn part(mut self, now_ns: u64, rate: Option<f64>, attempts: bool) -> LoadPart {
+    /// The part of the trial that this shard found.
+    pub(crate) fn part(mut self, now_ns: u64, offered: Offered) -> LoadPart {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
         let (begin, end) = (self.begin, self.end.unwrap_or(self.begin));
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
-        let counted = if attempts { measured.attempted } else { measured.sent };
+        let offered = match offered {
+            Offered::Rate(per_s) => per_s * measured_s,
+            Offered::Due => measured.due as f64,
+            Offered::Attempts => measured.attempted as f64,
+            Offered::Sent => measured.sent as f64,
+        };
         let service = self.service.unwrap_or_else(|| self.response.clone());
         let named = [
             ("response", self.response),
@@ -115,7 +133,7 @@ impl Record {
             measured: measured.tally(),
             measured_s,
             measured_at_s: begin.at_ns.saturating_sub(self.origin_ns) as f64 / 1e9,
-            offered: rate.map_or(counted as f64, |r| r * measured_s),
+            offered,
             in_flight_s: self.in_flight_ns as f64 / 1e9,
             cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
             histograms: named.into_iter().map(|(name, hist)| (name.to_owned(), hist)).collect(),
@@ -140,7 +158,7 @@ mod tests {
         r.enter(Phase::Drain, 2_001_000);
         r.counts.sent = 13;
         r.completed(9_000_000, 1, 1);
-        let part = r.part(3_000_000, None, false);
+        let part = r.part(3_000_000, Offered::Sent);
         assert_eq!((part.total.sent, part.measured.sent), (13, 7));
         assert_eq!((part.measured_s, part.measured_at_s, part.offered), (0.001, 0.001, 7.0));
         assert_eq!(part.histograms["response"].len(), 1);
@@ -152,7 +170,7 @@ mod tests {
     fn nothing_measured_is_nothing_and_not_everything() {
         let mut r = Record::new(0, true);
         r.counts.sent = 5;
-        let part = r.part(1_000_000_000, Some(10.0), false);
+        let part = r.part(1_000_000_000, Offered::Rate(10.0));
         assert_eq!((part.measured.sent, part.measured_s, part.offered), (0, 0.0, 0.0));
     }
 }

@@ -7,7 +7,7 @@ use sys::{Errno, socket};
 
 use crate::LoadError;
 use crate::arrivals::Arrivals;
-use crate::core::{Shape, Task, Think, Turns};
+use crate::core::{Paced, Shape, Task, Think, Turns};
 
 /// Descriptors that the process needs for itself.
 const OWN_DESCRIPTORS: u64 = 64;
@@ -26,6 +26,7 @@ pub(crate) fn room(limit: u64, shards: u32) -> u32 {
 pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let shards = plan.threads.max(1);
     let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
+    let phase = plan.phase_of(shard, shards);
     let seed = plan.seed.wrapping_add(u64::from(shard).wrapping_mul(0xd134_2543_de82_ef95));
     let intensity = match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
@@ -34,19 +35,22 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
             think: Think::from(think),
         },
         Intensity::Open { rate, arrival, max_connections } => Shape::Open {
-            arrivals: Arrivals::new(arrival, *rate, shard, shards, plan.seed),
+            arrivals: Arrivals::new(arrival, *rate, (shard, shards), phase, plan.seed),
             rate: *rate / f64::from(shards),
             max_connections: share(*max_connections, shards, shard).clamp(1, room(limit, shards)),
         },
-        Intensity::SClients { descriptors, connect_timeout_ms, think } => {
+        Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
             let descriptors = share(*descriptors, shards, shard);
             Shape::SClients {
                 descriptors,
                 timeout_ns: (connect_timeout_ms * 1e6) as u64,
                 think: Think::from(think),
                 established: room(limit, shards).saturating_sub(descriptors).clamp(1, descriptors.max(1024)),
-                shard,
-                shards,
+                phase,
+                pace: pace.as_ref().map(|pace| Paced {
+                    arrivals: Arrivals::new(&pace.arrival, pace.rate, (shard, shards), phase, plan.seed),
+                    rate: pace.rate / f64::from(shards),
+                }),
             }
         }
     };
@@ -65,7 +69,8 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
 /// The task of the process that handles what thread `shard` establishes.
 pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let connections = room(limit, plan.threads);
-    Task { intensity: Shape::Handling { connections }, ..task(plan, shard, origin_ns, limit) }
+    let paced = matches!(&plan.intensity, Intensity::SClients { pace: Some(_), .. });
+    Task { intensity: Shape::Handling { connections, paced }, ..task(plan, shard, origin_ns, limit) }
 }
 
 /// The plan with what simple clients and S-Clients of HTTP need: they ask the server to close, so that it does so first.
@@ -156,8 +161,12 @@ mod tests {
 
     #[test]
     fn a_timeout_near_the_round_trip_is_warned_of() {
-        let t =
-            |connect_timeout_ms| Intensity::SClients { descriptors: 1, connect_timeout_ms, think: Default::default() };
+        let t = |connect_timeout_ms| Intensity::SClients {
+            descriptors: 1,
+            connect_timeout_ms,
+            think: Default::default(),
+            pace: None,
+        };
         let mut part = LoadPart::default();
         part.total.connected = 10;
         let connect = part.histograms.entry("connect".into()).or_default();

@@ -29,6 +29,7 @@ fn measured_loops() {
         descriptors: 8,
         connect_timeout_ms: 200.0,
         think: ThinkTime { mean_ms: 5.0, exponential: true },
+        pace: None,
     };
     let open = Intensity::Open { rate: 2000.0, arrival: Arrival::SelfSimilar { hurst: 0.8 }, max_connections: 32 };
     for io in drivers() {

@@ -11,7 +11,7 @@ use run::{ErrorKind, Intensity, Io, LoadPart, LoadPlan, ThinkTime};
 
 fn sclients(descriptors: u32, timeout_ms: f64, mean_ms: f64) -> Intensity {
     let think = ThinkTime { mean_ms, exponential: false };
-    Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think }
+    Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think, pace: None }
 }
 
 /// A listener whose accept queue holds one connection, and that connection.

@@ -29,7 +29,8 @@ pub use findings::{
 };
 pub use hist::{Hist, HistError, Summary};
 pub use plan::{
-    Arrival, Intensity, Io, LoadPlan, Objective, ObservePlan, Plan, PlanError, Protocol, SearchPlan, Target, ThinkTime,
+    Arrival, Intensity, Io, LoadPlan, Objective, ObservePlan, Pace, Plan, PlanError, Protocol, SearchPlan, Target,
+    ThinkTime,
 };
 pub use recording::{Absence, Column, Recording};
 pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, load_run, parse_run, schema};

@@ -76,6 +76,10 @@ pub struct LoadPlan {
     pub two_process: bool,
     /// Seed of every random choice, so that a run can be repeated.
     pub seed: u64,
+    /// Where in its first gap this process begins (0 to below 1): the processes of one load are offset against each other,
+    /// so that their equal gaps together are equal gaps.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub phase: f64,
     /// Processors the generator may run on; empty for all.
     pub cpus: Vec<u32>,
 }
@@ -97,6 +101,7 @@ impl Default for LoadPlan {
             sources: Vec::new(),
             two_process: false,
             seed: 1,
+            phase: 0.0,
             cpus: Vec::new(),
         }
     }
@@ -215,7 +220,25 @@ pub enum Intensity {
         /// Pause between a descriptor becoming free and its next connect; none offers the most.
         #[serde(default)]
         think: ThinkTime,
+        /// Connects start when this says so, each on one of the D descriptors; absent: as soon as a descriptor is free.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pace: Option<Pace>,
     },
+}
+
+/// An arrival process that S-Clients follow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// Connects per second over all threads; peaks should stay below D/T, or arrivals wait for a descriptor.
+    pub rate: f64,
+    /// How they are spread.
+    #[serde(default)]
+    pub arrival: Arrival,
+}
+
+fn is_zero(n: &f64) -> bool {
+    *n == 0.0
 }
 
 const fn one() -> u32 {
@@ -399,6 +422,11 @@ impl Plan {
 }
 
 impl LoadPlan {
+    /// The phase of share `i` of `of` equal shares. Shares of shares come out even, too.
+    pub fn phase_of(&self, i: u32, of: u32) -> f64 {
+        (self.phase + f64::from(i)) / f64::from(of.max(1))
+    }
+
     fn check_blocks(&self) -> Result<(), PlanError> {
         let Some(blocks) = &self.blocks else { return Ok(()) };
         let fits = matches!(self.intensity, Intensity::Closed { .. }) && matches!(self.protocol, Protocol::Echo { .. });
@@ -438,7 +466,16 @@ impl LoadPlan {
             self.timeout_s,
             "give a time above zero",
         )?;
+        range((0.0..1.0).contains(&self.phase), "load.phase", self.phase, "give a share of a gap, 0 to below 1")?;
         self.check_blocks()?;
+        let a_rate = |rate: f64| {
+            range(
+                rate > 0.0 && rate <= 1e8,
+                "rate",
+                rate,
+                "give a rate above 0 and at most 100,000,000 requests a second",
+            )
+        };
         match &self.intensity {
             Intensity::Closed { connections, pipeline, .. } => {
                 range(
@@ -449,13 +486,15 @@ impl LoadPlan {
                 )?;
                 range((1..=4096).contains(pipeline), "pipeline", f64::from(*pipeline), "give 1 to 4096")
             }
-            Intensity::Open { rate, .. } => range(
-                *rate > 0.0 && *rate <= 1e8,
-                "rate",
-                *rate,
-                "give a rate above 0 and at most 100,000,000 requests a second",
-            ),
-            Intensity::SClients { descriptors, connect_timeout_ms, .. } => {
+            Intensity::Open { rate, .. } => a_rate(*rate),
+            Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
+                pace.as_ref().map_or(Ok(()), |pace| a_rate(pace.rate))?;
+                range(
+                    pace.is_none() || think.mean_ms == 0.0,
+                    "think.mean_ms",
+                    think.mean_ms,
+                    "leave it out: S-Clients follow either think times or an arrival process",
+                )?;
                 range(
                     (1..=1_000_000).contains(descriptors),
                     "descriptors",

@@ -13,7 +13,7 @@ use rustix::net::{
 use crate::Result;
 
 /// Bytes of one message.
-pub const MESSAGE: usize = 16;
+pub const MESSAGE: usize = 24;
 
 /// Two connected ends, non-blocking, closed on exec.
 pub fn pair() -> Result<(OwnedFd, OwnedFd)> {

@@ -85,9 +85,11 @@ impl LoadArgs {
         }
     }
 
-    /// Whether a flag was given that only a closed loop has.
-    pub(crate) fn closed_only(&self) -> Option<&'static str> {
-        match (self.pipeline.is_some(), self.think.is_some()) {
+    /// A flag that was given and that this intensity has no use for.
+    pub(crate) fn out_of_place(&self, intensity: &Intensity) -> Option<&'static str> {
+        let closed = matches!(intensity, Intensity::Closed { .. });
+        let thinks = !matches!(intensity, Intensity::Open { .. });
+        match (self.pipeline.is_some() && !closed, self.think.is_some() && !thinks) {
             (true, _) => Some("--pipeline"),
             (_, true) => Some("--think"),
             _ => None,

@@ -15,14 +15,14 @@ pub(crate) struct Args {
     /// Closed loop: clients, each waits for its answer (the default, with 1)
     #[arg(long, value_name = "N", help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients"])]
     connections: Option<u32>,
-    /// Open loop: requests a second, whatever the server does
-    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity", conflicts_with = "s_clients")]
+    /// Open loop: requests a second, whatever the server does; with --s-clients, connects a second
+    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity")]
     rate: Option<f64>,
-    /// Open loop: constant, poisson, bursty:6,5%,100s or self-similar:0.8
+    /// With --rate: constant, poisson, bursty:6,5%,100s or self-similar:0.8
     #[arg(long, value_name = "HOW", value_parser = arrival, help_heading = "Intensity", requires = "rate")]
     arrival: Option<Arrival>,
     /// Open loop: most connections that the pool may grow to
-    #[arg(long, value_name = "N", help_heading = "Intensity", requires = "rate")]
+    #[arg(long, value_name = "N", help_heading = "Intensity", requires = "rate", conflicts_with = "s_clients")]
     max_connections: Option<u32>,
     /// S-Clients: D descriptors that are always connecting, each for at most --connect-timeout
     #[arg(long, value_name = "D", help_heading = "Intensity")]
@@ -81,9 +81,10 @@ fn held(run: &run::Run, args: &Args, objective: &run::Objective) -> bool {
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("load")?;
     set_intensity(args, &mut plan);
-    if let (Some(flag), false) = (args.load.closed_only(), matches!(plan.load.intensity, Intensity::Closed { .. })) {
+    if let Some(flag) = args.load.out_of_place(&plan.load.intensity) {
         anyhow::bail!(
-            "{flag} belongs to a closed loop (--connections); an open loop and S-Clients have arrivals instead"
+            "{flag} does not belong to this intensity: a closed loop (--connections) has --pipeline and --think, \
+             S-Clients have --think, an open loop has arrivals instead"
         );
     }
     args.load.apply(&mut plan);
@@ -108,15 +109,17 @@ fn set_intensity(args: &Args, plan: &mut Plan) {
             other => *other = Intensity::Closed { connections: n, pipeline: 1, think: run::ThinkTime::default() },
         }
     }
-    if let Some(rate) = args.rate {
-        *intensity = Intensity::Open {
-            rate,
-            arrival: args.arrival.clone().unwrap_or_default(),
-            max_connections: args.max_connections.unwrap_or(10_000),
-        };
-    }
-    if let Some(descriptors) = args.s_clients {
-        let think = run::ThinkTime::default();
-        *intensity = Intensity::SClients { descriptors, connect_timeout_ms: T_MS, think };
+    let arrival = || args.arrival.clone().unwrap_or_default();
+    match (args.s_clients, args.rate) {
+        (Some(descriptors), rate) => {
+            let pace = rate.map(|rate| run::Pace { rate, arrival: arrival() });
+            let think = run::ThinkTime::default();
+            *intensity = Intensity::SClients { descriptors, connect_timeout_ms: T_MS, think, pace };
+        }
+        (None, Some(rate)) => {
+            let max_connections = args.max_connections.unwrap_or(10_000);
+            *intensity = Intensity::Open { rate, arrival: arrival(), max_connections };
+        }
+        (None, None) => {}
     }
 }

@@ -49,16 +49,16 @@ enum Process {
 }
 
 impl Arrivals {
-    /// The share of shard `shard` of `shards` in a process of `rate` requests per second in all.
-    pub fn new(arrival: &Arrival, rate: f64, shard: u32, shards: u32, seed: u64) -> Self {
+    /// The share of shard `shard` of `shards` in a process of `rate` requests per second in all. `phase` is where in a gap
+    /// of the shard its equal gaps begin, 0 to 1 ([`run::LoadPlan::phase_of`]).
+    pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);
         let mut rng = Rng::with_seed(seed ^ u64::from(shard).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (process, offset_ns) = match *arrival {
             Arrival::Constant => {
                 let p = constant::Constant::new(rate_ns);
-                let offset = f64::from(shard) / f64::from(shards) / rate_ns;
-                (Process::Constant(p), offset - 1.0 / rate_ns)
+                (Process::Constant(p), (phase - 1.0) / rate_ns)
             }
             Arrival::Poisson => (Process::Poisson(poisson::Poisson::new(rate_ns)), 0.0),
             Arrival::Bursty { peak, share, period_s } => {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn times(arrival: &Arrival, rate: f64, seconds: f64) -> Vec<u64> {
-        let mut a = Arrivals::new(arrival, rate, 0, 1, 7);
+        let mut a = Arrivals::new(arrival, rate, (0, 1), 0.0, 7);
         std::iter::from_fn(|| Some(a.next_ns())).take_while(|&t| t < (seconds * 1e9) as u64).collect()
     }
 
@@ -128,7 +128,7 @@ mod tests {
     fn constant_shards_interleave() {
         let mut all: Vec<u64> = (0..4)
             .flat_map(|shard| {
-                let mut a = Arrivals::new(&Arrival::Constant, 1000.0, shard, 4, 1);
+                let mut a = Arrivals::new(&Arrival::Constant, 1000.0, (shard, 4), f64::from(shard) / 4.0, 1);
                 (0..5).map(move |_| a.next_ns()).collect::<Vec<_>>()
             })
             .collect();

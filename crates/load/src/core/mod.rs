@@ -7,6 +7,7 @@
 mod blocks;
 mod closed;
 mod connections;
+mod due;
 mod open;
 mod requests;
 mod sclients;
@@ -16,8 +17,8 @@ use proto::Client;
 use run::{Phase, ThinkTime};
 
 use crate::arrivals::{Arrivals, exponential};
-use crate::driver::{Batch, Completion, Ops};
-use crate::record::Record;
+use crate::driver::{Batch, Completion, Ops, Start};
+use crate::record::{Offered, Record};
 use crate::timers::Timers;
 
 pub(crate) use blocks::Turns;
@@ -57,9 +58,16 @@ pub(crate) enum Shape {
     /// Due times, and the most connections.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32 },
     /// The handling half of two-process S-Clients: established connections come from the other process.
-    Handling { connections: u32 },
-    /// D, T, and the most connections that may be established besides.
-    SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, shard: u32, shards: u32 },
+    Handling { connections: u32, paced: bool },
+    /// D, T, the most connections that may be established besides, and where in a gap the first connects begin.
+    SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
+}
+
+/// An arrival process and its mean rate per second.
+#[derive(Clone, Debug)]
+pub(crate) struct Paced {
+    pub(crate) arrivals: Arrivals,
+    pub(crate) rate: f64,
 }
 
 /// A pause.
@@ -92,7 +100,7 @@ impl Task {
     /// How many connection numbers are needed.
     pub(crate) fn capacity(&self) -> u32 {
         match &self.intensity {
-            Shape::Closed { connections, .. } | Shape::Handling { connections } => *connections,
+            Shape::Closed { connections, .. } | Shape::Handling { connections, .. } => *connections,
             Shape::Open { max_connections, .. } => *max_connections,
             Shape::SClients { descriptors, established, .. } => descriptors + established,
         }
@@ -147,12 +155,6 @@ pub(crate) struct Conn {
     heard: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Start {
-    intended_ns: u64,
-    sent_ns: u64,
-}
-
 /// The heart of one shard.
 pub(crate) struct Core<C: Client> {
     task: Task,
@@ -194,14 +196,19 @@ impl<C: Client> Core<C> {
             Shape::Handling { .. } => Mode::Handling,
             Shape::Closed { think, .. } => Mode::Closed { think: *think },
             Shape::Open { arrivals, rate, .. } => {
-                Mode::Open(open::Pool::new(arrivals, *rate, task.origin_ns, capacity))
+                Mode::Open(open::Pool::new(due::Dues::new(arrivals, *rate, task.origin_ns), capacity))
             }
-            Shape::SClients { descriptors, timeout_ns, think, shard, shards, .. } => {
-                let spread = sclients::Spread { timeout_ns: *timeout_ns, shard: *shard, shards: *shards };
-                Mode::SClients(sclients::Descriptors::new(*descriptors, spread, *think))
+            Shape::SClients { descriptors, timeout_ns, think, phase, pace, .. } => {
+                let spread = sclients::Spread { timeout_ns: *timeout_ns, phase: *phase };
+                let dues = pace.as_ref().map(|p| due::Dues::new(&p.arrivals, p.rate, task.origin_ns));
+                Mode::SClients(sclients::Descriptors::new(*descriptors, spread, *think, dues))
             }
         };
-        let open_loop = matches!(mode, Mode::Open(_));
+        let by_the_clock = match &task.intensity {
+            Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,
+            Shape::Handling { paced, .. } => *paced,
+            _ => false,
+        };
         Self {
             conns: vec![Conn::default(); capacity],
             sessions: std::iter::repeat_with(|| client.session()).take(capacity).collect(),
@@ -210,7 +217,7 @@ impl<C: Client> Core<C> {
             free: (0..capacity as u32).rev().collect(),
             timers: Timers::new(capacity),
             rng: Rng::with_seed(task.seed),
-            record: Record::new(task.origin_ns, open_loop),
+            record: Record::new(task.origin_ns, by_the_clock),
             in_flight: 0,
             open: 0,
             batch: Batch::default(),
@@ -237,21 +244,25 @@ impl<C: Client> Core<C> {
 
     /// When [`Core::advance`] has something to do at the latest.
     pub(crate) fn next_ns(&self) -> u64 {
-        let due = match &self.mode {
-            Mode::Open(pool) if !self.draining => pool.next_due_ns(),
-            _ => u64::MAX,
-        };
+        let due = self.dues().filter(|_| !self.draining).map_or(u64::MAX, due::Dues::next_ns);
         self.timers.next().min(due)
     }
 
     /// How much earlier than [`Core::next_ns`] the loop should be awake, since a timer wakes it late by about as much: only
     /// for requests that are due by the clock.
     pub(crate) fn early_ns(&self) -> u64 {
-        match &self.mode {
-            Mode::Open(pool) if !self.draining && pool.rate() < BUSY_PER_S => {
-                EARLY_NS.min((1e9 * AWAKE / pool.rate().max(1e-9)) as u64)
-            }
+        match self.dues().map(due::Dues::rate) {
+            Some(rate) if !self.draining && rate < BUSY_PER_S => EARLY_NS.min((1e9 * AWAKE / rate.max(1e-9)) as u64),
             _ => 0,
+        }
+    }
+
+    /// The clock that requests or connects are due by, if any.
+    fn dues(&self) -> Option<&due::Dues> {
+        match &self.mode {
+            Mode::Open(pool) => Some(pool.dues()),
+            Mode::SClients(d) => d.dues(),
+            _ => None,
         }
     }
 
@@ -284,8 +295,11 @@ impl<C: Client> Core<C> {
         while let Some(conn) = self.timers.pop_due(now) {
             self.fire(ops, conn);
         }
-        if matches!(self.mode, Mode::Open(_)) && !self.draining {
-            self.open_due(ops);
+        match &self.mode {
+            _ if self.draining => {}
+            Mode::Open(_) => self.open_due(ops),
+            Mode::SClients(_) => self.sclients_due(ops),
+            _ => {}
         }
     }
 
@@ -295,7 +309,7 @@ impl<C: Client> Core<C> {
         match completion {
             Completion::Received { conn, bytes } => self.received(ops, conn, bytes),
             Completion::Connected { conn } => self.connected(ops, conn),
-            Completion::Adopted { conn, sent_ns } => self.adopted(ops, conn, sent_ns),
+            Completion::Adopted { conn, start } => self.adopted(ops, conn, start),
             Completion::Writable { conn } => self.writable(ops, conn),
             Completion::PeerClosed { conn } => self.peer_closed(ops, conn),
             Completion::Failed { conn, op, errno } => self.failed(ops, conn, op, errno),
@@ -337,16 +351,27 @@ impl<C: Client> Core<C> {
                 ops.close(conn);
             }
         }
-        let rate = match &self.mode {
-            Mode::Open(pool) => Some(pool.rate()),
-            _ => None,
+        let offered = match &self.mode {
+            Mode::Open(pool) => Offered::Rate(pool.dues().rate()),
+            Mode::SClients(d) if d.dues().is_some() => Offered::Due,
+            Mode::SClients(_) | Mode::Handling => Offered::Attempts,
+            Mode::Closed { .. } => Offered::Sent,
         };
-        let mut part = self.record.part(now, rate, matches!(self.mode, Mode::SClients(_) | Mode::Handling));
+        let mut part = self.record.part(now, offered);
         if self.handed_over + self.kept_here > 0 {
             part.notes.push(format!(
                 "two processes: {} connections were passed on to the handling process, {} were handled where they were \
                  established because it was behind",
                 self.handed_over, self.kept_here
+            ));
+        }
+        if let Mode::SClients(d) = &self.mode
+            && d.waited() > 0
+        {
+            part.notes.push(format!(
+                "{} arrivals found no free descriptor and waited for one: give more of them (--s-clients), at least the \
+                 highest rate times T",
+                d.waited()
             ));
         }
         if self.ports_ran_out {

@@ -1,63 +1,33 @@
 //! The open loop: requests start when they are due, whatever the server does. A due request takes an idle connection, or
 //! waits for one while the pool grows up to its limit. None is skipped: a request that never found a connection stays
 //! counted as due and not sent.
-//!
-//! Waiting requests are not stored. A second copy of the arrival process runs behind the first and says what the next one
-//! was due for, so a server that stands still for minutes costs no memory.
 
 use proto::Client;
 
+use super::due::Dues;
 use super::{Core, Mode, State};
-use crate::arrivals::Arrivals;
 use crate::driver::Ops;
 
 /// Connections that a pool of persistent ones opens at the same time. A pause of a few milliseconds leaves hundreds of
 /// requests waiting; a connection for each would cost more than the pause and make the next one.
 const MOST_OPENING: usize = 128;
 /// Requests looked at in one go, so that a generator that fell far behind still reads its answers.
-const AT_ONCE: u32 = 256;
+pub(super) const AT_ONCE: u32 = 256;
 
 /// The pool of an open loop.
 pub(super) struct Pool {
-    due: Arrivals,
-    next_due_ns: u64,
-    behind: Arrivals,
-    origin_ns: u64,
-    waiting: u64,
+    dues: Dues,
     idle: Vec<u32>,
     opening: u64,
-    rate: f64,
 }
 
 impl Pool {
-    pub(super) fn new(arrivals: &Arrivals, rate: f64, origin_ns: u64, capacity: usize) -> Self {
-        let (mut due, behind) = (arrivals.clone(), arrivals.clone());
-        let next_due_ns = origin_ns + due.next_ns();
-        Self { due, next_due_ns, behind, origin_ns, waiting: 0, idle: Vec::with_capacity(capacity), opening: 0, rate }
+    pub(super) fn new(dues: Dues, capacity: usize) -> Self {
+        Self { dues, idle: Vec::with_capacity(capacity), opening: 0 }
     }
 
-    pub(super) fn next_due_ns(&self) -> u64 {
-        self.next_due_ns
-    }
-
-    pub(super) fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// Takes the next request that is due by `now`, and says when it was due.
-    fn take_due(&mut self, now: u64) -> Option<u64> {
-        if self.next_due_ns > now {
-            return None;
-        }
-        let due = std::mem::replace(&mut self.next_due_ns, self.origin_ns + self.due.next_ns());
-        self.waiting += 1;
-        Some(due)
-    }
-
-    /// Takes the oldest waiting request, and says when it was due.
-    fn take_waiting(&mut self) -> Option<u64> {
-        self.waiting = self.waiting.checked_sub(1)?;
-        Some(self.origin_ns + self.behind.next_ns())
+    pub(super) fn dues(&self) -> &Dues {
+        &self.dues
     }
 }
 
@@ -74,8 +44,8 @@ impl<C: Client> Core<C> {
         let now = ops.now();
         for _ in 0..AT_ONCE {
             let Some(pool) = self.pool() else { return };
-            let Some(due) = pool.take_due(now) else { return };
-            let first = pool.waiting == 1;
+            let Some(due) = pool.dues.take_due(now) else { return };
+            let first = pool.dues.waiting() == 1;
             let idle = if first { pool.idle.pop() } else { None };
             self.record.counts.due += 1;
             if self.record.measuring {
@@ -93,7 +63,7 @@ impl<C: Client> Core<C> {
         // With a connection a request each arrival needs its own; else the answers under way free some, too.
         let most = if self.task.new_connections { u32::MAX as usize } else { MOST_OPENING };
         let Some(pool) = self.pool() else { return };
-        if pool.waiting <= pool.opening || pool.opening as usize >= most {
+        if pool.dues.waiting() <= pool.opening || pool.opening as usize >= most {
             return;
         }
         let Some(conn) = self.free.pop() else { return };
@@ -106,7 +76,7 @@ impl<C: Client> Core<C> {
     /// Sends the oldest waiting request on a free connection, or keeps the connection.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
-        let waiting = if self.draining { None } else { self.pool().and_then(Pool::take_waiting) };
+        let waiting = if self.draining { None } else { self.pool().and_then(|pool| pool.dues.take_waiting()) };
         let Some(intended) = waiting else {
             if let Some(pool) = self.pool() {
                 pool.idle.push(conn);
@@ -153,7 +123,7 @@ impl<C: Client> Core<C> {
     pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
         let Some(pool) = self.pool() else { return };
         pool.opening -= u64::from(!established);
-        if pool.waiting > pool.opening {
+        if pool.dues.waiting() > pool.opening {
             pool.opening += 1;
             self.wait(ops, conn, pause_ns);
         } else {

@@ -4,8 +4,8 @@ use proto::{Client, Fault, Progress, Session as _};
 use run::ErrorKind;
 use sys::Errno;
 
-use super::{Core, Mode, Start, State};
-use crate::driver::{Op, Ops, Sent};
+use super::{Core, Mode, State};
+use crate::driver::{Op, Ops, Sent, Start};
 
 impl<C: Client> Core<C> {
     /// Begins a request that was to start at `intended_ns`; [`Core::flush`] sends it.

@@ -4,20 +4,25 @@
 //! server does, and linear in D.
 //!
 //! A connect that is refused keeps its descriptor until its T is over: the rate stays D/T and a dead server draws no storm.
+//!
+//! With an arrival process (the think times of the source, generalised) each arrival is one connect on one of the D
+//! descriptors, given up after T and not repeated. Arrivals that find all D connecting wait, and are counted as due.
 
 use proto::{Client, Session as _};
 use run::ErrorKind;
 use sys::Errno;
 
+use super::due::Dues;
+use super::open::AT_ONCE;
 use super::{Conn, Core, Mode, State, Think};
-use crate::driver::Ops;
+use crate::driver::{Ops, Start};
 
 /// How the first connects are spread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
-    pub(super) shard: u32,
-    pub(super) shards: u32,
+    /// Where in the first gap this shard begins, 0 to below 1: the shards of all processes are offset against each other.
+    pub(super) phase: f64,
 }
 
 /// The D descriptors of one shard.
@@ -27,22 +32,43 @@ pub(super) struct Descriptors {
     think: Think,
     /// Descriptors that ought to connect but have no number because established connections hold all.
     missing: u32,
+    pace: Option<Pace>,
+}
+
+/// The arrival process that the connects follow.
+struct Pace {
+    dues: Dues,
+    /// Of the D descriptors, those that connect.
+    connecting: u32,
+    /// Arrivals that found no free descriptor.
+    waited: u64,
 }
 
 impl Descriptors {
-    pub(super) fn new(wanted: u32, spread: Spread, think: Think) -> Self {
-        Self { wanted, spread, think, missing: 0 }
+    pub(super) fn new(wanted: u32, spread: Spread, think: Think, dues: Option<Dues>) -> Self {
+        let pace = dues.map(|dues| Pace { dues, connecting: 0, waited: 0 });
+        Self { wanted, spread, think, missing: 0, pace }
     }
 
     pub(super) fn timeout_ns(&self) -> u64 {
         self.spread.timeout_ns
     }
 
+    /// The clock of the connects, if they follow an arrival process.
+    pub(super) fn dues(&self) -> Option<&Dues> {
+        self.pace.as_ref().map(|pace| &pace.dues)
+    }
+
+    /// Arrivals that found no free descriptor.
+    pub(super) fn waited(&self) -> u64 {
+        self.pace.as_ref().map_or(0, |pace| pace.waited)
+    }
+
     /// When descriptor `i` connects for the first time: all of all shards evenly over T.
     fn first_ns(&self, i: u32) -> u64 {
-        let s = &self.spread;
-        let place = (u128::from(i) * u128::from(s.shards) + u128::from(s.shard)) * u128::from(s.timeout_ns);
-        (place / (u128::from(self.wanted) * u128::from(s.shards)).max(1)) as u64
+        let (s, wanted) = (&self.spread, u64::from(self.wanted.max(1)));
+        let whole = u128::from(i) * u128::from(s.timeout_ns) / u128::from(wanted);
+        whole as u64 + (s.phase * s.timeout_ns as f64 / wanted as f64) as u64
     }
 }
 
@@ -54,8 +80,72 @@ impl<C: Client> Core<C> {
         }
     }
 
+    fn pace(&mut self) -> Option<&mut Pace> {
+        self.descriptors().and_then(|d| d.pace.as_mut())
+    }
+
+    /// Connects what is due by the arrival process, as far as descriptors are free.
+    pub(super) fn sclients_due<O: Ops>(&mut self, ops: &mut O) {
+        let now = ops.now();
+        for _ in 0..AT_ONCE {
+            let Some(due) = self.pace().and_then(|pace| pace.dues.take_due(now)) else { break };
+            self.record.counts.due += 1;
+            if self.record.measuring {
+                self.record.start_error.record_ns(now.saturating_sub(due));
+            }
+            if !self.sclients_arrival(ops) {
+                self.pace().into_iter().for_each(|pace| pace.waited += 1);
+            }
+        }
+        for _ in 0..AT_ONCE {
+            if !self.sclients_arrival(ops) {
+                return;
+            }
+        }
+    }
+
+    /// The arrival that waits longest connects, if one of the D descriptors is free.
+    fn sclients_arrival<O: Ops>(&mut self, ops: &mut O) -> bool {
+        let Mode::SClients(Descriptors { wanted, pace: Some(pace), .. }) = &mut self.mode else { return false };
+        let wanted = *wanted;
+        if pace.connecting >= wanted || pace.dues.waiting() == 0 {
+            return false;
+        }
+        let Some(conn) = self.free.pop() else {
+            self.fds_ran_out = true;
+            return false;
+        };
+        let Some(intended_ns) = pace.dues.take_waiting() else { return false };
+        pace.connecting += 1;
+        if self.record.measuring {
+            self.record.blocked.record_ns(ops.now().saturating_sub(intended_ns));
+        }
+        self.starts[conn as usize * self.depth] = Start { intended_ns, sent_ns: 0 };
+        self.connect(ops, conn);
+        true
+    }
+
+    /// The connect of an arrival is over, up or not.
+    fn sclients_arrived(&mut self) -> bool {
+        self.pace().map(|pace| pace.connecting -= 1).is_some()
+    }
+
+    /// The connect of an arrival is given up: its descriptor takes the next one.
+    fn sclients_given_up(&mut self, conn: u32) -> bool {
+        let paced = self.sclients_arrived();
+        if paced {
+            let c = &mut self.conns[conn as usize];
+            (c.state, c.deadline_ns) = (State::Free, u64::MAX);
+            self.free.push(conn);
+        }
+        paced
+    }
+
     /// The first connects, spread over T.
     pub(super) fn sclients_start(&mut self) {
+        if self.pace().is_some() {
+            return;
+        }
         let origin = self.task.origin_ns;
         let Some(wanted) = self.descriptors().map(|d| d.wanted) else { return };
         for i in 0..wanted {
@@ -69,6 +159,11 @@ impl<C: Client> Core<C> {
 
     /// A connect was not up after T: closed and replaced.
     pub(super) fn sclients_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if self.pace().is_some() {
+            ops.close(conn);
+            self.sclients_given_up(conn);
+            return;
+        }
         match self.sclients_pause() {
             0 => self.reconnect(ops, conn),
             pause => {
@@ -80,6 +175,9 @@ impl<C: Client> Core<C> {
 
     /// A connect failed before T: its descriptor stays taken until T is over.
     pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
+        if self.sclients_given_up(conn) {
+            return;
+        }
         self.conns[conn as usize].state = State::Free;
         let Some(timeout) = self.descriptors().map(|d| d.timeout_ns()) else { return };
         if self.draining {
@@ -96,10 +194,15 @@ impl<C: Client> Core<C> {
         if self.draining {
             return;
         }
-        self.sclients_replace(ops);
         let now = ops.now();
-        self.record.counts.due += 1;
-        self.begin(now, conn, now);
+        let intended_ns = if self.sclients_arrived() {
+            self.starts[conn as usize * self.depth].intended_ns
+        } else {
+            self.sclients_replace(ops);
+            self.record.counts.due += 1;
+            now
+        };
+        self.begin(now, conn, intended_ns);
         self.flush(ops, conn);
         self.sclients_hand_over(ops, conn);
     }
@@ -112,7 +215,7 @@ impl<C: Client> Core<C> {
             return;
         }
         let start = self.starts[conn as usize * self.depth + c.oldest as usize];
-        match ops.hand_over(conn, start.sent_ns) {
+        match ops.hand_over(conn, start) {
             Ok(()) => self.handed_over += 1,
             Err(Errno::NOSYS) => return,
             Err(_) => {
@@ -128,13 +231,13 @@ impl<C: Client> Core<C> {
     }
 
     /// The other half: a connection came whose request was sent by the establishing process.
-    pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, sent_ns: u64) {
+    pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = &mut self.sessions[conn as usize];
         session.reset();
         self.conns[conn as usize] = Conn { failures: self.conns[conn as usize].failures, ..Conn::default() };
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
-        self.begin(sent_ns, conn, sent_ns);
+        self.begin(start.sent_ns, conn, start.intended_ns);
         // The session believes to send what was sent already.
         let session = &mut self.sessions[conn as usize];
         let mut sent = [0; 1024];

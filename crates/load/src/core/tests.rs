@@ -1,6 +1,6 @@
 //! The three intensities against closed forms and by hand, on the virtual clock.
 
-use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, Protocol, ThinkTime};
+use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, Pace, Protocol, ThinkTime};
 
 use crate::{Seen, Service, SimServer, simulate};
 
@@ -103,7 +103,7 @@ fn due_requests_that_never_left_are_counted() {
 }
 
 fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
-    Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default() }
+    Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
 /// Nobody is ever accepted, so only T moves the descriptors.
@@ -184,4 +184,67 @@ fn simple_clients_stay_at_the_servers_rate_where_s_clients_do_not() {
     let (part, seen) = simulate(&pushing, &server).unwrap();
     assert!((part.measured.completed as f64 / capacity - 1.0).abs() < 0.02, "{}", part.measured.completed);
     assert!(seen.syns_ns.len() as f64 >= 2064.0 * 20.0, "{}", seen.syns_ns.len());
+}
+
+fn paced(descriptors: u32, timeout_ms: f64, rate: f64, arrival: Arrival) -> Intensity {
+    let (think, pace) = (ThinkTime::default(), Some(Pace { rate, arrival }));
+    Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think, pace }
+}
+
+#[test]
+fn paced_s_clients_connect_when_the_arrival_process_says_so() {
+    // 100 descriptors could offer 200/s; the process asks for 50/s, and no connect is repeated.
+    let mut plan = plan(paced(100, 500.0, 50.0, Arrival::Constant), 10.0);
+    plan.drain_s = 0.0;
+    let (part, seen) = simulate(&plan, &full_listener()).unwrap();
+    assert_eq!((part.total.due, part.total.attempted, part.offered), (500, 500, 500.0));
+    assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 0) && seen.syns_ns.len() == 500);
+    // Two are accepted; of the rest those of the last 500 ms are still connecting.
+    assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 500 - 2 - 25);
+    let (part, seen) = simulate(&LoadPlan { phase: 0.25, ..plan }, &full_listener()).unwrap();
+    assert_eq!(part.total.due, 500);
+    assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 5_000_000));
+}
+
+#[test]
+fn any_arrival_process_drives_s_clients_at_its_own_times() {
+    let server = SimServer { service: Service::Constant, service_ns: 1000, ..SimServer::default() };
+    for arrival in [
+        Arrival::Poisson,
+        Arrival::Bursty { peak: 6.0, share: 0.05, period_s: 1.0 },
+        Arrival::SelfSimilar { hurst: 0.8 },
+    ] {
+        let (part, seen) = simulate(&plan(paced(10_000, 500.0, 400.0, arrival.clone()), 5.0), &server).unwrap();
+        let mut due = crate::arrivals::Arrivals::new(&arrival, 400.0, (0, 1), 0.0, 1);
+        let expected: Vec<u64> = std::iter::from_fn(|| Some(due.next_ns())).take(seen.syns_ns.len()).collect();
+        assert_eq!(seen.syns_ns, expected, "{arrival:?}");
+        let t = &part.total;
+        assert_eq!((t.due, t.sent, t.completed), (t.attempted, t.attempted, t.attempted), "{arrival:?} {t:?}");
+    }
+}
+
+#[test]
+fn arrivals_that_find_no_descriptor_wait_and_are_told() {
+    // 5 descriptors of 500 ms each carry 10/s of the 20/s that are due when nobody is accepted.
+    let mut plan = plan(paced(5, 500.0, 20.0, Arrival::Constant), 10.0);
+    plan.drain_s = 0.0;
+    let (part, _) = simulate(&plan, &full_listener()).unwrap();
+    assert_eq!((part.total.due, part.offered), (200, 200.0));
+    assert!((100..=108).contains(&part.total.attempted), "{}", part.total.attempted);
+    assert!(part.histograms["blocked"].quantile_us(0.9) > 3e6, "{:?}", part.histograms["blocked"].summary());
+    assert!(part.notes.iter().any(|n| n.contains("found no free descriptor")), "{:?}", part.notes);
+}
+
+#[test]
+fn the_first_connects_of_several_processes_interleave() {
+    // Four processes of 25 descriptors as one of 100: the union of their SYNs has equal gaps of 5 ms.
+    let whole = LoadPlan { drain_s: 0.0, ..plan(sclients(25, 500.0), 0.4) };
+    let mut syns: Vec<u64> = (0..4)
+        .flat_map(|i| {
+            simulate(&LoadPlan { phase: whole.phase_of(i, 4), ..whole.clone() }, &full_listener()).unwrap().1.syns_ns
+        })
+        .collect();
+    syns.sort_unstable();
+    syns.dedup();
+    assert!(syns.len() == 80 && syns.windows(2).all(|w| w[1] - w[0] == 5_000_000), "{syns:?}");
 }

@@ -12,7 +12,7 @@ use sys::epoll::{Epoll, Events, Interest};
 use sys::{Errno, clock, pass, socket};
 
 use super::Setup;
-use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
+use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent, Start};
 
 /// Events taken by one wait: few enough that times within a pass stay true, enough to spread the cost of the call.
 const EVENTS: usize = 256;
@@ -78,10 +78,10 @@ const PARTNER: u64 = u64::MAX;
 const CONNECTION: u8 = 1;
 const PHASE: u8 = 2;
 
-fn message(kind: u8, small: u8, value: u64) -> [u8; pass::MESSAGE] {
+fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE] {
     let mut bytes = [0; pass::MESSAGE];
     (bytes[0], bytes[1]) = (kind, small);
-    bytes[8..].copy_from_slice(&value.to_ne_bytes());
+    bytes[8..].chunks_exact_mut(8).zip(values).for_each(|(to, value)| to.copy_from_slice(&value.to_ne_bytes()));
     bytes
 }
 
@@ -187,15 +187,15 @@ fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Completion<'_>)) 
             Err(Errno::AGAIN) => return Ok(()),
             Err(e) => return Err(e),
         };
-        let value = u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 + i]));
+        let value = |n: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * n + i]));
         match (bytes[0], fd) {
             (CONNECTION, Some(fd)) => {
                 let Some(conn) = partner.free.pop() else { return Ok(()) };
                 ops.register(conn, fd, false)?;
-                f(ops, Completion::Adopted { conn, sent_ns: value });
+                f(ops, Completion::Adopted { conn, start: Start { intended_ns: value(1), sent_ns: value(2) } });
             }
             (PHASE, _) => {
-                (told.phase, told.at_ns) = (phase_of(bytes[1]), value);
+                (told.phase, told.at_ns) = (phase_of(bytes[1]), value(1));
                 partner.told.set(told);
             }
             _ => {}
@@ -393,11 +393,11 @@ impl Ops for EpollOps {
         }
     }
 
-    fn hand_over(&mut self, conn: u32, sent_ns: u64) -> Result<(), Errno> {
+    fn hand_over(&mut self, conn: u32, start: Start) -> Result<(), Errno> {
         let (Some(partner), Some(fd)) = (&self.partner, &self.slots[conn as usize].fd) else {
             return Err(Errno::NOSYS);
         };
-        pass::send(&partner.end, &message(CONNECTION, 0, sent_ns), Some(fd.as_fd()))?;
+        pass::send(&partner.end, &message(CONNECTION, 0, [start.intended_ns, start.sent_ns]), Some(fd.as_fd()))?;
         // The socket lives on over there, so closing our copy would leave it registered here.
         let _ = self.epoll.delete(fd);
         self.close(conn);
@@ -407,7 +407,7 @@ impl Ops for EpollOps {
     fn tell_phase(&mut self, phase: Phase, at_ns: u64) {
         let Some(partner) = self.partner.as_ref().filter(|p| !p.handles) else { return };
         // A few times in a run, and the other side must hear of it: wait while it is behind.
-        while pass::send(&partner.end, &message(PHASE, phase as u8, at_ns), None) == Err(Errno::AGAIN) {
+        while pass::send(&partner.end, &message(PHASE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }
     }

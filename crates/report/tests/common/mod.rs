@@ -159,6 +159,7 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
     let scale = if role == "client" { 0.7 } else { 1.0 };
     Side {
         host: "127.0.0.1".into(),
+        machine: "m".into(),
         processes: vec![process.into()],
         shared: true,
         recording: Recording { t_s, columns, absent: vec![] },

@@ -203,29 +203,27 @@ fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
 fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
     let share = |total: u32, at: u32| total / hosts + u32::from(at < total % hosts);
     let one = |at: u32| {
-        let intensity = match &plan.intensity {
-            Intensity::Closed { connections, pipeline, think } => Intensity::Closed {
-                connections: Some(share(*connections, at)).filter(|n| *n > 0)?,
-                pipeline: *pipeline,
-                think: think.clone(),
-            },
-            Intensity::SClients { descriptors, connect_timeout_ms, think } => Intensity::SClients {
-                descriptors: Some(share(*descriptors, at)).filter(|n| *n > 0)?,
-                connect_timeout_ms: *connect_timeout_ms,
-                think: think.clone(),
-            },
-            Intensity::Open { rate, arrival, max_connections } => Intensity::Open {
-                rate: rate / f64::from(hosts),
-                arrival: arrival.clone(),
-                max_connections: (max_connections / hosts).max(1),
-            },
+        let mut dealt = plan.clone();
+        let units = match &mut dealt.intensity {
+            Intensity::Closed { connections, .. } => {
+                *connections = share(*connections, at);
+                *connections
+            }
+            Intensity::SClients { descriptors, pace, .. } => {
+                *descriptors = share(*descriptors, at);
+                pace.iter_mut().for_each(|pace| pace.rate /= f64::from(hosts));
+                *descriptors
+            }
+            Intensity::Open { rate, max_connections, .. } => {
+                *rate /= f64::from(hosts);
+                *max_connections = (*max_connections / hosts).max(1);
+                u32::MAX
+            }
         };
-        let units = match &intensity {
-            Intensity::Closed { connections, .. } => *connections,
-            Intensity::SClients { descriptors, .. } => *descriptors,
-            Intensity::Open { .. } => u32::MAX,
-        };
-        Some(LoadPlan { intensity, threads: plan.threads.min(units), seed: plan.seed + u64::from(at), ..plan.clone() })
+        dealt.threads = plan.threads.min(units);
+        dealt.seed = plan.seed + u64::from(at);
+        dealt.phase = plan.phase_of(at, hosts);
+        (units > 0).then_some(dealt)
     };
     (0..hosts).map(one).collect()
 }
@@ -239,8 +237,8 @@ mod tests {
     #[test]
     fn a_load_is_dealt_out_whole() {
         for total in [1, 3, 4, 7, 1040] {
-            let intensity =
-                Intensity::SClients { descriptors: total, connect_timeout_ms: 500.0, think: ThinkTime::default() };
+            let think = ThinkTime::default();
+            let intensity = Intensity::SClients { descriptors: total, connect_timeout_ms: 500.0, think, pace: None };
             let dealt = deal(&LoadPlan { intensity, threads: 3, ..LoadPlan::default() }, 4);
             let sum: u32 = dealt
                 .iter()

@@ -1,9 +1,9 @@
 //! `lab bursty`: what peaks cost a server whose mean load is well below its capacity. A peak of `a` times the mean for a
 //! share `b` of the time overflows the listen queue; what was dropped is not made up for in the quiet time.
 
-use run::{Arrival, Intensity, LoadPlan, Run, Trial};
+use run::{Arrival, LoadPlan, Run, Trial};
 
-use super::{Arena, check, load, server, timeout_ms};
+use super::{Arena, check, paced, server};
 use crate::experiments::Parameters;
 use crate::{Lab, LabError};
 
@@ -20,7 +20,7 @@ pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) ->
             let mean = share * capacity;
             let label = format!("{name}, mean {mean:.0}/s");
             let axes = [("mean_rate", mean), ("peak", peak), ("share", at_peak)];
-            let trial = arena.trial(lab, &label, &axes, &open(parameters, mean, arrival))?;
+            let trial = arena.trial(lab, &label, &axes, &offering(parameters, mean, peak, arrival))?;
             lab.keep(trial)?;
         }
     }
@@ -44,16 +44,13 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
-/// Each arrival is one connection, given up after T, as an S-Client with think times does.
-fn open(parameters: &Parameters, rate: f64, arrival: Arrival) -> LoadPlan {
-    let intensity = Intensity::Open { rate, arrival, max_connections: 16_000 };
+/// Each arrival is one connect of an S-Client, given up after T and not repeated, as the think times of the source make
+/// them. The trial is whole periods long, and counts are of the whole trial.
+fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
-    LoadPlan {
-        connect_timeout_s: timeout_ms(parameters) / 1e3,
-        duration_s: seconds,
-        warmup_s: 0.5,
-        ..load(parameters, intensity)
-    }
+    // A self-similar process has no highest rate: eight times the mean is more than its sources reach in practice.
+    let peak = if peak > 0.0 { peak } else { 8.0 };
+    LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }
 
 /// Throughput lost against the steady load of the same mean, as a share.

@@ -13,12 +13,15 @@ mod text;
 pub(super) use arena::Arena;
 pub(super) use text::{BURSTY, OVERLOAD, REQUEST_RATE, WAN};
 
-use run::{Intensity, LoadPlan, ServePlan, ThinkTime};
+use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 
 use super::{Parameters, check};
 
 /// The file of the source, bytes.
 const FILE_BYTES: u64 = 1294;
+
+/// Descriptors of paced S-Clients over what the highest mean rate of a stretch needs: Poisson arrivals exceed it.
+const PEAK_ROOM: f64 = 4.0;
 
 /// The server of the source: so many requests a second by processor work, with a listen backlog.
 fn server(parameters: &Parameters) -> (f64, ServePlan) {
@@ -55,8 +58,17 @@ fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
 
 /// S-Clients: all descriptors together, and T.
 fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
-    let connect_timeout_ms = timeout_ms(parameters);
-    load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think: ThinkTime::default() })
+    let (connect_timeout_ms, think) = (timeout_ms(parameters), ThinkTime::default());
+    load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
+}
+
+/// S-Clients that follow an arrival process of a mean rate, with descriptors for peaks of `peak` times it.
+fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
+    let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
+    if let Intensity::SClients { pace, .. } = &mut plan.intensity {
+        *pace = Some(Pace { rate, arrival });
+    }
+    plan
 }
 
 /// T of the source: 500 ms.

@@ -1,9 +1,9 @@
 //! `lab overload`: what a server completes when it is offered ever more than it takes. The completed rate declines,
 //! because each dropped connection request costs processor time that a request would have needed.
 
-use run::{Arrival, Intensity, LoadPlan, Run, Trial};
+use run::{Arrival, LoadPlan, Run, Trial};
 
-use super::{Arena, check, descriptors_for, load, sclients, server, timeout_ms};
+use super::{Arena, check, descriptors_for, paced, sclients, server, timeout_ms};
 use crate::experiments::Parameters;
 use crate::{Lab, LabError};
 
@@ -40,14 +40,13 @@ pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) ->
     Ok(())
 }
 
-/// Up to the capacity single arrivals, each given up after T: an S-Client without think times would take up again at once
-/// whatever was accepted, so it offers D/T at least. Past the capacity S-Clients.
+/// S-Clients; up to the capacity paced ones: without an arrival process they take up again at once whatever was accepted,
+/// so they offer D/T at least.
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
-    if multiple > 1.0 {
-        return sclients(parameters, descriptors_for(offered, timeout_ms(parameters)));
+    match multiple > 1.0 {
+        true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
+        false => paced(parameters, offered, 1.0, Arrival::Constant),
     }
-    let intensity = Intensity::Open { rate: offered, arrival: Arrival::Constant, max_connections: 16_000 };
-    LoadPlan { connect_timeout_s: timeout_ms(parameters) / 1e3, ..load(parameters, intensity) }
 }
 
 /// What of the offered load was dropped, and what each drop cost: (1 - X/X0) of a processor over the dropped rate.

@@ -1,0 +1,54 @@
+//! What is due by an arrival process. Requests that wait are not stored: a second copy of the process runs behind the first
+//! and says what the next one was due for, so a server that stands still for minutes costs no memory.
+
+use crate::arrivals::Arrivals;
+
+/// The clock of an open loop, or of S-Clients that follow an arrival process.
+pub(super) struct Dues {
+    due: Arrivals,
+    next_ns: u64,
+    behind: Arrivals,
+    origin_ns: u64,
+    waiting: u64,
+    rate: f64,
+}
+
+impl Dues {
+    /// Arrivals of a mean `rate` per second, from `origin_ns` on.
+    pub(super) fn new(arrivals: &Arrivals, rate: f64, origin_ns: u64) -> Self {
+        let (mut due, behind) = (arrivals.clone(), arrivals.clone());
+        let next_ns = origin_ns + due.next_ns();
+        Self { due, next_ns, behind, origin_ns, waiting: 0, rate }
+    }
+
+    /// When the next one is due.
+    pub(super) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Mean rate per second.
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// How many are due and not begun.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// Takes the next one that is due by `now`, and says when it was due; it waits from then on.
+    pub(super) fn take_due(&mut self, now: u64) -> Option<u64> {
+        if self.next_ns > now {
+            return None;
+        }
+        let due = std::mem::replace(&mut self.next_ns, self.origin_ns + self.due.next_ns());
+        self.waiting += 1;
+        Some(due)
+    }
+
+    /// Takes the oldest that waits, and says when it was due.
+    pub(super) fn take_waiting(&mut self) -> Option<u64> {
+        self.waiting = self.waiting.checked_sub(1)?;
+        Some(self.origin_ns + self.behind.next_ns())
+    }
+}
