@@ -198,7 +198,7 @@ impl Eyes {
             server.recording.merge(medium.finish());
         }
         for (side, cpus) in [(&mut client, &self.processors.0), (&mut server, &self.processors.1)] {
-            for side in side {
+            if let Some(side) = side {
                 media::only_processors(&mut side.recording, cpus);
                 side.machine = machine(cpus);
             }
