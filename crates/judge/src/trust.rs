@@ -36,6 +36,7 @@ pub(crate) fn trust(facts: &Facts<'_>) -> Trust {
     placement(facts, &mut said);
     generator(facts, limited.as_ref().map(|l| l.sentence.as_str()), &mut said);
     if let Some(trial) = facts.decisive {
+        trial.incidents.iter().for_each(|incident| said.warn(incident.text.clone()));
         little_law(trial, &mut said);
         utilisation(facts, trial, &mut said);
         counts(trial, &mut said);

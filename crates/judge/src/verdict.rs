@@ -44,14 +44,18 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     }
 }
 
-/// What other programs took on the same processors makes every verdict less sure, and is said in its sentence.
+/// What other programs took on the same processors, and what happened to the server meanwhile, makes every verdict less
+/// sure, and is said in its sentence.
 fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String) {
-    let confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
-    match facts.strangers() {
-        Some((taken, online)) => (
-            confidence.min((0.9 - taken / online).max(0.3)),
-            format!("{sentence} (other programs used {} of {} processors meanwhile)", figure(taken), figure(online)),
-        ),
-        None => (confidence, sentence.to_string()),
+    let mut confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
+    let mut sentence = sentence.to_string();
+    if let Some(incident) = facts.decisive.and_then(|t| t.incidents.first()) {
+        confidence = confidence.min(0.3);
+        sentence += &format!(" (but {})", incident.text);
     }
+    if let Some((taken, online)) = facts.strangers() {
+        confidence = confidence.min((0.9 - taken / online).max(0.3));
+        sentence += &format!(" (other programs used {} of {} processors meanwhile)", figure(taken), figure(online));
+    }
+    (confidence, sentence)
 }

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use run::{AgentCommand, AgentReport, AgentSpec, LoadPart, LoadPlan, Phase, Steady, Trial, Window};
 
 use crate::agent::{Crew, Said};
-use crate::eyes::Eyes;
+use crate::eyes::{Eyes, Watched};
 use crate::merge::{self, Point};
 use crate::pulse::Pulse;
-use crate::split::split;
+use crate::split::{self, split};
+use crate::vigil::Vigil;
 use crate::{Host, LabError, Watch};
 
 /// How long an agent may take to have its sockets and memory.
@@ -40,6 +41,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) loads: &'a [Load<'a>],
     /// Descriptors that one agent process may hold.
     pub(crate) descriptors: u64,
+    /// The server, where its processes are known.
+    pub(crate) server: Option<&'a Watched>,
 }
 
 /// What stopped a trial before its time.
@@ -77,10 +80,11 @@ pub(crate) fn conduct(
         return Err(LabError::set_up(&point.label, "a trial needs a load"));
     };
     let begin = Instant::now() + LEAD;
-    let crew = muster(stage, sys::clock::realtime_ns() + LEAD.as_nanos() as u64)?;
+    let (crew, spread) = muster(stage, sys::clock::realtime_ns() + LEAD.as_nanos() as u64)?;
     let pids: Vec<u32> = crew.agents().iter().map(crate::agent::Agent::pid).collect();
     let ready = crew.await_ready(READY_WITHIN)?;
-    let mut act = Act { crew, pulse: Pulse::new(pids.len()), parts: Parts::new(pids.len()), begin, watch };
+    let vigil = stage.server.map(|s| Vigil::over(&s.pids, s.netns_pid.is_none().then_some(s.listen).flatten(), begin));
+    let mut act = Act { crew, pulse: Pulse::new(pids.len()), parts: Parts::new(pids.len()), begin, watch, vigil };
     let eyes = eyes(&pids, begin);
     let (steady, mut ended) = act.warm_up(plan, asked(stage));
     let (from, _) = eyes.edge();
@@ -95,6 +99,8 @@ pub(crate) fn conduct(
     let mut trial = act.trial(plan, point, window)?;
     trial.steady = steady;
     eyes.close(&mut trial);
+    act.incidents(&mut trial);
+    trial.notes.extend(spread);
     trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));
     trial.notes.sort();
     trial.notes.dedup();
@@ -110,18 +116,20 @@ fn asked(stage: &Stage<'_>) -> u64 {
     stage.loads.iter().map(of).sum()
 }
 
-/// Starts every agent of every load.
-fn muster(stage: &Stage<'_>, start_at_ns: u64) -> Result<Crew, LabError> {
-    let mut crew = Crew::default();
+/// Starts every agent of every load; says how those were spread that need several processes.
+fn muster(stage: &Stage<'_>, start_at_ns: u64) -> Result<(Crew, Vec<String>), LabError> {
+    let (mut crew, mut spread) = (Crew::default(), Vec::new());
     for load in stage.loads {
         load.plan.check()?;
-        for plan in split(&load.plan, stage.descriptors) {
+        let parts = split(&load.plan, stage.descriptors);
+        spread.extend(split::told(&parts, stage.descriptors));
+        for plan in parts {
             let name = format!("load {}", crew.agents().len() + 1);
             let spec = AgentSpec::Load { plan, addr: load.addr, start_at_ns };
             crew.start(load.host, stage.program, &name, &spec)?;
         }
     }
-    Ok(crew)
+    Ok((crew, spread))
 }
 
 /// A trial while its agents run.
@@ -131,6 +139,7 @@ struct Act<'w> {
     parts: Parts,
     begin: Instant,
     watch: &'w mut dyn Watch,
+    vigil: Option<Vigil>,
 }
 
 impl Act<'_> {
@@ -190,7 +199,20 @@ impl Act<'_> {
             Some((_, Said::Report(AgentReport::Ready { .. } | AgentReport::Held(_) | AgentReport::Counts { .. })))
             | None => {}
         }
+        if let Some(vigil) = &mut self.vigil {
+            vigil.look(self.pulse.now().completed);
+        }
         if self.watch.stop() { Ended::ByUser } else { Ended::InFull }
+    }
+
+    /// What happened to the server: what its processes show; without that, what its silence shows.
+    fn incidents(&mut self, trial: &mut Trial) {
+        let window = trial.measured.window;
+        trial.incidents = self.vigil.take().map(Vigil::finish).unwrap_or_default();
+        if trial.incidents.is_empty() {
+            trial.incidents.extend(self.pulse.silence(window.begin_s, window.end_s));
+        }
+        trial.notes.extend(trial.incidents.iter().map(|i| i.text.clone()));
     }
 
     fn trial(&self, plan: &LoadPlan, point: &Point, window: Window) -> Result<Trial, LabError> {

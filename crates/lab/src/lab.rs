@@ -105,7 +105,7 @@ impl<'w> Lab<'w> {
     pub fn conduct(&mut self, scene: &Scene, loads: &[Load<'_>], point: &Point) -> Result<Trial, LabError> {
         let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
         self.watch.phase(&point.label, expected);
-        let stage = Stage { program: &self.program, loads, descriptors: self.descriptors };
+        let stage = Stage { program: &self.program, loads, descriptors: self.descriptors, server: scene.server() };
         let interval_s = self.run.plan.observe.interval_s;
         let open = |pids: &[u32], begin| scene.open(pids, begin, interval_s);
         let (mut trial, ended) = conduct::conduct(&stage, point, open, self.watch)?;

@@ -1,6 +1,6 @@
 //! From the parts of the agents to a trial: sums, rates of the window, summaries. Pure.
 
-use run::{Hist, Intensity, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
+use run::{ErrorKind, Hist, Intensity, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
 /// What a trial is for, before it is made.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,10 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let per_s = |n: f64| if part.measured_s > 0.0 { n / part.measured_s } else { 0.0 };
     let measured = &part.measured;
     let s_clients = matches!(intensity, Intensity::SClients { .. });
-    let sent = if s_clients { measured.attempted } else { measured.sent };
+    // A connect that found no port or descriptor never left the machine.
+    let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| measured.errors.0.get(&kind).copied());
+    let left = measured.attempted.saturating_sub(never_left.into_iter().flatten().sum());
+    let sent = if s_clients { left } else { measured.sent };
     let good = measured.completed.saturating_sub(measured.unexpected_status) as f64;
     let in_time = match (point.within_us, part.histograms.get("response")) {
         (Some(us), Some(hist)) => hist.share_within_ns((us * 1e3) as u64),
@@ -86,6 +89,9 @@ mod tests {
         let intensity =
             Intensity::SClients { descriptors: 1, connect_timeout_ms: 1.0, think: Default::default(), pace: None };
         assert_eq!(rates(&Point::default(), &intensity, &part()).sent_rate, 200.0);
+        let mut short = part();
+        short.measured.errors.0.insert(ErrorKind::ClientPorts, 100);
+        assert_eq!(rates(&Point::default(), &intensity, &short).sent_rate, 150.0);
     }
 
     #[test]

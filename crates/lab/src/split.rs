@@ -18,6 +18,30 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share_of(plan, i, agents)).collect()
 }
 
+/// How a load was spread over processes, if it was: `500 descriptors over 5 processes: 5 x 100`.
+pub(crate) fn told(parts: &[LoadPlan], descriptors: u64) -> Option<String> {
+    let each: Vec<u32> = parts.iter().map(|p| whole(&p.intensity)).collect();
+    let kind = match &parts.first().filter(|_| parts.len() > 1)?.intensity {
+        Intensity::SClients { .. } => "S-Client descriptors",
+        Intensity::Closed { .. } => "connections",
+        Intensity::Open { .. } => return None,
+    };
+    let mut sizes: Vec<(u32, u32)> = Vec::new();
+    for n in &each {
+        match sizes.iter_mut().find(|(size, _)| size == n) {
+            Some((_, times)) => *times += 1,
+            None => sizes.push((*n, 1)),
+        }
+    }
+    let sizes: Vec<String> = sizes.iter().map(|(size, times)| format!("{times} x {size}")).collect();
+    Some(format!(
+        "{} {kind} are spread over {} processes, {}: each may hold {descriptors} descriptors",
+        each.iter().map(|n| u64::from(*n)).sum::<u64>(),
+        parts.len(),
+        sizes.join(" and ")
+    ))
+}
+
 /// Descriptors that the plan may hold at once.
 fn held(intensity: &Intensity) -> u32 {
     match intensity {
@@ -112,5 +136,22 @@ mod tests {
         let plan = LoadPlan { intensity, threads: 48, phase: 0.5, ..LoadPlan::default() };
         let phases: Vec<f64> = split(&plan, 1024).iter().map(|p| p.phase).collect();
         assert_eq!(phases, [0.5 / 3.0, 1.5 / 3.0, 2.5 / 3.0]);
+    }
+
+    #[test]
+    fn the_split_is_told_with_its_sizes() {
+        let intensity = Intensity::SClients {
+            descriptors: 501,
+            connect_timeout_ms: 100.0,
+            think: ThinkTime::default(),
+            pace: None,
+        };
+        let parts = split(&LoadPlan { intensity, ..LoadPlan::default() }, 200);
+        let text = told(&parts, 200).unwrap_or_default();
+        assert!(
+            text.starts_with("501 S-Client descriptors are spread over 5 processes, 1 x 101 and 4 x 100"),
+            "{text}"
+        );
+        assert_eq!(told(&split(&closed(10, 1), 200), 200), None);
     }
 }

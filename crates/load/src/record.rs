@@ -12,8 +12,8 @@ pub(crate) enum Offered {
     Rate(f64),
     /// What an arrival process asked for.
     Due,
-    /// Connects that were begun.
-    Attempts,
+    /// Connects that were begun, and at least so many per second: what a generator falls short of is its own.
+    Attempts { at_least: f64 },
     /// Requests that were sent.
     Sent,
 }
@@ -117,7 +117,7 @@ impl Record {
         let offered = match offered {
             Offered::Rate(per_s) => per_s * measured_s,
             Offered::Due => measured.due as f64,
-            Offered::Attempts => measured.attempted as f64,
+            Offered::Attempts { at_least } => (measured.attempted as f64).max(at_least * measured_s),
             Offered::Sent => measured.sent as f64,
         };
         let service = self.service.unwrap_or_else(|| self.response.clone());

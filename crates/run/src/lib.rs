@@ -35,4 +35,6 @@ pub use plan::{
 pub use recording::{Absence, Column, Recording};
 pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, load_run, parse_run, schema};
 pub use suggest::nearest;
-pub use trial::{ErrorKind, Errors, Measured, Rates, Side, Steady, Tally, Trial, TrialKind, Window};
+pub use trial::{
+    ErrorKind, Errors, Incident, IncidentKind, Measured, Rates, Side, Steady, Tally, Trial, TrialKind, Window,
+};

@@ -65,6 +65,9 @@ pub struct Trial {
     pub client: Side,
     /// The server's side; absent when nothing of it can be read.
     pub server: Option<Side>,
+    /// What happened to the server meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incidents: Vec<Incident>,
     /// What went wrong or was unusual, in sentences.
     pub notes: Vec<String>,
 }
@@ -255,6 +258,35 @@ pub struct Steady {
     pub warmup_s: f64,
     /// The reason, in words with figures.
     pub reason: String,
+}
+
+/// Something that happened to the server while a trial went on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Incident {
+    /// What it was.
+    pub kind: IncidentKind,
+    /// When it began, seconds since the load began.
+    #[serde(deserialize_with = "crate::nan::number")]
+    pub begin_s: f64,
+    /// When it was over; absent if it was not, or is of one moment.
+    #[serde(default)]
+    pub end_s: Option<f64>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// Kinds of incidents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IncidentKind {
+    /// A process of the server was stopped by a signal.
+    ServerStopped,
+    /// A process of the server ended.
+    ServerEnded,
+    /// All had ended, and answers came again.
+    ServerReturned,
+    /// No answer came although some were due, and nothing is known of the server's processes that explains it.
+    Silence,
 }
 
 /// One perspective: what the counters of the client's or the server's host said.

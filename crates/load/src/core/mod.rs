@@ -354,7 +354,8 @@ impl<C: Client> Core<C> {
         let offered = match &self.mode {
             Mode::Open(pool) => Offered::Rate(pool.dues().rate()),
             Mode::SClients(d) if d.dues().is_some() => Offered::Due,
-            Mode::SClients(_) | Mode::Handling => Offered::Attempts,
+            Mode::SClients(d) => Offered::Attempts { at_least: d.least_per_s() },
+            Mode::Handling => Offered::Attempts { at_least: 0.0 },
             Mode::Closed { .. } => Offered::Sent,
         };
         let mut part = self.record.part(now, offered);

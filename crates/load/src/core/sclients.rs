@@ -64,6 +64,11 @@ impl Descriptors {
         self.pace.as_ref().map_or(0, |pace| pace.waited)
     }
 
+    /// What D descriptors offer at least, connects per second: D/(T + Z) with think times of mean Z.
+    pub(super) fn least_per_s(&self) -> f64 {
+        f64::from(self.wanted) * 1e9 / (self.spread.timeout_ns as f64 + self.think.mean_ns).max(1.0)
+    }
+
     /// When descriptor `i` connects for the first time: all of all shards evenly over T.
     fn first_ns(&self, i: u32) -> u64 {
         let (s, wanted) = (&self.spread, u64::from(self.wanted.max(1)));
@@ -252,6 +257,7 @@ impl<C: Client> Core<C> {
             Some(next) => self.wait(ops, next, pause),
             None => {
                 self.fds_ran_out = true;
+                self.record.counts.attempted += 1;
                 self.record.counts.fail(ErrorKind::ClientFds, 1);
                 if let Some(d) = self.descriptors() {
                     d.missing += 1;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use probe::{Probe, Scope};
-use run::{Intensity, LoadPlan, Recording, ServePlan, Trial, TrialKind, Window};
+use run::{ErrorKind, Intensity, LoadPlan, Recording, ServePlan, Trial, TrialKind, Window};
 use sys::netns::Inside;
 use sys::syn_count::SynCounter;
 use testbed::{Spec, Testbed};
@@ -184,7 +184,10 @@ struct Counts {
 /// The three counts, all of the whole trial. The kernel's is exact only without cookies: a SYN that was answered with
 /// one is not counted until its acknowledgement comes back.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
-    trial.axes.insert("syns_generator".into(), trial.tally.attempted as f64);
+    let errors = &trial.tally.errors.0;
+    let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| errors.get(&kind).copied().unwrap_or(0));
+    let sent = trial.tally.attempted.saturating_sub(never_left.into_iter().sum());
+    trial.axes.insert("syns_generator".into(), sent as f64);
     trial.axes.insert("syns_filter".into(), (after.filter - before.filter) as f64);
     let grown = |of: fn(&Counts) -> Option<f64>| of(&after).zip(of(&before)).map(|(a, b)| a - b);
     let opens = grown(|c| c.opens);
