@@ -5,11 +5,9 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{bed, skip};
+use common::{NOBODY, bed, is_root, skip, this_test};
 use loadline_testbed::{Spec, Testbed};
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
@@ -50,7 +48,7 @@ fn nothing_is_left_after_drop_not_even_a_program_that_ignores_signals() {
 
 #[test]
 fn nothing_is_left_when_the_maker_is_killed() {
-    let mut maker = this_test("the_other_end", "hold", None);
+    let mut maker = this_test("the_other_end", &[(ROLE, "hold")], None);
     let mut said = BufReader::new(maker.stdout.take().unwrap()).lines().map_while(Result::ok);
     let Some(line) = said.find_map(|l| l.split_once("inodes:").map(|(_, rest)| rest.to_string())) else {
         maker.wait().unwrap();
@@ -67,8 +65,7 @@ fn nothing_is_left_when_the_maker_is_killed() {
 /// Every medium, built and used by a user without any privilege.
 #[test]
 fn no_root_is_needed() {
-    let root = std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
-    let mut child = this_test("the_other_end", "use", root.then_some(65_534));
+    let mut child = this_test("the_other_end", &[(ROLE, "use")], is_root().then_some(NOBODY));
     let mut said = String::new();
     std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut said).unwrap();
     assert!(child.wait().unwrap().success(), "{said}");
@@ -126,22 +123,4 @@ fn exchange(bed: &Testbed) {
     client.send_to(b"hello", server.local_addr().unwrap()).unwrap();
     let (length, from) = server.recv_from(&mut [0; 16]).unwrap();
     assert_eq!((length, from), (5, client.local_addr().unwrap()), "{}", bed.medium());
-}
-
-/// Runs one test of this very program in another process, as another user if asked.
-fn this_test(name: &str, role: &str, uid: Option<u32>) -> std::process::Child {
-    // A copy outside any private directory, so that another user may run it; made by another process, because a fork
-    // of another test here would keep a copy of ours open for writing, and such a file cannot be started.
-    let copy = std::env::temp_dir().join(format!("loadline-testbed-test-{}-{role}", std::process::id()));
-    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&copy).status().unwrap().success());
-    let mut command = Command::new(&copy);
-    command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env(ROLE, role).current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    if let Some(uid) = uid {
-        command.uid(uid).gid(uid);
-    }
-    let child = command.spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(100));
-    std::fs::remove_file(&copy).unwrap();
-    child
 }

@@ -7,7 +7,7 @@ mod common;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use common::{bed, skip};
+use common::{again_without_root, bed, skip};
 use loadline_testbed::{Spec, Testbed};
 use sys::netns::Inside;
 
@@ -125,4 +125,11 @@ fn the_rate_holds_for_datagrams() {
     }
     near("Mbit/s on the line", f64::from(got) * (1400.0 + 66.0) * 8.0 / last.unwrap().as_secs_f64() / 1e6, 20.0);
     drop(bed);
+}
+
+#[test]
+fn delay_and_loss_are_the_same_without_root() {
+    for measured in ["delay_is_what_was_asked_each_way", "loss_is_what_was_asked"] {
+        again_without_root("delay_and_loss_are_the_same_without_root", measured);
+    }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{await_listener, bed, has, iperf_client, iperf_server};
+use common::{again_without_root, await_listener, bed, has, iperf_client, iperf_server};
 use loadline_testbed::Spec;
 use run::{Recording, Window};
 
@@ -72,4 +72,9 @@ fn the_hub_in_user_space_is_the_same_medium() {
 #[test]
 fn hub100_one_host() {
     shared("hub100_one_host", "hub100", 100.0, 1, false);
+}
+
+#[test]
+fn the_wire_is_the_same_without_root() {
+    again_without_root("the_wire_is_the_same_without_root", "ethernet10_five_hosts_both_ways");
 }

@@ -6,14 +6,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use sys::epoll::{Epoll, Events, Interest};
 use sys::tap::Tap;
 use sys::{Errno, clock, limits};
 
-use super::{Counts, Relay};
+use super::{Counts, Fate, Relay};
 
 /// Longest frame that is read: header, VLAN tag and an MTU of 9000 fit.
 const LONGEST: usize = 9216;
@@ -53,7 +53,6 @@ struct Loop {
 struct Due {
     at_ns: u64,
     number: u64,
-    to: usize,
     slot: usize,
 }
 
@@ -101,8 +100,7 @@ impl Loop {
         let mut buffer = vec![0_u8; LONGEST];
         while !self.shared.stop.load(std::sync::atomic::Ordering::Relaxed) {
             let now = self.deliver();
-            let next = self.heap.peek().map_or(NAP_NS, |Reverse(due)| due.at_ns.saturating_sub(now));
-            let Ok(ready) = epoll.wait(&mut events, Some(next.min(NAP_NS))) else { return };
+            let Ok(ready) = epoll.wait(&mut events, Some(self.sleep_ns(now))) else { return };
             for at in 0..ready {
                 if let Some(event) = events.get(at) {
                     self.take(event.token as usize, &mut buffer);
@@ -111,19 +109,49 @@ impl Loop {
         }
     }
 
+    /// How long nothing is due.
+    fn sleep_ns(&self, now: u64) -> u64 {
+        let due = self.heap.peek().map(|Reverse(due)| due.at_ns);
+        let turn = self.relay().wakes_ns();
+        due.into_iter().chain(turn).min().map_or(NAP_NS, |at| at.saturating_sub(now)).min(NAP_NS)
+    }
+
     /// Gives every frame whose time has come to its host; returns the time.
     fn deliver(&mut self) -> u64 {
         let mut now = clock::monotonic_ns();
+        self.settle(now);
         while self.heap.peek().is_some_and(|Reverse(due)| due.at_ns <= now) {
             let Some(Reverse(due)) = self.heap.pop() else { break };
-            if let (Some(port), Some(frame)) = (self.ports.get(due.to), self.frames.get(due.slot)) {
-                // A host whose interface is down refuses the frame: it is lost, as on a wire.
-                let _ = port.tap.write(frame);
-            }
-            self.frames.free(due.slot);
+            self.hand_over(due.slot);
             now = clock::monotonic_ns();
+            self.settle(now);
         }
         now
+    }
+
+    /// Takes over from the relay what waited for its turn.
+    fn settle(&mut self, now: u64) {
+        loop {
+            let Some((slot, at_ns)) = self.relay().settle(now) else { return };
+            self.due(slot, at_ns);
+        }
+    }
+
+    fn due(&mut self, slot: usize, at_ns: u64) {
+        self.number += 1;
+        self.heap.push(Reverse(Due { at_ns, number: self.number, slot }));
+    }
+
+    /// A host whose interface is down refuses the frame: it is lost, as on a wire.
+    fn hand_over(&mut self, slot: usize) {
+        if let Some(frame) = self.frames.get(slot) {
+            for (at, port) in self.ports.iter().enumerate() {
+                if frame.to.map_or(at != frame.from, |to| to == at) {
+                    let _ = port.tap.write(&frame.bytes);
+                }
+            }
+        }
+        self.frames.free(slot);
     }
 
     fn take(&mut self, from: usize, buffer: &mut [u8]) {
@@ -137,49 +165,57 @@ impl Loop {
         }
     }
 
-    fn accept(&mut self, from: usize, frame: &[u8]) {
-        let group = frame[0] & 1 == 1;
-        let mut at = None;
-        for to in 0..self.ports.len() {
-            if to == from || !(group || frame[..6] == self.ports[to].mac) {
-                continue;
-            }
-            // A frame for several hosts is on the wire once.
-            let arrives = *at.get_or_insert_with(|| self.offer(from, to, frame.len()));
-            if let Some(at_ns) = arrives {
-                self.number += 1;
-                let slot = self.frames.keep(frame);
-                self.heap.push(Reverse(Due { at_ns, number: self.number, to, slot }));
-            }
+    /// A frame for several hosts is on the wire once.
+    fn accept(&mut self, from: usize, bytes: &[u8]) {
+        let group = bytes[0] & 1 == 1;
+        let to = self.ports.iter().position(|port| bytes[..6] == port.mac);
+        if !group && to.is_none_or(|to| to == from) {
+            return;
+        }
+        let slot = self.frames.keep(bytes, from, to.filter(|_| !group));
+        let fate = self.relay().offer(clock::monotonic_ns(), from, bytes.len(), slot);
+        match fate {
+            Fate::Arrives(at_ns) => self.due(slot, at_ns),
+            Fate::Waits => {}
+            Fate::Lost => self.frames.free(slot),
         }
     }
 
-    fn offer(&self, from: usize, to: usize, bytes: usize) -> Option<u64> {
-        let mut relay = self.shared.relay.lock().unwrap_or_else(PoisonError::into_inner);
-        relay.offer(clock::monotonic_ns(), from, to, bytes)
+    fn relay(&self) -> MutexGuard<'_, Box<dyn Relay>> {
+        self.shared.relay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Frames that wait, in buffers that are used again.
 #[derive(Default)]
 struct Slots {
-    frames: Vec<Vec<u8>>,
+    frames: Vec<Frame>,
     free: Vec<usize>,
 }
 
+/// A frame under way; without `to` it is for all hosts but its sender.
+#[derive(Default)]
+struct Frame {
+    bytes: Vec<u8>,
+    from: usize,
+    to: Option<usize>,
+}
+
 impl Slots {
-    fn keep(&mut self, frame: &[u8]) -> usize {
+    fn keep(&mut self, bytes: &[u8], from: usize, to: Option<usize>) -> usize {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.frames.push(Vec::with_capacity(1600));
+            self.frames.push(Frame { bytes: Vec::with_capacity(1600), ..Frame::default() });
             self.frames.len() - 1
         });
-        self.frames[slot].clear();
-        self.frames[slot].extend_from_slice(frame);
+        let frame = &mut self.frames[slot];
+        (frame.from, frame.to) = (from, to);
+        frame.bytes.clear();
+        frame.bytes.extend_from_slice(bytes);
         slot
     }
 
-    fn get(&self, slot: usize) -> Option<&[u8]> {
-        self.frames.get(slot).map(Vec::as_slice)
+    fn get(&self, slot: usize) -> Option<&Frame> {
+        self.frames.get(slot)
     }
 
     fn free(&mut self, slot: usize) {

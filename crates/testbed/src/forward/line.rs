@@ -6,7 +6,7 @@
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;
-use super::{Counts, Relay};
+use super::{Counts, Fate, Relay};
 
 /// Parameters of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,8 +55,9 @@ impl Line {
     }
 }
 
-impl Relay for Line {
-    fn offer(&mut self, now_ns: u64, from: usize, _to: usize, bytes: usize) -> Option<u64> {
+impl Line {
+    /// When a frame arrives; `None` where it is lost or finds the queue full.
+    fn travel(&mut self, now_ns: u64, from: usize, bytes: usize) -> Option<u64> {
         let (plan, way) = (&self.plan, self.ways.get_mut(from)?);
         let (lost, overtakes, swing) = (way.random.f64(), way.random.f64(), way.random.f64());
         if lost < plan.loss {
@@ -77,6 +78,12 @@ impl Relay for Line {
         let spread = plan.delay_ns + plan.jitter_ns - early;
         way.last_ns = way.last_ns.max(out_ns + early + (swing * spread as f64) as u64);
         Some(way.last_ns)
+    }
+}
+
+impl Relay for Line {
+    fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, _ticket: usize) -> Fate {
+        self.travel(now_ns, from, bytes).map_or(Fate::Lost, Fate::Arrives)
     }
 
     fn counts(&mut self, now_ns: u64) -> Counts {
@@ -107,9 +114,9 @@ mod tests {
     #[test]
     fn delay_is_exact_and_rate_comes_before_it() {
         let mut line = Line::new(LinePlan { bits_per_s: Some(10_000_000), ..PLAN }, 2);
-        assert_eq!(line.offer(5, 0, 1, 1514), Some(5 + 1538 * 800 + 20_000_000));
-        assert_eq!(line.offer(5, 1, 0, 1514), Some(5 + 1538 * 800 + 20_000_000), "each direction has its own rate");
-        assert_eq!(line.offer(5, 0, 1, 1514), Some(5 + 2 * 1538 * 800 + 20_000_000));
+        assert_eq!(line.travel(5, 0, 1514), Some(5 + 1538 * 800 + 20_000_000));
+        assert_eq!(line.travel(5, 1, 1514), Some(5 + 1538 * 800 + 20_000_000), "each direction has its own rate");
+        assert_eq!(line.travel(5, 0, 1514), Some(5 + 2 * 1538 * 800 + 20_000_000));
     }
 
     #[test]
@@ -117,7 +124,7 @@ mod tests {
         let plan = LinePlan { loss: 0.02, reorder: 0.05, jitter_ns: 4_000_000, ..PLAN };
         let run = || {
             let mut line = Line::new(plan, 2);
-            (0..200_000_u64).map(|i| line.offer(i * 1000, 0, 1, 100)).collect::<Vec<_>>()
+            (0..200_000_u64).map(|i| line.travel(i * 1000, 0, 100)).collect::<Vec<_>>()
         };
         let first = run();
         assert_eq!(first, run());
@@ -133,7 +140,7 @@ mod tests {
         let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
         // Frames far apart, so that keeping the order never holds one back.
         let travel: Vec<u64> =
-            (0..20_000_u64).map(|i| line.offer(i * 1_000_000_000, 0, 1, 100).unwrap() - i * 1_000_000_000).collect();
+            (0..20_000_u64).map(|i| line.travel(i * 1_000_000_000, 0, 100).unwrap() - i * 1_000_000_000).collect();
         assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));
         let mean = travel.iter().sum::<u64>() as f64 / travel.len() as f64;
         assert!((mean / 20e6 - 1.0).abs() < 0.01, "{mean}");

@@ -13,11 +13,32 @@ pub(crate) use hub::Hub;
 pub(crate) use line::{Line, LinePlan};
 pub(crate) use usage::{Counts, FRAMING_BYTES};
 
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It arrives at this time, nanoseconds.
+    Arrives(u64),
+    /// It waits for its turn; [`Relay::settle`] says later when it arrives.
+    Waits,
+    /// It is dropped or lost.
+    Lost,
+}
+
 /// Decides when a frame arrives, and whether it does.
 pub(crate) trait Relay: Send {
-    /// A frame of `bytes` (Ethernet header included, check sequence not) leaves port `from` at `now_ns` for `to`.
-    /// Returns when it arrives, or `None` when it is dropped.
-    fn offer(&mut self, now_ns: u64, from: usize, to: usize, bytes: usize) -> Option<u64>;
+    /// A frame of `bytes` (Ethernet header included, check sequence not) leaves port `from` at `now_ns`. `ticket` names
+    /// it if it has to wait.
+    fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, ticket: usize) -> Fate;
+
+    /// The next frame that waited and whose turn has come, and when it arrives.
+    fn settle(&mut self, _now_ns: u64) -> Option<(usize, u64)> {
+        None
+    }
+
+    /// When the next turn of a frame that waits comes.
+    fn wakes_ns(&self) -> Option<u64> {
+        None
+    }
 
     /// What it did so far; `queue` is as of `now_ns`.
     fn counts(&mut self, now_ns: u64) -> Counts;

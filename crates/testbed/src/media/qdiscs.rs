@@ -24,8 +24,8 @@ impl Qdiscs {
         Ok(Self { route: Mutex::new(route) })
     }
 
-    /// What the root `tbf` of an interface did.
-    pub(super) fn tbf(&self, interface: &str, bits_per_s: u64) -> Result<Counts, String> {
+    /// What the root `htb` of an interface did.
+    pub(super) fn root(&self, interface: &str, bits_per_s: u64) -> Result<Counts, String> {
         let mut route = self.route.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut index, mut counts) = (None, None);
         let fail = |e: sys::Errno| format!("netlink: {e}");
@@ -33,12 +33,12 @@ impl Qdiscs {
         let mut scratch = Qdisc::default();
         route
             .qdiscs(&mut scratch, |q| {
-                if Some(q.ifindex) == index && q.kind == "tbf" {
+                if Some(q.ifindex) == index && q.parent == u32::MAX && q.kind == "htb" {
                     counts = Some(counts_of(q, bits_per_s));
                 }
             })
             .map_err(fail)?;
-        counts.ok_or_else(|| format!("{interface} has no tbf"))
+        counts.ok_or_else(|| format!("{interface} has no htb"))
     }
 }
 

@@ -1,8 +1,12 @@
 //! One shared half-duplex wire (`ethernet10`, `hub100`).
 //!
-//! In the kernel: a bridge joins the hosts; what each port takes in is redirected to one ifb interface, whose `tbf`
+//! In the kernel: a bridge joins the hosts; what each port takes in is redirected to one ifb interface, whose `htb`
 //! sends it at the wire's rate and gives it back to the bridge, so all hosts and both directions share one serialiser.
 //! Where ifb or a part of tc is missing, our own hub on TAP interfaces does the same. Neither has collisions.
+//!
+//! The stations take turns, as on an Ethernet: each has a queue of its own. With one queue for all, a request waits
+//! behind every answer that is under way, so all clients of a closed loop fall into step and the wire stands idle while
+//! the server serves them together: five clients then use 79 % of it.
 
 use std::fmt::Write as _;
 
@@ -14,8 +18,11 @@ use crate::forward::{Engine, FRAMING_BYTES, Hub};
 use crate::net::{Net, mac_text};
 use crate::tools;
 
-/// Bytes that may wait for the wire: 1 s at 10 Mbit/s would hide losses, one window of a client must fit.
+/// Bytes of a station that may wait for the wire: 1 s at 10 Mbit/s would hide losses, one window of a client must fit.
 const LIMIT_BYTES: u64 = 192_000;
+
+/// The longest frame with its framing.
+const LONGEST_BYTES: u64 = 1538;
 
 #[derive(Debug)]
 struct Shared {
@@ -55,7 +62,7 @@ impl MediumPlan for Shared {
         if self.user_space {
             return self.hub(net, "asked for".into());
         }
-        match tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n") {
+        match self.serialiser(net) {
             Ok(()) => self.kernel(net),
             Err(e) => self.hub(net, e.to_string()),
         }
@@ -63,6 +70,12 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
+    /// The interface that all frames pass: made first, since it holds what a kernel may lack.
+    fn serialiser(&self, net: &Net) -> Result<()> {
+        tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
+        tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
+    }
+
     fn kernel(&self, net: &Net) -> Result<Box<dyn Joined>> {
         bridge(net)?;
         let mut script = String::new();
@@ -73,7 +86,6 @@ impl Shared {
                  filter add dev {port} ingress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0\n"
             );
         }
-        script += &format!("qdisc add dev ifb0 root {}\n", tbf(self.bits_per_s));
         tools::tc(&net.middle.netns, &script)?;
         let qdiscs = Qdiscs::of(&net.middle.netns)?;
         Ok(Box::new(Kernel { name: self.name, bits_per_s: self.bits_per_s, qdiscs }))
@@ -82,20 +94,20 @@ impl Shared {
     fn hub(&self, net: &Net, why: String) -> Result<Box<dyn Joined>> {
         let ports = net.taps()?;
         net.address_hosts()?;
-        let engine = Engine::start(ports, Box::new(Hub::new(self.bits_per_s, LIMIT_BYTES)))
-            .map_err(setup("start the hub", "raise the limit of threads"))?;
+        let hub = Box::new(Hub::new(self.bits_per_s, LIMIT_BYTES, ports.len()));
+        let engine = Engine::start(ports, hub).map_err(setup("start the hub", "raise the limit of threads"))?;
         Ok(Box::new(UserSpace { name: self.name, bits_per_s: self.bits_per_s, engine, why }))
     }
 }
 
 impl Joined for Kernel {
     fn wires(&self) -> Vec<Wire> {
-        let counts = self.qdiscs.tbf("ifb0", self.bits_per_s);
+        let counts = self.qdiscs.root("ifb0", self.bits_per_s);
         vec![Wire { name: self.name.into(), bits_per_s: Some(self.bits_per_s), counts }]
     }
 
     fn made_of(&self) -> String {
-        "kernel: a bridge whose ports share one ifb with tbf".into()
+        "kernel: a bridge whose ports share one ifb with htb, stations in turn".into()
     }
 }
 
@@ -133,11 +145,39 @@ pub(super) fn bridge(net: &Net) -> Result<()> {
     (0..net.hosts.len()).try_for_each(|host| Net::real_packets(net.netns(host), &["eth0".into()]))
 }
 
-/// A token bucket that counts framing and sends at this rate. The bucket holds 1.28 ms, at 10 Mbit/s one frame: less
-/// loses rate whenever a timer is late, more lets that much pass at once after a pause.
-pub(super) fn tbf(bits_per_s: u64) -> String {
-    let burst = 1600.max(bits_per_s / 8 * 128 / 100_000);
+/// How late the kernel's timer may be before the wire loses rate, as time on the wire; after a pause this much passes
+/// at once. `htb` sends into debt and waits until it is paid, so unlike with `tbf` the frame need not fit into it.
+const LATE_US: u64 = 400;
+
+/// Numbers of classes: the wire, and the station of a host.
+const WIRE: &str = "1:fff";
+
+/// One rate for everything that leaves `dev`, framing counted.
+pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
+    let burst = bits_per_s / 8 * LATE_US / 1_000_000;
     format!(
-        "stab overhead {FRAMING_BYTES} mpu 84 linklayer ethernet tbf rate {bits_per_s}bit burst {burst} limit {LIMIT_BYTES}"
+        "qdisc add dev {dev} root handle 1: stab overhead {FRAMING_BYTES} mpu 84 linklayer ethernet htb default fff\n\
+         class add dev {dev} parent 1: classid {WIRE} htb rate {bits_per_s}bit ceil {bits_per_s}bit burst {burst} \
+         cburst {burst} quantum {LONGEST_BYTES}\n\
+         qdisc add dev {dev} parent {WIRE} bfifo limit {LIMIT_BYTES}\n"
     )
+}
+
+/// The same wire with a class a station below it: by the sender's hardware address, longest frame by longest frame.
+/// A station's own rate is next to nothing, so that all of it is lent by the wire.
+fn stations(bits_per_s: u64, hosts: usize) -> String {
+    let mut script = rate("ifb0", bits_per_s);
+    script.truncate(script.find("qdisc add dev ifb0 parent").unwrap_or(script.len()));
+    for host in 0..hosts {
+        let (class, [.., high, low]) = (host + 1, crate::net::mac(host));
+        let _ = write!(
+            script,
+            "class add dev ifb0 parent {WIRE} classid 1:{class:x} htb rate 8bit ceil 10gbit burst 1 cburst 1600 \
+             quantum {LONGEST_BYTES}\n\
+             qdisc add dev ifb0 parent 1:{class:x} bfifo limit {LIMIT_BYTES}\n\
+             filter add dev ifb0 parent 1: protocol all prio 1 u32 match u16 0x{high:02x}{low:02x} 0xffff at -4 \
+             flowid 1:{class:x}\n"
+        );
+    }
+    script
 }

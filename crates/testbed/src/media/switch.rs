@@ -1,4 +1,4 @@
-//! A switch: full duplex, each port with its own rate each way. A bridge, and a `tbf` on both ends of each cable.
+//! A switch: full duplex, each port with its own rate each way. A bridge, and an `htb` on both ends of each cable.
 
 use super::qdiscs::Qdiscs;
 use super::{Joined, MediumPlan, Wire, shared};
@@ -31,12 +31,9 @@ impl MediumPlan for Switch {
     fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
         shared::bridge(net)?;
         if let Some(rate) = self.bits_per_s {
-            let tbf = shared::tbf(rate);
-            let script: String =
-                shared::ports(net).iter().map(|port| format!("qdisc add dev {port} root {tbf}\n")).collect();
+            let script: String = shared::ports(net).iter().map(|port| shared::rate(port, rate)).collect();
             tools::tc(&net.middle.netns, &script)?;
-            (0..net.hosts.len())
-                .try_for_each(|host| tools::tc(net.netns(host), &format!("qdisc add dev eth0 root {tbf}\n")))?;
+            (0..net.hosts.len()).try_for_each(|host| tools::tc(net.netns(host), &shared::rate("eth0", rate)))?;
         }
         let view = |(n, host): (usize, &crate::net::Host)| Ok((host.name.clone(), Qdiscs::of(net.netns(n))?));
         let hosts = net.hosts.iter().enumerate().map(view).collect::<Result<_>>()?;
@@ -50,14 +47,14 @@ impl Joined for Running {
         let wire = |name: String, counts| Wire { name, bits_per_s: Some(rate), counts };
         let each = self.hosts.iter().enumerate().flat_map(|(n, (host, qdiscs))| {
             [
-                wire(format!("switch from {host}"), qdiscs.tbf("eth0", rate)),
-                wire(format!("switch to {host}"), self.middle.tbf(&format!("port{}", n + 1), rate)),
+                wire(format!("switch from {host}"), qdiscs.root("eth0", rate)),
+                wire(format!("switch to {host}"), self.middle.root(&format!("port{}", n + 1), rate)),
             ]
         });
         each.collect()
     }
 
     fn made_of(&self) -> String {
-        "kernel: a bridge with tbf on both ends of each port".into()
+        "kernel: a bridge with htb on both ends of each port".into()
     }
 }

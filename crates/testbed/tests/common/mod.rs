@@ -2,7 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;
-use std::process::{Child, Stdio};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use loadline_testbed::{Spec, Testbed};
@@ -98,5 +99,62 @@ pub(crate) fn await_listener(bed: &Testbed, host: &str, port: u16) {
     while !std::fs::read_to_string(&table).unwrap().contains(&needle) {
         assert!(Instant::now() < end, "nothing listens on port {port} of {host}");
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A user without any privilege.
+pub(crate) const NOBODY: u32 = 65_534;
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A copy of this very program outside any private directory, so that another user may run it; made by another
+/// process, because a fork of another test here would keep a copy of ours open for writing, and such a file cannot be
+/// started. It goes with the value.
+pub(crate) struct Copy(pub(crate) std::path::PathBuf);
+
+impl Copy {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("loadline-testbed-test-{}-{name}", std::process::id()));
+        assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&path).status().unwrap().success());
+        Self(path)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Runs one test of this very program in another process, as another user if asked.
+pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> Child {
+    let unique = format!("{name}-{}", env.iter().map(|(_, value)| *value).collect::<String>());
+    let copy = Copy::new(&unique);
+    let mut command = Command::new(&copy.0);
+    command.args([name, "--exact", "--nocapture", "--test-threads=1"]).envs(env.iter().copied()).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    if let Some(uid) = uid {
+        command.uid(uid).gid(uid);
+    }
+    let child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    child
+}
+
+/// Runs a test of this program again as a user without privilege; where this is one already, it has run that way.
+pub(crate) fn again_without_root(test: &str, measured: &str) {
+    if !is_root() {
+        return println!("{measured} runs without root here anyway");
+    }
+    let mut child = this_test(measured, &[], Some(NOBODY));
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    println!("{said}");
+    match said.split_once("SKIP") {
+        Some((_, why)) => skip(test, why),
+        None => assert!(said.contains("1 passed"), "{measured} did not run: {said}"),
     }
 }
