@@ -48,8 +48,9 @@ fn held(intensity: &Intensity) -> u32 {
         Intensity::Closed { connections, .. } => *connections,
         // A pool grows only when it must, so its largest size alone is no reason for a second process.
         Intensity::Open { .. } => 1,
-        // Established connections leave the D slots and are held besides them.
-        Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 4),
+        // Established connections leave the D slots and are held besides them: few, since a server past its capacity
+        // accepts little, and what finds no room is counted.
+        Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }
 
@@ -153,5 +154,12 @@ mod tests {
             "{text}"
         );
         assert_eq!(told(&split(&closed(10, 1), 200), 200), None);
+    }
+
+    #[test]
+    fn sixteen_thousand_descriptors_fit_into_one_process_of_twenty_thousand() {
+        let (think, pace) = (ThinkTime::default(), None);
+        let intensity = Intensity::SClients { descriptors: 16_000, connect_timeout_ms: 500.0, think, pace };
+        assert_eq!(split(&LoadPlan { intensity, ..LoadPlan::default() }, 20_000).len(), 1);
     }
 }

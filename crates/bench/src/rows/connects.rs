@@ -47,6 +47,31 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
+/// User memory of one descriptor, bytes: what many take more than few, in one process under the limit of 20,000.
+pub(crate) fn memory(rounds: usize) -> Result<Compared> {
+    const MANY: u32 = 16_000;
+    const FEW: u32 = 160;
+    let target = Overloaded::new()?;
+    let mut compared = Compared { unit: "B", ..Compared::default() };
+    for _ in 0..rounds {
+        let (many, few) = (resident(target.addr, MANY)?, resident(target.addr, FEW)?);
+        compared.ours.push((many - few) / f64::from(MANY - FEW));
+    }
+    Ok(compared)
+}
+
+/// Resident bytes of the generator with so many descriptors, all of which have connected at least once.
+fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
+    let (url, descriptors) = (format!("http://{addr}/"), descriptors.to_string());
+    let flags = ["load", &url, "--s-clients", &descriptors, "--connect-timeout", "500ms", "--source", SOURCES];
+    let args = [&flags[..], &["--at-rest", "0", "--warmup", "1s", "--json", "--duration"]].concat();
+    let run = json(&args, "2s")?;
+    let client = first_trial(&run)?.get("client").context("the trial has no client's side")?;
+    let processes = client.get("processes").and_then(|p| p.as_array()).context("no processes of the client")?;
+    anyhow::ensure!(processes.len() == 1, "the load was made by {} processes, not one", processes.len());
+    number(client.get("counters").context("no counters of the client")?, "process.rss")
+}
+
 /// Attempts a second, and processors used.
 fn attempts(addr: SocketAddr) -> Result<(f64, f64)> {
     let url = format!("http://{addr}/");

@@ -99,6 +99,13 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row("connects-cpu", "processors that these attempts took", AtMost(1.05), None, connects::share),
     row(
+        "connects-memory",
+        "user memory of one of 16,000 descriptors in one process, bytes",
+        AtMost(1024.0),
+        None,
+        connects::memory,
+    ),
+    row(
         "connects-httperf",
         "S-Clients' attempts a second over httperf's best",
         AtLeast(4.0),

@@ -38,5 +38,7 @@ each period, then by self-similar arrivals. Every arrival is one connection that
 pub(in crate::experiments) const WAN: &str = "\
 Source: the same authors' journal paper (World Wide Web 2, 1999): throughput against the delay of the network.
 
-The same server, offered `offered_share` of its capacity, behind a long line (loadline's own forwarder): `delays_ms` each way, `losses`, for each of
-`models`. Reported: completed rate and open connections at the server.";
+The same server, offered `offered_share` of its capacity, behind a long line (loadline's own forwarder): `delays_ms` each
+way, `losses`, for each of `models`: `blocking` has two threads for each connection, `server_threads` at most (one of them
+accepts), and resets what it has none for, as the source's process a connection; `epoll` holds what comes.
+Reported: completed rate and open connections at the server.";

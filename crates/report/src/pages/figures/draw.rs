@@ -8,7 +8,7 @@ use super::published::{Point, points};
 use super::value::value;
 use super::{Figure, Lines, Quantity};
 use crate::number::{number, quantity};
-use crate::plot::{Axis, Hue, Look, Mark, Plot, Series, Spot};
+use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Cell, Col, Table};
 
 /// The chart, if the trials have anything for it.
@@ -35,15 +35,14 @@ pub(super) fn plot(figure: &Figure, trials: &[Trial]) -> Option<Plot> {
         x: axis(&figure.x),
         y: axis(&figure.y),
         series,
-        marks: level(figure),
+        marks: levels(figure),
         wide: many,
         ..Plot::default()
     })
 }
 
-fn level(figure: &Figure) -> Vec<Mark> {
-    let (height, name) = figure.level;
-    if name.is_empty() { Vec::new() } else { vec![Mark::new(Spot::Y(height), name, Hue::Quiet)] }
+fn levels(figure: &Figure) -> Vec<Mark> {
+    figure.levels.iter().map(|(height, name)| Mark::new(Spot::Y(*height), *name, Hue::Quiet)).collect()
 }
 
 /// Published points in the colour of the line that they belong to.
@@ -106,8 +105,7 @@ pub(super) fn beside(figure: &Figure, plot: &Plot) -> Vec<Beside> {
         let line = plot.series.iter().find(|s| {
             matches!(s.look, Look::LineDots | Look::LineSquares) && (s.label == point.series || point.series.is_empty())
         });
-        let near = |p: &&(f64, f64)| (p.0 - point.x).abs() <= point.x.abs() * 0.02;
-        line?.points.iter().find(near).map(|p| p.1)
+        at(&line?.points, point.x, figure.x.scale)
     };
     let row = |point: Point| Beside {
         what: if point.series.is_empty() {
@@ -121,6 +119,18 @@ pub(super) fn beside(figure: &Figure, plot: &Plot) -> Vec<Beside> {
         unit: figure.y.unit,
     };
     points(figure.published).into_iter().map(row).collect()
+}
+
+/// Our value at a place: of the point that is within 2 % of it, or between its neighbours by a straight line as drawn.
+fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
+    let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
+    let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };
+    let between = || {
+        let (a, b) = points.iter().zip(points.iter().skip(1)).find(|(a, b)| a.0 < x && x < b.0)?;
+        let share = (place(x) - place(a.0)) / (place(b.0) - place(a.0));
+        share.is_finite().then_some(a.1 + (b.1 - a.1) * share)
+    };
+    near.map(|p| p.1).or_else(between)
 }
 
 /// Published numbers beside ours.
@@ -138,6 +148,21 @@ pub(super) fn comparison(rows: Vec<Beside>) -> Table {
         Col::figures("ours", 0),
         Col::figures("ours / published", 0),
     ];
-    let caption = "Machines differ by decades: compare shapes and ratios, not heights.";
+    let caption = "Machines differ by decades: compare shapes and ratios, not heights. Between two of our points ours is \
+                   read off the line.";
     Table { caption: caption.into(), columns, rows: rows.into_iter().map(cells).collect(), ..Table::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_is_read_off_the_line_and_never_beyond_it() {
+        let points = [(10.0, 5.0), (1000.0, 1.0)];
+        assert_eq!(at(&points, 10.1, Scale::Log), Some(5.0));
+        assert!(at(&points, 100.0, Scale::Log).is_some_and(|y| (y - 3.0).abs() < 1e-9));
+        assert!(at(&points, 505.0, Scale::Linear).is_some_and(|y| (y - 3.0).abs() < 1e-9));
+        assert_eq!((at(&points, 5.0, Scale::Log), at(&points, 2000.0, Scale::Log)), (None, None));
+    }
 }

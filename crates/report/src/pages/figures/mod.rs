@@ -33,8 +33,8 @@ pub(super) struct Figure {
     pub(super) only: &'static str,
     /// Published points: a CSV of `series,x,y`; empty where the source printed none.
     pub(super) published: &'static str,
-    /// A published level that is no point: its height and name; an empty name is none.
-    pub(super) level: (f64, &'static str),
+    /// Published levels that are no points: height and name.
+    pub(super) levels: &'static [(f64, &'static str)],
 }
 
 /// A quantity on an axis.

@@ -17,7 +17,7 @@ const fn figure(
     y: Quantity,
     lines: Lines,
 ) -> Figure {
-    Figure { experiment, title, caption, x, y, lines, only: "", published: "", level: (0.0, "") }
+    Figure { experiment, title, caption, x, y, lines, only: "", published: "", levels: &[] }
 }
 
 const fn published(figure: Figure, csv: &'static str) -> Figure {
@@ -28,8 +28,8 @@ const fn only(figure: Figure, label: &'static str) -> Figure {
     Figure { only: label, ..figure }
 }
 
-const fn level(figure: Figure, height: f64, name: &'static str) -> Figure {
-    Figure { level: (height, name), ..figure }
+const fn levels(figure: Figure, levels: &'static [(f64, &'static str)]) -> Figure {
+    Figure { levels, ..figure }
 }
 
 const RECORD: Quantity = q("axis record_bytes", "bytes a record", Unit::Size, Scale::Linear);
@@ -97,7 +97,7 @@ pub(super) const FIGURES: &[Figure] = &[
     ),
     // Source 1: request generation rate, simple clients and S-Clients.
     only(
-        level(
+        levels(
             figure(
                 "request-rate",
                 "Simple clients stay at the server's capacity",
@@ -106,8 +106,7 @@ pub(super) const FIGURES: &[Figure] = &[
                 q("axis syn_rate", "connection requests per second", Unit::Plain, Scale::Linear),
                 Lines::One("simple clients"),
             ),
-            130.0,
-            "published: 130/s",
+            &[(130.0, "published: 130/s")],
         ),
         "simple",
     ),
@@ -152,13 +151,16 @@ pub(super) const FIGURES: &[Figure] = &[
         COMPLETED,
         Lines::ByLabel,
     ),
-    figure(
-        "bursty",
-        "Throughput lost to bursts",
-        "Share of the steady load's throughput that is lost at the same mean. The source lost 12 to 20 % to peaks of 6 for 5 % of the time.",
-        q("axis mean_rate", "mean offered rate", Unit::Plain, Scale::Linear),
-        q("axis lost_share", "throughput lost", Unit::Share, Scale::Linear),
-        Lines::ByLabel,
+    levels(
+        figure(
+            "bursty",
+            "Throughput lost to bursts",
+            "Share of the steady load's throughput that is lost at the same mean. The source lost 12 to 20 % to peaks of 6 for 5 % of the time.",
+            q("axis mean_rate", "mean offered rate", Unit::Plain, Scale::Linear),
+            q("axis lost_share", "throughput lost", Unit::Share, Scale::Linear),
+            Lines::ByLabel,
+        ),
+        &[(0.12, "published, (6, 5 %): from 12 %"), (0.2, "to 20 %")],
     ),
     figure(
         "wan",

@@ -1,0 +1,171 @@
+//! S-Clients while things go wrong: each fault must be named in the result, offered and sent must stay what they were, and
+//! the run must be saved.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::s_clients::{D, OFFERED, SERVE, SLOW, binary, error, honest, in_a_namespace, incidents, load};
+use common::{Running, json_of, num, serve, skip, verdict};
+use serde_json::Value;
+
+/// Waits until a load has its agent, and a moment more: it is under way then.
+fn under_way(load: &Child) {
+    let parent = format!(" {} ", load.id());
+    let is_child = |stat: String| stat.rsplit_once(')').is_some_and(|(_, rest)| rest[2..].starts_with(&parent));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let agents = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        processes
+            .filter_map(|p| std::fs::read_to_string(p.path().join("stat")).ok())
+            .filter(|s| is_child(s.clone()))
+            .count()
+    };
+    while agents() == 0 {
+        assert!(Instant::now() < deadline, "the load started no agent");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(800));
+}
+
+/// Loads a slow server with S-Clients, does something to it meanwhile, and reads the run that was saved.
+fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
+    let (server, out) = (serve(binary(), 0, &SLOW), tempfile::tempdir().unwrap());
+    let mut command = load(&format!("http://{}/", server.addr), D, &["--out"]);
+    command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    under_way(&child);
+    disturb(&server);
+    child.wait().unwrap();
+    let run: Value = serde_json::from_slice(&std::fs::read(out.path().join("run/run.json")).unwrap()).unwrap();
+    assert!(out.path().join("run/report.html").exists());
+    honest(&run, OFFERED);
+    run
+}
+
+/// The incident is in the notes, in the warnings, and in a verdict that is not sure of itself.
+fn told(run: &Value, words: &str) {
+    for part in [&run["trials"][0]["notes"], &run["findings"]["trust"]["warnings"]] {
+        assert!(part.to_string().contains(words), "{words:?} is not in {part:#}");
+    }
+    let bottleneck = &run["findings"]["bottleneck"];
+    assert!(num(&bottleneck["confidence"]) <= 0.3, "{bottleneck:#}");
+    assert!(bottleneck["sentence"].as_str().is_some_and(|s| s.contains("but the server")), "{bottleneck:#}");
+}
+
+#[test]
+fn a_server_that_is_killed_is_named() {
+    let run = disturbed(|server| server.signal("KILL"));
+    assert_eq!(incidents(&run), ["server-ended"], "{}", verdict(&run));
+    told(&run, "ended at");
+    assert!(error(&run, "connect_refused") > 0, "{}", verdict(&run));
+}
+
+#[test]
+fn a_server_that_stands_still_and_goes_on_is_named() {
+    let run = disturbed(|server| {
+        server.signal("STOP");
+        std::thread::sleep(Duration::from_millis(500));
+        server.signal("CONT");
+    });
+    assert_eq!(incidents(&run), ["server-stopped"], "{}", verdict(&run));
+    told(&run, "was stopped (SIGSTOP)");
+    let incident = &run["trials"][0]["incidents"][0];
+    let length = num(&incident["end_s"]) - num(&incident["begin_s"]);
+    assert!(length > 0.3, "{incident:#}");
+    assert!(error(&run, "connect_timeout") > 0, "{}", verdict(&run));
+}
+
+#[test]
+fn a_server_that_is_started_anew_is_named() {
+    let mut again = None;
+    let run = disturbed(|server| {
+        server.signal("KILL");
+        std::thread::sleep(Duration::from_millis(400));
+        let mut command = Command::new(binary());
+        command.args(["serve", "http", "--listen", &server.addr.to_string()]).args(SLOW);
+        again = Some(Running::start(command, server.addr.port(), tempfile::tempdir().unwrap()));
+    });
+    assert_eq!(incidents(&run), ["server-ended", "server-returned"], "{}", verdict(&run));
+    told(&run, "started anew");
+    let pid = again.map(|server| server.pid().to_string()).unwrap();
+    assert!(run["trials"][0]["notes"].to_string().contains(&pid), "{:#}", run["trials"][0]["notes"]);
+}
+
+/// `sh -c SCRIPT` under a limit of descriptors, with a load as `"$@"`.
+fn limited(descriptors: u32, load: &Command) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$@\""), "sh"]).arg(load.get_program());
+    command.args(load.get_args());
+    command
+}
+
+#[test]
+fn descriptors_are_spread_over_as_few_processes_as_the_limit_allows_and_told() {
+    let server = serve(binary(), 0, &SLOW);
+    let url = format!("http://{}/", server.addr);
+    let run = json_of(&mut limited(200, &load(&url, "300", &[])));
+    // 136 beside what a process needs itself, of which a fifth is for established connections.
+    let notes = run["trials"][0]["notes"].to_string();
+    assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
+    honest(&run, 3000.0);
+}
+
+#[test]
+fn descriptors_that_run_out_are_named() {
+    // Every connect is up at once and answered late, so that established connections hold all descriptors.
+    let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
+    let server = serve(binary(), 0, &late);
+    let url = format!("http://{}/", server.addr);
+    let run = json_of(&mut limited(150, &load(&url, D, &[])));
+    assert!(error(&run, "client_fds") > 0, "{}", verdict(&run));
+    assert_eq!(run["findings"]["bottleneck"]["id"], "client-fds", "{}", verdict(&run));
+    assert!(run["trials"][0]["notes"].to_string().contains("descriptors ran out"), "{:#}", run["trials"][0]["notes"]);
+    honest(&run, OFFERED);
+    assert!(num(&run["trials"][0]["sent_rate"]) < num(&run["trials"][0]["offered_rate"]), "{}", verdict(&run));
+}
+
+#[test]
+fn ports_that_run_out_are_named() {
+    let script = format!(
+        "echo 40000 40060 > /proc/sys/net/ipv4/ip_local_port_range; {SERVE} \
+         \"$1\" load http://127.0.0.1/ --s-clients 300 --connect-timeout 100ms --warmup 300ms --duration 1s --at-rest 0 \
+         --json; kill $server"
+    );
+    let Some(mut command) = in_a_namespace("ports", &script) else { return };
+    let run: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let (ports, trial) = (error(&run, "client_ports"), &run["trials"][0]);
+    assert!(ports > 0, "{}", verdict(&run));
+    assert_eq!(run["findings"]["bottleneck"]["id"], "client-ports", "{}", verdict(&run));
+    assert!(trial["notes"].to_string().contains("local ports ran out"), "{:#}", trial["notes"]);
+    honest(&run, 3000.0);
+    // What never left is not sent: the rest of the attempts is.
+    let measured = &trial["measured"];
+    let tally = &measured["tally"];
+    let never_left = num(&tally["errors"]["client_ports"]);
+    let sent = (num(&tally["attempted"]) - never_left) / num(&measured["length_s"]);
+    assert!((num(&trial["sent_rate"]) - sent).abs() <= 0.01 * sent + 1.0, "{} {sent}", trial["sent_rate"]);
+}
+
+#[test]
+fn a_starved_generator_is_named_and_offers_no_less_for_that() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return skip("starved S-Clients", "one processor; client and server need one each");
+    }
+    let server = serve(binary(), 1, &SLOW);
+    let mut hogs: Vec<_> = (0..3)
+        .map(|_| Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn().unwrap())
+        .collect();
+    let run = json_of(&mut load(&format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
+    hogs.iter_mut().for_each(|hog| {
+        let _ = hog.kill();
+        let _ = hog.wait();
+    });
+    assert_eq!(run["findings"]["bottleneck"]["id"], "client-cpu", "{}", verdict(&run));
+    assert_eq!(run["findings"]["trust"]["generator_limited"], true, "{}", verdict(&run));
+    honest(&run, 100_000.0);
+    assert!(num(&run["trials"][0]["sent_rate"]) < 0.95 * num(&run["trials"][0]["offered_rate"]), "{}", verdict(&run));
+}
