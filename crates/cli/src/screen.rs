@@ -95,6 +95,10 @@ impl Watch for Screen {
             self.began = true;
             self.line(&row("step", ["completed", "p50", "p99", "errors"], "busiest"));
         }
+        if trial.tally.attempted == 0 && trial.tally.completed == 0 {
+            // No load was sent: the step timed calls, say, and its figures are in the report.
+            return self.line(&row(&trial.label, [""; 4], ""));
+        }
         let time = |us: f64| quantity(us, Unit::Micros);
         let figures = [
             quantity(trial.rates.completed_rate, Unit::PerSecond),
@@ -117,7 +121,8 @@ impl Watch for Screen {
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     let [rate, p50, p99, errors] = figures;
-    format!("{label:<24} {rate:>10} {p50:>9} {p99:>9} {errors:>8}  {busiest}")
+    let line = format!("{label:<24} {rate:>10} {p50:>9} {p99:>9} {errors:>8}  {busiest}");
+    line.trim_end().to_string()
 }
 
 fn error_share(trial: &Trial) -> f64 {

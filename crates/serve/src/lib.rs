@@ -20,6 +20,7 @@ mod strategies;
 pub use behaviours::{BEHAVIOURS, BehaviourSpec};
 pub use models::{MODELS, ModelSpec, default_model};
 pub use options::{OPTIONS, OptionSpec, Options};
+pub use proxy::{CallTimer, Enough, Timings, start_timed};
 pub use server::Server;
 pub use services::{Open, SERVICES, Service, ServiceKind, ServiceSpec};
 pub use stats::Stats;

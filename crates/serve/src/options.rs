@@ -50,6 +50,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("timeout_ms", "milliseconds", "proxy: an upstream that is silent for this long is given up (default 60000)"),
     row("pool", "count", "proxy: upstream connections kept for further requests, a thread (default 1024)"),
     row("read_bytes", "bytes", "proxy: most bytes of one read (default 65536)"),
+    row("upstream_buffer", "bytes", "proxy: receive buffer of upstream connections (default: the kernel's)"),
+    row("timed", "true or false", "proxy: time the calls of the event API and count them (default false)"),
     row("array", "count", "proxy: most events taken by one call (default 256)"),
     row("max_threads", "count", "blocking and group models: most threads; connections that need more are reset"),
     row("fair", "0|1", "event-groups: a wake serves all ready sockets instead of the lowest one"),

@@ -33,6 +33,12 @@ pub struct Stats {
     pub closed_unread: u64,
     /// Connections closed because the peer was silent (limits).
     pub closed_silent: u64,
+    /// Timed calls of the event API that returned events (proxy with `timed`).
+    pub calls: u64,
+    /// Events that they returned.
+    pub call_events: u64,
+    /// Median time of the last thousand such calls of a thread, nanoseconds; summed over threads.
+    pub call_median_ns: u64,
     /// Records that came out of the page cache (record).
     pub cache_hits: u64,
     /// Records that came from the disk, all or in part (record).
@@ -61,6 +67,9 @@ pub(crate) struct Cell {
     pub(crate) refused: Counter,
     pub(crate) closed_unread: Counter,
     pub(crate) closed_silent: Counter,
+    pub(crate) calls: Counter,
+    pub(crate) call_events: Counter,
+    pub(crate) call_median_ns: Counter,
 }
 
 /// A number with one writer: a plain load and store, no locked instruction.
@@ -71,6 +80,12 @@ impl Counter {
     #[inline]
     pub(crate) fn add(&self, n: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    /// For levels.
+    #[inline]
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Relaxed);
     }
 
     /// For counters that several threads write (models that share connections).
@@ -127,6 +142,9 @@ impl Cell {
             (&mut stats.refused, &self.refused),
             (&mut stats.closed_unread, &self.closed_unread),
             (&mut stats.closed_silent, &self.closed_silent),
+            (&mut stats.calls, &self.calls),
+            (&mut stats.call_events, &self.call_events),
+            (&mut stats.call_median_ns, &self.call_median_ns),
         ] {
             *sum += counter.get();
         }

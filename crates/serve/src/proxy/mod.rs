@@ -6,6 +6,7 @@ mod end;
 mod head;
 mod pair;
 mod settings;
+mod timing;
 mod watch;
 mod worker;
 
@@ -16,11 +17,23 @@ use run::ServePlan;
 use crate::server::Control;
 use crate::{ServeError, Server, listener};
 use settings::Settings;
-use watch::Plain;
+use timing::Stopwatch;
+pub use timing::{CallTimer, Enough, Timings};
 use worker::Worker;
 
 /// Starts a proxy.
 pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
+    start_with(plan, None)
+}
+
+/// Starts a proxy of one thread, whose calls of the event API can be timed.
+pub fn start_timed(plan: &ServePlan) -> Result<(Server, CallTimer), ServeError> {
+    let (timer, clock) = CallTimer::new();
+    let server = start_with(&ServePlan { threads: 1, ..plan.clone() }, Some(clock))?;
+    Ok((server, timer))
+}
+
+fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Server, ServeError> {
     let settings = Arc::new(Settings::from(plan)?);
     let _ = sys::limits::raise_descriptors();
     let control = Control::new(&plan.cpus, None);
@@ -32,10 +45,10 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
         let (settings, control) = (settings.clone(), control.clone());
         let waker = control.waker()?;
         let (ready, is_ready) = std::sync::mpsc::channel();
-        let owner = control.clone();
+        let (owner, clock) = (control.clone(), clock.take());
         owner.spawn("proxy", move || {
             // Queues belong to their threads, so this is where it shows whether the kernel gives one.
-            let worker = match Worker::new(settings, control, listener, waker, Plain) {
+            let worker = match Worker::new(settings, control, listener, waker, clock) {
                 Ok(worker) => worker,
                 Err(error) => {
                     let _ = ready.send(Err(error));

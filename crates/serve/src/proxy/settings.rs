@@ -19,6 +19,10 @@ pub(super) struct Settings {
     /// Upstream connections kept for further requests, a thread.
     pub(super) pool: usize,
     pub(super) read_bytes: usize,
+    /// Receive buffer of upstream connections, bytes; the kernel's own size where none is given.
+    pub(super) upstream_buffer: Option<usize>,
+    /// Calls of the event API are timed and counted.
+    pub(super) timed: bool,
     /// Events taken by one call.
     pub(super) array: usize,
 }
@@ -41,6 +45,8 @@ impl Settings {
             timeout_ms: options.get("timeout_ms")?.unwrap_or(60_000).max(1),
             pool: options.get("pool")?.unwrap_or(1024),
             read_bytes: options.get("read_bytes")?.unwrap_or(READ_BYTES).clamp(64, 1 << 24),
+            upstream_buffer: options.get("upstream_buffer")?,
+            timed: options.get("timed")?.unwrap_or(false),
             array: options.get("array")?.unwrap_or(256).clamp(1, 65_536),
         })
     }

@@ -1,44 +1,71 @@
-//! Where the calls of the event API are made, so that an experiment can stand beside them with a clock. The proxy
-//! itself uses [`Plain`], which is nothing but the calls.
+//! The event queue of a proxy thread. An experiment can have its calls timed (`timing`); otherwise this is nothing but
+//! the calls.
 
+use std::os::fd::RawFd;
 use std::time::Duration;
 
 use event::{Event, EventQueue, Mask};
 
 use super::end::End;
+use super::timing::{CountingClock, Stopwatch};
 
-/// Makes the calls of one thread.
-pub(super) trait Watch: Send + 'static {
-    /// How many events to take, of at most `most`.
-    fn room(&self, most: usize) -> usize;
-
-    /// `get_next_event`.
-    fn next(&mut self, queue: &mut EventQueue, out: &mut [Event], timeout: Option<Duration>) -> event::Result<usize>;
-
-    /// `declare_interest`, if it changes anything.
-    fn declare(&mut self, queue: &mut EventQueue, end: &mut End, mask: Mask) -> event::Result<()>;
+/// A queue, perhaps with a clock beside it.
+pub(super) struct Queue {
+    events: EventQueue,
+    clock: Option<Box<Stopwatch>>,
+    counting: Option<Box<CountingClock>>,
 }
 
-/// Just the calls.
-pub(super) struct Plain;
-
-impl Watch for Plain {
-    #[inline]
-    fn room(&self, most: usize) -> usize {
-        most
+impl Queue {
+    pub(super) fn new(events: EventQueue, clock: Option<Box<Stopwatch>>, counting: Option<Box<CountingClock>>) -> Self {
+        Self { events, clock, counting }
     }
 
+    /// How many events to take, of at most `most`.
     #[inline]
-    fn next(&mut self, queue: &mut EventQueue, out: &mut [Event], timeout: Option<Duration>) -> event::Result<usize> {
-        queue.get_next_event(out, timeout)
+    pub(super) fn room(&mut self, most: usize) -> usize {
+        self.clock.as_mut().map_or(most, |clock| clock.room(most))
     }
 
+    /// `get_next_event`.
     #[inline]
-    fn declare(&mut self, queue: &mut EventQueue, end: &mut End, mask: Mask) -> event::Result<()> {
+    pub(super) fn next(&mut self, out: &mut [Event], timeout: Option<Duration>) -> event::Result<usize> {
+        match (&mut self.clock, &mut self.counting) {
+            (None, None) => self.events.get_next_event(out, timeout),
+            (Some(clock), _) => clock.next(&mut self.events, out, timeout),
+            (None, Some(clock)) => clock.next(&mut self.events, out, timeout),
+        }
+    }
+
+    /// `declare_interest` in a socket, if it changes anything.
+    #[inline]
+    pub(super) fn declare(&mut self, end: &mut End, mask: Mask) -> event::Result<()> {
         if end.declared == mask {
             return Ok(());
         }
         end.declared = mask;
-        queue.declare_interest(end.fd(), mask, false).map(drop)
+        self.declare_fd(end.fd(), mask)
+    }
+
+    /// `declare_interest` in a descriptor.
+    pub(super) fn declare_fd(&mut self, fd: RawFd, mask: Mask) -> event::Result<()> {
+        match &mut self.clock {
+            None => self.events.declare_interest(fd, mask, false).map(drop),
+            Some(clock) => clock.declare(&mut self.events, fd, mask),
+        }
+    }
+
+    /// Before a descriptor is closed.
+    #[inline]
+    pub(super) fn forget(&mut self, fd: RawFd) {
+        match &mut self.clock {
+            None => self.events.forget(fd),
+            Some(clock) => clock.forget(&mut self.events, fd),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_current(&self, event: &Event) -> bool {
+        self.events.is_current(event)
     }
 }

@@ -15,7 +15,8 @@ use sys::{Errno, clock, socket};
 use super::end::End;
 use super::pair::{Next, Pair, Phase};
 use super::settings::Settings;
-use super::watch::Watch;
+use super::timing::{CountingClock, Stopwatch};
+use super::watch::Queue;
 use crate::ServeError;
 use crate::server::Control;
 use crate::slab::Slab;
@@ -42,7 +43,7 @@ enum Role {
 
 /// What pairs use of their thread.
 pub(super) struct Io {
-    queue: EventQueue,
+    queue: Queue,
     roles: Vec<Role>,
     kept: Vec<End>,
     level: bool,
@@ -82,11 +83,7 @@ impl Io {
     }
 
     fn declare(&mut self, end: &mut End, mask: Mask) -> Result<(), ()> {
-        if end.declared == mask {
-            return Ok(());
-        }
-        end.declared = mask;
-        self.queue.declare_interest(end.fd(), mask, false).map(drop).map_err(drop)
+        self.queue.declare(end, mask).map_err(drop)
     }
 
     /// A kept upstream connection about which nothing bad is known.
@@ -111,6 +108,10 @@ impl Io {
         let to = self.settings.upstream;
         let fd = socket::tcp(to).map_err(drop)?;
         let _ = socket::set_nodelay(&fd, true);
+        if let Some(bytes) = self.settings.upstream_buffer {
+            // Before the connect, which announces the window that follows from it.
+            let _ = socket::set_recv_buffer(&fd, bytes);
+        }
         socket::connect(&fd, to).map_err(drop)?;
         Ok(End::new(fd, false))
     }
@@ -122,7 +123,7 @@ impl Io {
     }
 }
 
-pub(super) struct Worker<W> {
+pub(super) struct Worker {
     io: Io,
     control: Arc<Control>,
     waker: Arc<Waker>,
@@ -135,24 +136,24 @@ pub(super) struct Worker<W> {
     /// Pairs with a deadline, one entry each, oldest first.
     deadlines: VecDeque<(u64, u32, u32)>,
     lingering: VecDeque<(u64, u32, u32)>,
-    watch: W,
 }
 
-impl<W: Watch> Worker<W> {
+impl Worker {
     pub(super) fn new(
         settings: Arc<Settings>,
         control: Arc<Control>,
         listener: Arc<OwnedFd>,
         waker: Arc<Waker>,
-        watch: W,
+        clock: Option<Box<Stopwatch>>,
     ) -> Result<Self, ServeError> {
         let failed = |e: event::EventError| ServeError::Combination(e.to_string());
         let mut queue = EventQueue::with(settings.events).map_err(failed)?;
         queue.declare_interest(listener.as_raw_fd(), Mask::READ, false).map_err(failed)?;
         queue.declare_interest(waker.as_raw_fd(), Mask::READ, false).map_err(failed)?;
         let cell = control.cell();
+        let counting = settings.timed.then(|| CountingClock::new(cell.clone()));
         let mut io = Io {
-            queue,
+            queue: Queue::new(queue, clock, counting),
             roles: Vec::new(),
             kept: Vec::new(),
             level: settings.events.backend.spec().level,
@@ -176,7 +177,6 @@ impl<W: Watch> Worker<W> {
             again: Vec::new(),
             deadlines: VecDeque::new(),
             lingering: VecDeque::new(),
-            watch,
         })
     }
 
@@ -185,11 +185,9 @@ impl<W: Watch> Worker<W> {
         let mut again = Vec::new();
         while !self.control.stopping() {
             let timeout = self.timeout();
-            let room = self.watch.room(events.len());
-            let count = self
-                .watch
-                .next(&mut self.io.queue, &mut events[..room], timeout)
-                .map_err(|e| ServeError::Combination(e.to_string()))?;
+            let room = self.io.queue.room(events.len());
+            let found = self.io.queue.next(&mut events[..room], timeout);
+            let count = found.map_err(|e| ServeError::Combination(e.to_string()))?;
             self.io.now_ms = clock::monotonic_ns() / 1_000_000;
             for event in &events[..count] {
                 self.event(event);
@@ -284,7 +282,7 @@ impl<W: Watch> Worker<W> {
             if before != Some(end.fd()) || end.declared.is_none() {
                 self.io.set_role(end.fd(), Role::Upstream(place));
             }
-            failed |= self.watch.declare(&mut self.io.queue, end, mask(read, write)).is_err();
+            failed |= self.io.declare(end, mask(read, write)).is_err();
         }
         if failed {
             return self.close(place);
@@ -331,7 +329,7 @@ impl<W: Watch> Worker<W> {
         let mut pair = Box::new(Pair::new(End::new(fd, true), self.serial, now_ms));
         let mask = if self.io.level { Mask::READ } else { Mask::READ | Mask::WRITE };
         self.io.cell.opened();
-        if self.watch.declare(&mut self.io.queue, &mut pair.client, mask).is_err() {
+        if self.io.declare(&mut pair.client, mask).is_err() {
             self.io.cell.closed();
             return;
         }
@@ -350,7 +348,7 @@ impl<W: Watch> Worker<W> {
         self.io.cell.accept_paused.add(1);
         self.accept = false;
         self.rest_until_ms = Some(self.io.now_ms + REST_MS);
-        let _ = self.io.queue.declare_interest(self.listener.as_raw_fd(), Mask::NONE, false);
+        let _ = self.io.queue.declare_fd(self.listener.as_raw_fd(), Mask::NONE);
     }
 
     fn timers(&mut self) {
@@ -358,7 +356,7 @@ impl<W: Watch> Worker<W> {
         if self.rest_until_ms.is_some_and(|due| due <= now) {
             self.rest_until_ms = None;
             self.accept = true;
-            let _ = self.io.queue.declare_interest(self.listener.as_raw_fd(), Mask::READ, false);
+            let _ = self.io.queue.declare_fd(self.listener.as_raw_fd(), Mask::READ);
         }
         while let Some(&(due, place, serial)) = self.deadlines.front()
             && due <= now

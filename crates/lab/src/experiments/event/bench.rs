@@ -1,17 +1,19 @@
-//! Timing single calls of the event API. Hot connections are TCP over loopback with both ends here: between two calls
-//! every end that was served is written to again, so each call finds exactly as many ready as there are hot ones.
+//! Timing single calls of the event API with the cycle counter.
 
-use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use ::event::{Event, EventQueue, Mask, Options};
 use sys::epoll::{Epoll, Interest};
 use sys::epoll_raw::{self, Slots};
-use sys::socket;
 use sys::tsc::{self, Calibration};
 
+use super::hot::Hot;
 use crate::LabError;
+
+/// Share of the calls on either end that the trimmed mean leaves out: what was preempted is not the call's own time,
+/// and the counter's steps are too coarse for a median of short calls.
+const TRIM: f64 = 0.05;
 
 /// What a number of calls cost, the clock's own cost taken off.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,20 +22,32 @@ pub(super) struct Timing {
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
+    /// Mean of the middle nine tenths: what the checks use.
+    pub(super) trimmed_us: f64,
     /// Events that a call returned, on average.
     pub(super) returned: f64,
     /// Calls that found nothing and would have blocked; not in the figures.
     pub(super) rejected: usize,
+    /// Time of everything around an event, microseconds: its arrival, its share of the call, and reading it.
+    pub(super) whole_us: f64,
 }
 
 impl Timing {
-    fn of(mut counts: Vec<u64>, events: usize, rejected: usize, clock: &Calibration) -> Self {
+    pub(super) fn of(mut counts: Vec<u64>, events: usize, rejected: usize, clock: &Calibration) -> Self {
         counts.sort_unstable();
         let at = |share: f64| counts.get((counts.len() as f64 * share) as usize).map_or(0.0, |&c| clock.ns(c) / 1e3);
-        let n = counts.len().max(1) as f64;
-        let mean_us = counts.iter().map(|&c| clock.ns(c)).sum::<f64>() / n / 1e3;
-        let (median_us, p99_us) = (at(0.5), at(0.99));
-        Self { calls: counts.len(), mean_us, median_us, p99_us, returned: events as f64 / n, rejected }
+        let mean = |part: &[u64]| part.iter().map(|&c| clock.ns(c)).sum::<f64>() / part.len().max(1) as f64 / 1e3;
+        let cut = (counts.len() as f64 * TRIM) as usize;
+        Self {
+            calls: counts.len(),
+            mean_us: mean(&counts),
+            median_us: at(0.5),
+            p99_us: at(0.99),
+            trimmed_us: mean(&counts[cut..counts.len() - cut]),
+            returned: events as f64 / counts.len().max(1) as f64,
+            rejected,
+            whole_us: 0.0,
+        }
     }
 }
 
@@ -42,68 +56,6 @@ impl Timing {
 pub(super) struct Amount {
     pub(super) calls: usize,
     pub(super) at_most: Duration,
-}
-
-/// Both ends of hot connections.
-pub(super) struct Hot {
-    ours: Vec<OwnedFd>,
-    theirs: Vec<OwnedFd>,
-    /// Which one a descriptor is, by its number.
-    index: Vec<u32>,
-    ready: Vec<bool>,
-}
-
-impl Hot {
-    pub(super) fn open(count: usize) -> Result<Self, LabError> {
-        let failed = |e: sys::Errno| LabError::set_up("opening hot connections", std::io::Error::from(e));
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = socket::tcp(any).map_err(failed)?;
-        socket::bind(&listener, any).map_err(failed)?;
-        socket::listen(&listener, 4096).map_err(failed)?;
-        let to = socket::local_addr(&listener).map_err(failed)?;
-        let mut hot = Self { ours: Vec::new(), theirs: Vec::new(), index: Vec::new(), ready: vec![false; count] };
-        for at in 0..count {
-            let client = socket::tcp(to).map_err(failed)?;
-            socket::set_nodelay(&client, true).map_err(failed)?;
-            socket::connect(&client, to).map_err(failed)?;
-            let ours = socket::accept(&listener).map_err(failed)?;
-            let fd = ours.as_raw_fd() as usize;
-            hot.index.resize(hot.index.len().max(fd + 1), u32::MAX);
-            hot.index[fd] = at as u32;
-            hot.ours.push(ours);
-            hot.theirs.push(client);
-        }
-        Ok(hot)
-    }
-
-    fn fds(&self) -> impl Iterator<Item = RawFd> + '_ {
-        self.ours.iter().map(AsRawFd::as_raw_fd)
-    }
-
-    /// Gives every connection that has nothing to read something, in so many pieces.
-    fn trigger(&mut self, pieces: usize) {
-        for (at, ready) in self.ready.iter_mut().enumerate() {
-            if !std::mem::replace(ready, true) {
-                for _ in 0..pieces {
-                    let _ = socket::send(&self.theirs[at], b"x");
-                }
-            }
-        }
-    }
-
-    /// Reads what an event announced.
-    fn serve(&mut self, fd: RawFd) {
-        let Some(&at) = self.index.get(fd as usize).filter(|&&at| at != u32::MAX) else { return };
-        let _ = socket::recv(&self.ours[at as usize], &mut [0; 64]);
-        self.ready[at as usize] = false;
-    }
-
-    fn quiet(&mut self) {
-        for at in 0..self.ours.len() {
-            let _ = socket::recv(&self.ours[at], &mut [0; 64]);
-            self.ready[at] = false;
-        }
-    }
 }
 
 /// Something that returns events.
@@ -132,11 +84,23 @@ impl Library {
         queue.flush().map_err(failed)?;
         Ok(Self { queue, events: vec![Event::default(); room] })
     }
+
+    /// Declares, or with no kinds revokes.
+    #[inline]
+    pub(super) fn declare(&mut self, fd: RawFd, mask: Mask, want_state: bool) {
+        let _ = self.queue.declare_interest(fd, mask, want_state);
+    }
+
+    /// Hands over what is collected.
+    pub(super) fn flush(&mut self) {
+        let _ = self.queue.flush();
+    }
 }
 
 impl Caller for Library {
     #[inline]
     fn call(&mut self, most: usize) -> usize {
+        let most = most.min(self.events.len());
         self.queue.get_next_event(&mut self.events[..most], Some(Duration::ZERO)).unwrap_or(0)
     }
 
@@ -149,7 +113,6 @@ impl Caller for Library {
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,
-    fds: Vec<RawFd>,
 }
 
 impl Bare {
@@ -161,7 +124,7 @@ impl Bare {
             let interest = Interest::IN | Interest::RDHUP | Interest::ET;
             epoll_raw::add(&epoll, fd, fd as u64, interest).map_err(failed)?;
         }
-        Ok(Self { epoll, slots: Slots::default(), fds: Vec::new() })
+        Ok(Self { epoll, slots: Slots::default() })
     }
 }
 
@@ -172,11 +135,18 @@ impl Caller for Bare {
     }
 
     fn fd(&self, at: usize) -> RawFd {
-        self.fds.get(at).copied().or_else(|| self.slots.iter().nth(at).map(|e| e.token as RawFd)).unwrap_or(-1)
+        self.slots.iter().nth(at).map_or(-1, |e| e.token as RawFd)
     }
 }
 
-/// Times calls.
+#[inline]
+fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
+    let start = tsc::counts();
+    let count = caller.call(most);
+    (tsc::counts().wrapping_sub(start), count)
+}
+
+/// Times calls; `pieces` arrivals stand behind each event.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -185,71 +155,68 @@ pub(super) fn calls(
     amount: Amount,
     clock: &Calibration,
 ) -> Timing {
-    let begin = Instant::now();
-    let (mut counts, mut events, mut rejected, mut turn) = (Vec::with_capacity(amount.calls), 0, 0, 0_usize);
-    let warm = (amount.calls / 20).max(10);
-    while counts.len() < amount.calls && rejected <= amount.calls && (turn < warm || begin.elapsed() < amount.at_most) {
+    let warm = Instant::now();
+    let mut turn = 0;
+    // The first calls are thrown away, but where calls are slow they must not take the time of the others.
+    while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);
-        let start = tsc::counts();
         let count = caller.call(most);
-        let end = tsc::counts();
-        for at in 0..count {
-            hot.serve(caller.fd(at));
-        }
-        if turn <= warm {
-            continue;
-        }
+        (0..count).for_each(|at| hot.serve(caller.fd(at)));
+    }
+    let (mut counts, mut events, mut rejected, begin) = (Vec::with_capacity(amount.calls), 0, 0, Instant::now());
+    while counts.len() < amount.calls && rejected <= amount.calls && begin.elapsed() < amount.at_most {
+        hot.trigger(pieces);
+        let (cost, count) = timed(caller, most);
+        (0..count).for_each(|at| hot.serve(caller.fd(at)));
         if count == 0 {
             rejected += 1;
-            continue;
+        } else {
+            events += count;
+            counts.push(cost);
         }
-        events += count;
-        counts.push(end.wrapping_sub(start));
     }
-    Timing::of(counts, events, rejected, clock)
+    let whole_us = begin.elapsed().as_secs_f64() * 1e6 / events.max(1) as f64;
+    Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// What declaring and revoking cost.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Declares {
-    pub(super) declare: Timing,
-    pub(super) revoke: Timing,
-    /// Declaring and being told the state.
-    pub(super) with_state: Timing,
-}
-
-/// Times declaring and revoking of all hot connections in turn; each time is that of one of them, what is handed over
-/// in batches included.
-pub(super) fn declares(library: &mut Library, hot: &mut Hot, amount: Amount, clock: &Calibration) -> Declares {
-    hot.quiet();
-    let fds: Vec<RawFd> = hot.fds().collect();
-    let (begin, each) = (Instant::now(), fds.len().max(1) as u64);
-    let mut counts: [Vec<u64>; 3] = Default::default();
-    let timed = |library: &mut Library, mask: Mask, state: bool| {
-        let start = tsc::counts();
-        for &fd in &fds {
-            let _ = library.queue.declare_interest(fd, mask, state);
+/// Times two callers that are interested in the same connections: both see the same events, one right after the other,
+/// and who is first changes every turn.
+pub(super) fn side_by_side(
+    (one, other): (&mut impl Caller, &mut impl Caller),
+    hot: &mut Hot,
+    most: usize,
+    amount: Amount,
+    clock: &Calibration,
+) -> (Timing, Timing) {
+    let (mut counts, mut events, begin) = ([Vec::new(), Vec::new()], [0, 0], Instant::now());
+    let mut turn = 0;
+    while counts[0].len() < amount.calls && begin.elapsed() < amount.at_most {
+        turn += 1;
+        hot.trigger(1);
+        let (a, b) = if turn % 2 == 0 {
+            let a = timed(one, most);
+            (a, timed(other, most))
+        } else {
+            let b = timed(other, most);
+            (timed(one, most), b)
+        };
+        (0..a.1).for_each(|at| hot.serve(one.fd(at)));
+        (0..b.1).for_each(|at| hot.serve(other.fd(at)));
+        if turn > 100 {
+            for (n, (cost, count)) in [a, b].into_iter().enumerate() {
+                counts[n].push(cost);
+                events[n] += count;
+            }
         }
-        let _ = library.queue.flush();
-        // The clock is read once for all of them.
-        tsc::counts().wrapping_sub(start).saturating_sub(clock.overhead) / each + clock.overhead
-    };
-    timed(library, Mask::NONE, false);
-    while counts[0].len() * fds.len() < amount.calls && begin.elapsed() < amount.at_most {
-        counts[0].push(timed(library, Mask::READ, false));
-        counts[1].push(timed(library, Mask::NONE, false));
-        counts[2].push(timed(library, Mask::READ, true));
-        timed(library, Mask::NONE, false);
     }
-    timed(library, Mask::READ, false);
-    library.call(library.events.len());
-    let [declare, revoke, with_state] = counts.map(|list| Timing::of(list, 0, 0, clock));
-    Declares { declare, revoke, with_state }
+    let [first, second] = counts;
+    (Timing::of(first, events[0], 0, clock), Timing::of(second, events[1], 0, clock))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::declares::declares;
     use super::*;
     use event::BACKENDS;
 
@@ -269,11 +236,15 @@ mod tests {
             let all = calls(&mut library, &mut hot, 16, 2, amount, &clock);
             assert_eq!((all.returned, all.rejected), (8.0, 0), "{}", row.name);
             assert!(all.mean_us > 0.0 && all.p99_us >= all.median_us);
-            let declared = declares(&mut library, &mut hot, amount, &clock);
+            let declared = declares(&mut library, &mut hot, amount, &clock).unwrap();
             assert!(declared.declare.median_us > 0.0 && declared.declare.calls > 0, "{}", row.name);
         }
         let mut hot = Hot::open(8).unwrap();
         let mut bare = Bare::new(&mut hot, &[]).unwrap();
         assert_eq!(calls(&mut bare, &mut hot, 3, 1, amount, &clock).returned, 3.0);
+        hot.quiet();
+        let mut library = Library::new(Options::new(BACKENDS[0].backend), &mut hot, &[], 3).unwrap();
+        let (one, other) = side_by_side((&mut bare, &mut library), &mut hot, 3, amount, &clock);
+        assert_eq!((one.calls, one.returned, other.calls, other.returned), (50, 3.0, 50, 3.0));
     }
 }

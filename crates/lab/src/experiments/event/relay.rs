@@ -1,0 +1,180 @@
+//! The hot load of the source: clients that fetch a large file through the proxy, while the proxy's calls of the event
+//! API are timed. Small reads and a small receive buffer keep the events apart: a connection has thousands of them.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use run::{AgentSpec, ColdPlan, Intensity, LoadPlan, ServePlan, ThinkTime};
+use serve::{CallTimer, Enough, Server, Timings};
+use sys::tsc::Calibration;
+
+use super::bench::{Amount, Timing};
+use crate::agent::Crew;
+use crate::cold::Cold;
+use crate::experiments::Parameters;
+use crate::{Lab, LabError, Local, Places, start_server, target};
+
+/// The large file of the source, bytes.
+pub(super) const LARGE_BYTES: u64 = 40 << 20;
+/// Bytes of a read of the proxy, so that a large file is many events.
+const READ_BYTES: u32 = 8192;
+/// Receive buffer of the proxy's upstream connections, bytes. With a window of about one read each read lets the next
+/// piece in, so that the proxy, and not its web server, decides how many events there are.
+const UPSTREAM_BUFFER: u32 = 8192;
+/// How long a generator may take to have its sockets.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+/// The load runs for so long before anything is timed: connections are up, windows are open.
+const WARM_UP: Duration = Duration::from_millis(150);
+
+/// The web server behind the proxy. It serves its page from memory, so no first run has to fill a cache.
+pub(super) struct Web {
+    _crew: Crew,
+    addr: SocketAddr,
+}
+
+impl Web {
+    pub(super) fn start(lab: &Lab<'_>, places: &Places, body_bytes: u64) -> Result<Self, LabError> {
+        let plan = ServePlan {
+            model: serve::default_model().into(),
+            body_bytes,
+            cpus: places.client.clone(),
+            ..ServePlan::default()
+        };
+        let (crew, addr, _) = start_server(&Local::default(), lab.program(), plan)?;
+        Ok(Self { _crew: crew, addr })
+    }
+}
+
+/// How the proxy of a relay is to be.
+pub(super) fn proxy_plan(web: &Web, places: &Places, events: &str) -> ServePlan {
+    let mut plan = ServePlan { service: "proxy".into(), cpus: places.server.clone(), ..ServePlan::default() };
+    let options = [
+        ("upstream", web.addr.to_string()),
+        ("events", events.to_string()),
+        ("read_bytes", READ_BYTES.to_string()),
+        ("upstream_buffer", UPSTREAM_BUFFER.to_string()),
+    ];
+    plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));
+    plan
+}
+
+/// Clients that fetch file after file, each on a new connection, until the value is dropped.
+pub(super) fn clients(lab: &Lab<'_>, places: &Places, addr: SocketAddr, number: u32) -> Result<Crew, LabError> {
+    let plan = LoadPlan {
+        protocol: target::resolve(&format!("http://{addr}/"), &lab.run.plan.load.protocol)?.protocol,
+        intensity: Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() },
+        new_connections: true,
+        cpus: places.client.clone(),
+        ..LoadPlan::default()
+    };
+    let mut crew = Crew::default();
+    crew.start(&Local::default(), lab.program(), "clients", &AgentSpec::Load { plan, addr, start_at_ns: 0 })?;
+    crew.await_ready(READY_WITHIN)?;
+    std::thread::sleep(WARM_UP);
+    Ok(crew)
+}
+
+/// A timed proxy with its cold connections.
+pub(super) struct Relay {
+    server: Server,
+    timer: CallTimer,
+    places: Places,
+    cold: Option<Cold>,
+}
+
+impl Relay {
+    /// A proxy on this back end, with `cold` connections that say nothing.
+    pub(super) fn start(
+        lab: &mut Lab<'_>,
+        (web, places): (&Web, &Places),
+        events: &str,
+        (cold, pace): (u32, f64),
+    ) -> Result<Self, LabError> {
+        let plan = proxy_plan(web, places, events);
+        let failed = |e: serve::ServeError| LabError::set_up("starting a proxy", std::io::Error::other(e));
+        let (server, timer) = serve::start_timed(&plan).map_err(failed)?;
+        let mut relay = Self { server, timer, places: places.clone(), cold: None };
+        if cold > 0 {
+            let plan = ColdPlan { connections: cold, rate: pace, cpus: places.client.clone(), ..ColdPlan::default() };
+            relay.cold = Some(lab.open_cold(&plan, relay.server.local_addr())?);
+        }
+        Ok(relay)
+    }
+
+    /// Clients that fetch file after file, until the value is dropped.
+    pub(super) fn clients(&self, lab: &Lab<'_>, number: u32) -> Result<Crew, LabError> {
+        clients(lab, &self.places, self.server.local_addr(), number)
+    }
+
+    /// Times calls with room for `array` events.
+    pub(super) fn calls(&self, array: usize, amount: Amount) -> Timings {
+        self.timer.measure(array, Enough::Calls(amount.calls), amount.at_most)
+    }
+
+    /// Times declarations and revocations.
+    pub(super) fn declares(&self, amount: Amount) -> Timings {
+        self.timer.measure(usize::MAX, Enough::Declarations(amount.calls), amount.at_most)
+    }
+
+    /// Ends it; how many cold connections were up and how many were lost.
+    pub(super) fn end(self) -> (u64, u64) {
+        let held = self.cold.map(Cold::close).unwrap_or_default();
+        (held.held, held.lost)
+    }
+}
+
+/// The calls of several rounds at one point. A round in which a call would have blocked is rejected: the proxy was not
+/// saturated. Its calls are used only where no round is better, and the point then says so.
+#[derive(Default)]
+pub(super) struct Rounds {
+    good: Vec<(u64, u32)>,
+    spare: Vec<(u64, u32)>,
+    pub(super) rejected_rounds: usize,
+    blocked: u64,
+}
+
+impl Rounds {
+    pub(super) fn add(&mut self, found: Timings) {
+        self.blocked += found.rejected;
+        if found.rejected > 0 {
+            self.rejected_rounds += 1;
+            self.spare.extend(found.calls);
+        } else {
+            self.good.extend(found.calls);
+        }
+    }
+
+    /// Whether some round never blocked.
+    pub(super) fn saturated(&self) -> bool {
+        !self.good.is_empty()
+    }
+
+    pub(super) fn timing(&self, clock: &Calibration) -> Timing {
+        let calls = if self.saturated() { &self.good } else { &self.spare };
+        let events = calls.iter().map(|c| c.1 as usize).sum();
+        Timing::of(calls.iter().map(|c| c.0).collect(), events, self.blocked as usize, clock)
+    }
+}
+
+/// The parameters of a sweep through the proxy.
+pub(super) struct Sweep {
+    pub(super) arrays: Vec<usize>,
+    pub(super) clients: Vec<u32>,
+    pub(super) rounds: u32,
+    /// Of one round.
+    pub(super) amount: Amount,
+}
+
+impl Sweep {
+    pub(super) fn of(parameters: &Parameters, calls: usize) -> Self {
+        let whole = |name: &str, default: &[f64]| parameters.numbers(name, default).into_iter().map(|v| v.max(1.0));
+        let rounds = parameters.count("rounds", 3).max(1);
+        let seconds = parameters.number("relay_seconds", 0.5).clamp(0.02, 60.0) / f64::from(rounds);
+        Self {
+            arrays: whole("array_max", &[1.0, 2.0, 4.0, 8.0, 10.0, 64.0]).map(|v| v as usize).collect(),
+            clients: whole("clients", &[4.0, 32.0]).map(|v| v as u32).collect(),
+            rounds,
+            amount: Amount { calls: calls.div_ceil(rounds as usize), at_most: Duration::from_secs_f64(seconds) },
+        }
+    }
+}

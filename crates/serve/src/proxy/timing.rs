@@ -1,0 +1,239 @@
+//! Timing the calls of the event API inside the proxy, as source 2 did: a cycle counter around each call, calls that
+//! would have blocked left out. What is timed goes to whoever asked in one piece, when there is enough of it.
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use event::{Event, EventQueue, Mask};
+use sys::tsc::{self, Calibration};
+
+use crate::stats::Cell;
+
+/// Longest wait for what was timed after the time was over. The proxy looks at least at its next event.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
+/// What was timed: counts of the cycle counter ([`sys::tsc`]), the counter's own cost not yet taken off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timings {
+    /// Calls of `get_next_event` that returned events: counts, and how many events.
+    pub calls: Vec<(u64, u32)>,
+    /// Calls that found nothing, so that the proxy went to wait; not among `calls`.
+    pub rejected: u64,
+    /// Declarations of interest, counts.
+    pub declared: Vec<u64>,
+    /// Revocations of interest and the farewell before a close, counts.
+    pub revoked: Vec<u64>,
+}
+
+/// What there must be enough of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enough {
+    /// So many calls of `get_next_event`.
+    Calls(usize),
+    /// So many declarations.
+    Declarations(usize),
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    /// Odd while a measurement is on; grows with each change.
+    serial: AtomicU32,
+    array: AtomicUsize,
+    calls: AtomicUsize,
+    declarations: AtomicUsize,
+}
+
+/// Asks a proxy for timings; see [`crate::start_timed`].
+#[derive(Debug)]
+pub struct CallTimer {
+    asked: Arc<Asked>,
+    results: Receiver<Timings>,
+}
+
+impl CallTimer {
+    pub(super) fn new() -> (Self, Box<Stopwatch>) {
+        let (asked, (sender, results)) = (Arc::new(Asked::default()), channel());
+        let watch = Stopwatch { asked: asked.clone(), sender, serial: 0, timings: Timings::default() };
+        (Self { asked, results }, Box::new(watch))
+    }
+
+    /// Times calls with room for `array` events until there is enough, or for `at_most`. The room stays as it is
+    /// afterwards. A proxy without any event gives nothing.
+    pub fn measure(&self, array: usize, enough: Enough, at_most: Duration) -> Timings {
+        let (calls, declarations) = match enough {
+            Enough::Calls(n) => (n, usize::MAX),
+            Enough::Declarations(n) => (usize::MAX, n),
+        };
+        while self.results.try_recv().is_ok() {}
+        self.asked.array.store(array.max(1), Ordering::Relaxed);
+        self.asked.calls.store(calls, Ordering::Relaxed);
+        self.asked.declarations.store(declarations, Ordering::Relaxed);
+        self.asked.serial.fetch_add(1, Ordering::Release);
+        let found = self.results.recv_timeout(at_most);
+        self.asked.serial.fetch_add(1, Ordering::Release);
+        found.or_else(|_| self.results.recv_timeout(LAST_WORD)).unwrap_or_default()
+    }
+}
+
+/// The clock of a proxy thread.
+#[derive(Debug)]
+pub(super) struct Stopwatch {
+    asked: Arc<Asked>,
+    sender: Sender<Timings>,
+    serial: u32,
+    timings: Timings,
+}
+
+impl Stopwatch {
+    pub(super) fn room(&mut self, most: usize) -> usize {
+        let asked = self.asked.serial.load(Ordering::Acquire);
+        if asked != self.serial {
+            let was_on = self.on();
+            self.serial = asked;
+            if was_on {
+                self.hand_over();
+            }
+            self.timings = Timings::default();
+        } else if self.on() && self.enough() {
+            self.hand_over();
+            self.serial = self.serial.wrapping_add(1);
+        }
+        match self.asked.array.load(Ordering::Relaxed) {
+            0 => most,
+            array => array.min(most),
+        }
+    }
+
+    const fn on(&self) -> bool {
+        self.serial % 2 == 1
+    }
+
+    fn enough(&self) -> bool {
+        self.timings.calls.len() >= self.asked.calls.load(Ordering::Relaxed)
+            || self.timings.declared.len() >= self.asked.declarations.load(Ordering::Relaxed)
+    }
+
+    fn hand_over(&mut self) {
+        // Nobody listens any more when the experiment has ended.
+        let _ = self.sender.send(std::mem::take(&mut self.timings));
+    }
+
+    pub(super) fn next(
+        &mut self,
+        queue: &mut EventQueue,
+        out: &mut [Event],
+        timeout: Option<Duration>,
+    ) -> event::Result<usize> {
+        if !self.on() {
+            return queue.get_next_event(out, timeout);
+        }
+        let start = tsc::counts();
+        let found = queue.get_next_event(out, Some(Duration::ZERO));
+        let counts = tsc::counts().wrapping_sub(start);
+        match found {
+            Ok(0) => {
+                self.timings.rejected += 1;
+                if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
+            }
+            Ok(n) => {
+                self.timings.calls.push((counts, n as u32));
+                Ok(n)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    pub(super) fn declare(&mut self, queue: &mut EventQueue, fd: RawFd, mask: Mask) -> event::Result<()> {
+        let start = tsc::counts();
+        let outcome = queue.declare_interest(fd, mask, false);
+        let counts = tsc::counts().wrapping_sub(start);
+        if self.on() {
+            if mask.is_none() { &mut self.timings.revoked } else { &mut self.timings.declared }.push(counts);
+        }
+        outcome.map(drop)
+    }
+
+    pub(super) fn forget(&mut self, queue: &mut EventQueue, fd: RawFd) {
+        let start = tsc::counts();
+        queue.forget(fd);
+        let counts = tsc::counts().wrapping_sub(start);
+        if self.on() {
+            self.timings.revoked.push(counts);
+        }
+    }
+}
+
+/// A clock whose figures are among the counts of the server, for proxies in other processes.
+#[derive(Debug)]
+pub(super) struct CountingClock {
+    cell: Arc<Cell>,
+    clock: Calibration,
+    /// Counts of the calls since the median was last told.
+    recent: Vec<u64>,
+}
+
+/// Calls that a median is taken of.
+const MEDIAN_OF: usize = 1024;
+
+impl CountingClock {
+    pub(super) fn new(cell: Arc<Cell>) -> Box<Self> {
+        Box::new(Self { cell, clock: Calibration::measure(), recent: Vec::with_capacity(MEDIAN_OF) })
+    }
+
+    pub(super) fn next(
+        &mut self,
+        queue: &mut EventQueue,
+        out: &mut [Event],
+        timeout: Option<Duration>,
+    ) -> event::Result<usize> {
+        let start = tsc::counts();
+        let found = queue.get_next_event(out, Some(Duration::ZERO))?;
+        let counts = tsc::counts().wrapping_sub(start);
+        if found == 0 {
+            return if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) };
+        }
+        self.cell.calls.add(1);
+        self.cell.call_events.add(found as u64);
+        self.recent.push(counts);
+        if self.recent.len() == MEDIAN_OF {
+            let (_, median, _) = self.recent.select_nth_unstable(MEDIAN_OF / 2);
+            self.cell.call_median_ns.set(self.clock.ns(*median) as u64);
+            self.recent.clear();
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use event::Backend;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn calls_are_counted_until_there_are_enough_and_those_that_would_block_apart() {
+        let (timer, mut watch) = CallTimer::new();
+        let asker = std::thread::spawn(move || timer.measure(1, Enough::Calls(3), Duration::from_secs(20)));
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let mut queue = EventQueue::new(Backend::Epoll).unwrap();
+        watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap();
+        let mut events = [Event::default(); 4];
+        while !asker.is_finished() {
+            let room = watch.room(events.len());
+            b.write_all(b"x").unwrap();
+            watch.next(&mut queue, &mut events[..room], Some(Duration::from_millis(1))).unwrap();
+            watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
+        }
+        let timings = asker.join().unwrap();
+        assert_eq!(timings.calls.len(), 3);
+        assert!(timings.rejected >= 3, "{timings:?}");
+        assert!(timings.calls.iter().all(|&(counts, events)| counts > 0 && events == 1));
+        assert_eq!(watch.room(9), 1, "the room stays");
+    }
+}
