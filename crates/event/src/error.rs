@@ -44,6 +44,7 @@ pub enum EventError {
 
 impl EventError {
     /// The kernel's error number, 22 (EINVAL) where the kernel was not asked.
+    #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
             Self::Create { source, .. } | Self::Declare { source, .. } | Self::Wait { source } => {

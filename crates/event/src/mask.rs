@@ -27,42 +27,49 @@ impl Mask {
 
     /// The set as bits, 0x0 to 0x7.
     #[inline]
+    #[must_use]
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }
 
     /// The set of these bits; bits above 0x7 are left out.
     #[inline]
+    #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self((bits & 7) as u8)
     }
 
     /// Whether nothing is in the set.
     #[inline]
+    #[must_use]
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
 
     /// Whether all kinds of `other` are in this set.
     #[inline]
+    #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Whether reading is in the set.
     #[inline]
+    #[must_use]
     pub const fn is_read(self) -> bool {
         self.0 & 1 != 0
     }
 
     /// Whether writing is in the set.
     #[inline]
+    #[must_use]
     pub const fn is_write(self) -> bool {
         self.0 & 2 != 0
     }
 
     /// Whether exceptional conditions are in the set.
     #[inline]
+    #[must_use]
     pub const fn is_except(self) -> bool {
         self.0 & 4 != 0
     }

@@ -26,6 +26,7 @@ impl Event {
     /// further event will tell of it. Who stops reading at the first short read looks at this. select(2) and
     /// unchecked io_uring do not know; `false` says nothing there.
     #[inline]
+    #[must_use]
     pub const fn ended(&self) -> bool {
         self.ended
     }
@@ -34,6 +35,7 @@ impl Event {
     /// caller closes the descriptor, and gets the number again for another, has an older generation than the new one.
     /// See [`EventQueue::is_current`].
     #[inline]
+    #[must_use]
     pub const fn generation(&self) -> u32 {
         self.generation
     }
@@ -66,6 +68,7 @@ pub struct Options {
 
 impl Options {
     /// A queue on `backend` with eager revocation, looking again at delivery.
+    #[must_use]
     pub const fn new(backend: Backend) -> Self {
         Self { backend, revocation: Revocation::Eager, recheck: true }
     }
@@ -111,6 +114,7 @@ impl EventQueue {
     }
 
     /// The options it was made to.
+    #[must_use]
     pub const fn options(&self) -> &Options {
         &self.options
     }
@@ -160,6 +164,7 @@ impl EventQueue {
     }
 
     /// Whether the event is of the current registration of its descriptor number.
+    #[must_use]
     pub fn is_current(&self, event: &Event) -> bool {
         self.mechanism.generation(event.fd) == event.generation
     }

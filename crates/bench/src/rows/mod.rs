@@ -2,6 +2,7 @@
 
 mod connects;
 mod echo;
+mod event;
 mod generator;
 mod latency;
 mod probe;
@@ -119,5 +120,29 @@ pub(crate) const ROWS: &[Row] = &[
         Some(AtMost(0.60)),
         proxy::cpu,
     ),
+    row(
+        "event-slope-epoll",
+        "growth of get_next_event on epoll, 0 to 18,000 cold connections",
+        AtMost(0.02),
+        None,
+        event::epoll_slope,
+    ),
+    row(
+        "event-slope-uring",
+        "growth of get_next_event on io_uring, 0 to 18,000 cold connections",
+        AtMost(0.02),
+        None,
+        event::uring_slope,
+    ),
+    row("event-slope-poll", "the same on poll, which must grow", AtLeast(0.5), None, event::poll_slope),
+    row("event-slope-select", "the same on select, which must grow", AtLeast(0.5), None, event::select_slope),
+    row(
+        "event-share",
+        "what the event library adds to a bare epoll call of 10 events",
+        AtMost(0.05),
+        None,
+        event::share,
+    ),
+    row("event-uring", "an event on io_uring over one on epoll, array of 64", AtMost(0.75), None, event::uring_event),
     row("probe-cpu", "processor share of the probe at 2 samples a second, %", AtMost(0.5), None, probe::share),
 ];

@@ -77,6 +77,7 @@ pub const BACKENDS: &[BackendSpec] = &[
 
 impl Backend {
     /// The row of this back end.
+    #[must_use]
     pub fn spec(self) -> &'static BackendSpec {
         BACKENDS.iter().find(|row| row.backend == self).unwrap_or(&BACKENDS[0])
     }

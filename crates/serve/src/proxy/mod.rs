@@ -4,8 +4,10 @@
 mod body;
 mod end;
 mod head;
+mod io;
 mod pair;
 mod settings;
+mod timers;
 mod timing;
 mod watch;
 mod worker;

@@ -39,8 +39,10 @@ pub(super) struct Bench {
 /// Conducts the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let mut bench = Bench::new(lab, parameters)?;
-    sweeps::arrays(&bench, lab, parameters, FIGURE_COLD)?;
-    sweeps::small_file(&bench, lab, FIGURE_COLD)?;
+    if parameters.flag("figures", true) {
+        sweeps::arrays(&bench, lab, parameters, FIGURE_COLD)?;
+        sweeps::small_file(&bench, lab, FIGURE_COLD)?;
+    }
     across::processes(&bench, lab, parameters)?;
     let mut agents: Vec<Cold> = Vec::new();
     let mut levels: Vec<u32> = parameters.numbers("cold", &[0.0, 750.0, 2000.0]).iter().map(|c| *c as u32).collect();

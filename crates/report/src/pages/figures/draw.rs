@@ -60,7 +60,7 @@ type Line = (String, Vec<(f64, f64)>);
 
 /// The lines by name, in the order in which the trials first name them.
 fn lines(figure: &Figure, trials: &[Trial]) -> Vec<Line> {
-    let trials = || trials.iter().filter(|t| t.label.starts_with(figure.only));
+    let trials = || trials.iter().filter(|t| t.label.contains(figure.only));
     let mut found: Vec<Line> = Vec::new();
     let mut add = |name: &str, point: (f64, f64)| match found.iter_mut().find(|(known, _)| known == name) {
         Some((_, points)) => points.push(point),

@@ -29,7 +29,7 @@ pub(super) struct Figure {
     pub(super) y: Quantity,
     /// What the lines are.
     pub(super) lines: Lines,
-    /// Only trials whose label begins with this; empty takes all.
+    /// Only trials whose label contains this; empty takes all.
     pub(super) only: &'static str,
     /// Published points: a CSV of `series,x,y`; empty where the source printed none.
     pub(super) published: &'static str,

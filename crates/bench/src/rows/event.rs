@@ -1,0 +1,65 @@
+//! The event API: slopes of a call against cold connections, and what the library adds to the bare call. All rows read
+//! the checks of one run of `lab event-api` without its figures; the experiment interleaves its own rounds.
+
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, anyhow};
+use serde_json::Value;
+
+use crate::compare::Compared;
+use crate::programs;
+
+/// Growth of a call on epoll from 0 to 18,000 cold connections; 0 when the 95 % interval of the slope holds zero.
+pub(crate) fn epoll_slope(rounds: usize) -> Result<Compared> {
+    of_check(rounds, "epoll: growth of a call from", "share")
+}
+
+/// The same on io_uring.
+pub(crate) fn uring_slope(rounds: usize) -> Result<Compared> {
+    of_check(rounds, "uring: growth of a call from", "share")
+}
+
+/// The same on poll, which must grow.
+pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
+    of_check(rounds, "poll: growth of a call from", "share")
+}
+
+/// The same on select, which must grow.
+pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
+    of_check(rounds, "select: growth of a call from", "share")
+}
+
+/// What the library adds to a call.
+pub(crate) fn share(rounds: usize) -> Result<Compared> {
+    of_check(rounds, "the library's own share", "share")
+}
+
+/// io_uring over epoll, an event at array_max 64.
+pub(crate) fn uring_event(rounds: usize) -> Result<Compared> {
+    of_check(rounds, "uring (", "ratio")
+}
+
+fn of_check(rounds: usize, begins: &str, unit: &'static str) -> Result<Compared> {
+    static RUN: OnceLock<std::result::Result<Value, String>> = OnceLock::new();
+    let run = RUN.get_or_init(|| run(rounds).map_err(|e| format!("{e:#}"))).as_ref().map_err(|e| anyhow!(e.clone()))?;
+    let checks = run["findings"]["checks"].as_array().context("the run has no checks")?;
+    let found = checks.iter().find(|c| c["name"].as_str().is_some_and(|name| name.starts_with(begins)));
+    let check = found.with_context(|| format!("the run has no check that begins with {begins:?}"))?;
+    let value = check["value"].as_f64().context("the check has no value")?;
+    let note = check["name"].as_str().unwrap_or_default().to_string();
+    Ok(Compared { ours: vec![value], unit, note, ..Compared::default() })
+}
+
+/// Not pinned: the experiment has a processor for what is measured and one for everything else.
+fn run(rounds: usize) -> Result<Value> {
+    let mut command = Command::new(programs::loadline()?);
+    let sets = ["figures=false", "across=0", "cold=[0,750,4500,9000,13500,18000]", &format!("rounds={rounds}")];
+    command.args(["lab", "event-api", "--json"]);
+    for set in sets {
+        command.args(["--set", set]);
+    }
+    // A check that fails is an exit code of its own; the run is printed all the same.
+    let output = command.stderr(std::process::Stdio::null()).output()?;
+    serde_json::from_slice(&output.stdout).context("loadline lab event-api --json did not print a run")
+}

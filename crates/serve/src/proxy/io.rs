@@ -1,0 +1,128 @@
+//! What the pairs of a thread share: its queue, whose each descriptor is, and the upstream connections that are kept.
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+use event::Mask;
+use sys::{clock, socket};
+
+use super::end::End;
+use super::settings::Settings;
+use super::watch::Queue;
+use crate::stats::Cell;
+
+/// Whose a descriptor is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    #[default]
+    None,
+    Listener,
+    Waker,
+    Client(u32),
+    Upstream(u32),
+    Kept,
+}
+
+/// What pairs use of their thread.
+pub(super) struct Io {
+    pub(super) queue: Queue,
+    roles: Vec<Role>,
+    kept: Vec<End>,
+    pub(super) level: bool,
+    pub(super) settings: Arc<Settings>,
+    pub(super) cell: Arc<Cell>,
+    pub(super) buffer: Vec<u8>,
+    pub(super) now_ms: u64,
+    /// Requests sent once more because a kept connection was gone.
+    pub(super) repeated: u64,
+}
+
+impl Io {
+    pub(super) fn new(queue: Queue, settings: Arc<Settings>, cell: Arc<Cell>) -> Self {
+        Self {
+            queue,
+            roles: Vec::new(),
+            kept: Vec::new(),
+            level: settings.events.backend.spec().level,
+            buffer: vec![0; settings.read_bytes],
+            settings,
+            cell,
+            now_ms: clock::monotonic_ns() / 1_000_000,
+            repeated: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn sent(&self, bytes: usize) {
+        self.cell.bytes_out.add(bytes as u64);
+    }
+
+    #[inline]
+    pub(super) fn received(&self, bytes: usize) {
+        self.cell.bytes_in.add(bytes as u64);
+    }
+
+    pub(super) fn refused(&self, status: u16) {
+        if status >= 500 { self.cell.refused.add(1) } else { self.cell.faults.add(1) }
+    }
+
+    pub(super) fn set_role(&mut self, fd: RawFd, role: Role) {
+        let at = fd as usize;
+        if at >= self.roles.len() {
+            self.roles.resize((at + 1).next_power_of_two(), Role::None);
+        }
+        self.roles[at] = role;
+    }
+
+    pub(super) fn role(&self, fd: RawFd) -> Role {
+        self.roles.get(fd as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn declare(&mut self, end: &mut End, mask: Mask) -> Result<(), ()> {
+        self.queue.declare(end, mask).map_err(drop)
+    }
+
+    /// A kept upstream connection about which nothing bad is known.
+    pub(super) fn take_kept(&mut self) -> Option<End> {
+        self.kept.pop()
+    }
+
+    /// Keeps an upstream connection for the next request.
+    pub(super) fn keep(&mut self, mut end: End) {
+        if end.readable
+            || self.kept.len() >= self.settings.pool
+            || self.level && self.declare(&mut end, Mask::READ).is_err()
+        {
+            return self.drop_end(end);
+        }
+        self.set_role(end.fd(), Role::Kept);
+        self.kept.push(end);
+    }
+
+    /// A new upstream connection, in progress. Its role is given when its pair is settled.
+    pub(super) fn connect(&mut self) -> Result<End, ()> {
+        let to = self.settings.upstream;
+        let fd = socket::tcp(to).map_err(drop)?;
+        let _ = socket::set_nodelay(&fd, true);
+        if let Some(bytes) = self.settings.upstream_buffer {
+            // Before the connect, which announces the window that follows from it.
+            let _ = socket::set_recv_buffer(&fd, bytes);
+        }
+        socket::connect(&fd, to).map_err(drop)?;
+        Ok(End::new(fd, false))
+    }
+
+    /// Closes a socket.
+    pub(super) fn drop_end(&mut self, end: End) {
+        self.set_role(end.fd(), Role::None);
+        self.queue.forget(end.fd());
+    }
+
+    /// A kept connection has something to read: it ended, or says what nobody asked for.
+    pub(super) fn drop_kept(&mut self, fd: RawFd) {
+        if let Some(at) = self.kept.iter().position(|end| end.fd() == fd) {
+            let end = self.kept.swap_remove(at);
+            self.drop_end(end);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The way down: the upstream's answer is passed on until it is complete or the upstream is gone.
+
+use super::{Answer, Next, Pair, Phase};
+use crate::proxy::body::Body;
+use crate::proxy::end::Read;
+use crate::proxy::head;
+use crate::proxy::io::Io;
+
+impl Pair {
+    /// Passes the answer on, one read at most.
+    pub(super) fn pass_down(&mut self, io: &mut Io) -> Next {
+        let Some(upstream) = &mut self.upstream else { return Next::Wait };
+        if !upstream.readable {
+            return Next::Wait;
+        }
+        let read = upstream.read(&mut io.buffer);
+        match read {
+            Read::Bytes(n) => {
+                self.progress_ms = io.now_ms;
+                self.kept = false;
+                // The buffer is taken out while its bytes are looked at; it is put back below.
+                let buffer = std::mem::take(&mut io.buffer);
+                let next = self.answer(io, &buffer[..n]);
+                io.buffer = buffer;
+                next
+            }
+            Read::Nothing => Next::Wait,
+            Read::End | Read::Broken => self.upstream_ended(io, matches!(read, Read::End)),
+        }
+    }
+
+    /// Takes bytes of the upstream.
+    fn answer(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
+        if self.answer != Answer::Head {
+            return self.answer_body(io, bytes);
+        }
+        if self.partial.is_empty() {
+            return self.answer_head(io, bytes);
+        }
+        self.partial.extend_from_slice(bytes);
+        let whole = std::mem::take(&mut self.partial);
+        let next = self.answer_head(io, &whole);
+        if self.partial.is_empty() {
+            self.partial = whole;
+            self.partial.clear();
+        }
+        next
+    }
+
+    /// `bytes` begins with a head.
+    fn answer_head(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
+        let found = match head::response(bytes, self.is_head) {
+            Ok(Some(found)) => found,
+            Ok(None) if bytes.len() <= io.settings.head_bytes => {
+                self.partial = bytes.to_vec();
+                return self.more_upstream();
+            }
+            _ => return self.refuse(io, 502),
+        };
+        let (head, rest) = bytes.split_at(found.length);
+        if found.interim {
+            self.to_client.push(head);
+            let _ = self.to_client.flush(&mut self.client).map(|n| io.sent(n));
+            return if rest.is_empty() { self.more_upstream() } else { self.answer_head(io, rest) };
+        }
+        self.told = true;
+        self.keep_upstream = found.keep;
+        // Without a length only the end of the connection tells the client where the body ends.
+        self.keep_client &= found.body != Body::UntilClose;
+        self.answer = Answer::Body(found.body);
+        if self.keep_client && (found.keep || !found.names_connection) {
+            return self.answer_body_with(io, bytes, found.length);
+        }
+        let extra: &[u8] = if self.keep_client { b"" } else { b"Connection: close\r\n" };
+        head::copy_without_connection(head, extra, self.to_client.buffer());
+        self.answer_body(io, rest)
+    }
+
+    fn answer_body(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
+        self.answer_body_with(io, bytes, 0)
+    }
+
+    /// Sends `bytes`, of which the first `before` are a head and the others of the body, in one piece.
+    fn answer_body_with(&mut self, io: &mut Io, bytes: &[u8], before: usize) -> Next {
+        let Answer::Body(body) = &mut self.answer else { return Next::Close };
+        let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };
+        let done = body.done();
+        if before + own < bytes.len() {
+            // More than was announced: nothing that follows on this connection can be trusted.
+            self.keep_upstream = false;
+        }
+        match self.to_client.send(&mut self.client, &bytes[..before + own]) {
+            Ok(taken) => io.sent(taken),
+            Err(()) => return Next::Close,
+        }
+        // A rewritten head that went before in the buffer leaves with the same call.
+        if !self.to_client.is_empty() && self.client.writable {
+            match self.to_client.flush(&mut self.client) {
+                Ok(taken) => io.sent(taken),
+                Err(()) => return Next::Close,
+            }
+        }
+        if done { self.finish(io) } else { self.more_upstream() }
+    }
+
+    fn more_upstream(&self) -> Next {
+        let more = self.to_client.is_empty() && self.upstream.as_ref().is_some_and(|end| end.readable);
+        if more { Next::Again } else { Next::Wait }
+    }
+
+    /// The answer is complete.
+    fn finish(&mut self, io: &mut Io) -> Next {
+        (self.answer, self.told) = (Answer::Done, false);
+        io.cell.requests.add(1);
+        let all_sent = self.upload.done() && self.to_upstream.is_empty();
+        if let Some(end) = self.upstream.take() {
+            if self.keep_upstream && all_sent && !end.ended {
+                io.keep(end);
+            } else {
+                io.drop_end(end);
+            }
+        }
+        self.to_upstream.clear();
+        if !all_sent || !self.keep_client {
+            return self.end(io);
+        }
+        self.phase = Phase::Idle;
+        // Pipelined requests take turns with other clients.
+        if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
+    }
+
+    /// The upstream connection is over before the answer was complete, or ends it by being over.
+    fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
+        self.keep_upstream = false;
+        if in_order && self.answer == Answer::Body(Body::UntilClose) {
+            return self.finish(io);
+        }
+        if let Some(end) = self.upstream.take() {
+            io.drop_end(end);
+        }
+        if self.kept && self.repeatable {
+            io.repeated += 1;
+            return match self.attach(io, false) {
+                Ok(()) => self.exchange(io),
+                Err(status) => self.refuse(io, status),
+            };
+        }
+        if self.told { Next::Close } else { self.refuse(io, 502) }
+    }
+}

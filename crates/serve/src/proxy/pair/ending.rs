@@ -1,0 +1,58 @@
+//! The end of a client's connection: answers of our own, and closing so that the client gets to read its answer.
+
+use super::{Next, Pair, Phase};
+use crate::proxy::end::Read;
+use crate::proxy::head::Refused;
+use crate::proxy::io::Io;
+
+impl Pair {
+    /// Tells the client a status of our own and ends the connection.
+    pub(in crate::proxy) fn refuse(&mut self, io: &mut Io, status: Refused) -> Next {
+        if let Some(end) = self.upstream.take() {
+            io.drop_end(end);
+        }
+        if self.told {
+            return Next::Close;
+        }
+        io.refused(status);
+        self.to_client.push(io.settings.reply(status));
+        self.end(io)
+    }
+
+    /// Ends the connection once everything is written.
+    pub(super) fn end(&mut self, io: &mut Io) -> Next {
+        self.phase = Phase::Closing;
+        self.closing(io)
+    }
+
+    pub(super) fn closing(&mut self, io: &mut Io) -> Next {
+        match self.to_client.flush(&mut self.client) {
+            Ok(taken) => io.sent(taken),
+            Err(()) => return Next::Close,
+        }
+        if !self.to_client.is_empty() {
+            return Next::Wait;
+        }
+        // Closing with unread bytes would reset the connection and could take the answer with it.
+        if self.upload.done() && self.input.is_empty() && !self.client.readable {
+            return Next::Close;
+        }
+        if sys::socket::shutdown_write(self.client.owned()).is_err() {
+            return Next::Close;
+        }
+        self.input.clear();
+        (self.phase, self.progress_ms) = (Phase::Lingering, io.now_ms);
+        self.linger(io)
+    }
+
+    pub(super) fn linger(&mut self, io: &mut Io) -> Next {
+        if !self.client.readable {
+            return Next::Wait;
+        }
+        match self.client.read(&mut io.buffer) {
+            Read::Bytes(_) if self.client.readable => Next::Again,
+            Read::Bytes(_) | Read::Nothing => Next::Wait,
+            Read::End | Read::Broken => Next::Close,
+        }
+    }
+}

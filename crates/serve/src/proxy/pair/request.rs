@@ -1,0 +1,153 @@
+//! The way up: a request head is awaited, an upstream connection taken, and the request passed on.
+
+use super::{Answer, Next, Pair, Phase};
+use crate::proxy::end::Read;
+use crate::proxy::head::{self, Refused};
+use crate::proxy::io::Io;
+
+impl Pair {
+    /// Awaits a request head.
+    pub(super) fn idle(&mut self, io: &mut Io) -> Next {
+        if !self.to_client.is_empty() {
+            return Next::Wait;
+        }
+        // What came with the request before is looked at first; afterwards only what is new.
+        let mut looked = false;
+        loop {
+            if !self.input.is_empty() && (!looked || self.phase == Phase::Idle) {
+                match self.begin(io) {
+                    Ok(true) => return self.exchange(io),
+                    Ok(false) => {}
+                    Err(status) => return self.refuse(io, status),
+                }
+            }
+            if looked || !self.client.readable {
+                return if self.client.readable { Next::Again } else { Next::Wait };
+            }
+            looked = true;
+            match self.client.read(&mut io.buffer) {
+                Read::Bytes(n) => {
+                    io.received(n);
+                    self.input.extend_from_slice(&io.buffer[..n]);
+                }
+                Read::Nothing => return Next::Wait,
+                Read::End | Read::Broken => return Next::Close,
+            }
+        }
+    }
+
+    /// Starts an exchange if the head of a request is complete.
+    fn begin(&mut self, io: &mut Io) -> Result<bool, Refused> {
+        // Empty lines before a request are skipped (RFC 9112, section 2.2).
+        let skip = self.input.iter().take_while(|&&b| b == b'\r' || b == b'\n').count();
+        self.input.drain(..skip);
+        let Some(found) = head::request(&self.input)? else {
+            return if self.input.len() > io.settings.head_bytes { Err(431) } else { Ok(false) };
+        };
+        if found.length > io.settings.head_bytes {
+            return Err(431);
+        }
+        self.request.clear();
+        if found.rewrite {
+            head::copy_without_connection(&self.input[..found.length], b"", &mut self.request);
+        } else {
+            self.request.extend_from_slice(&self.input[..found.length]);
+        }
+        self.input.drain(..found.length);
+        (self.upload, self.keep_client, self.is_head) = (found.body, found.keep, found.is_head);
+        (self.repeatable, self.answer, self.told) = (found.repeatable, Answer::Head, false);
+        (self.phase, self.progress_ms) = (Phase::Exchange, io.now_ms);
+        self.partial.clear();
+        // What may not be sent twice does not go to a connection that may be gone already.
+        self.attach(io, self.repeatable)?;
+        Ok(true)
+    }
+
+    /// Takes a kept upstream connection or starts a new one, and sends the request head.
+    pub(super) fn attach(&mut self, io: &mut Io, may_keep: bool) -> Result<(), Refused> {
+        self.to_upstream.clear();
+        let kept = if may_keep { io.take_kept() } else { None };
+        (self.kept, self.connecting) = (kept.is_some(), kept.is_none());
+        let mut end = match kept {
+            Some(end) => end,
+            None => io.connect().map_err(|()| 502_u16)?,
+        };
+        if self.connecting {
+            self.to_upstream.push(&self.request);
+        } else if self.to_upstream.send(&mut end, &self.request).is_err() {
+            // Broken already: reading it will tell, and a new one is tried.
+            end.readable = true;
+        }
+        self.upstream = Some(end);
+        Ok(())
+    }
+
+    pub(super) fn exchange(&mut self, io: &mut Io) -> Next {
+        let mut next = Next::Wait;
+        if self.connecting && !self.connected() {
+            return match &self.upstream {
+                Some(end) if end.writable => self.refuse(io, 502),
+                _ => Next::Wait,
+            };
+        }
+        if let Some(end) = &mut self.upstream
+            && self.to_upstream.flush(end).is_err()
+        {
+            end.readable = true;
+        }
+        if self.uploading() && self.to_upstream.is_empty() {
+            match self.pass_up(io) {
+                Ok(step) => next = step,
+                Err(close) => return close,
+            }
+        }
+        if self.to_client.is_empty() {
+            match self.pass_down(io) {
+                Next::Wait => {}
+                step => return step,
+            }
+        }
+        next
+    }
+
+    /// Looks at the outcome of a connect once the socket is writable.
+    fn connected(&mut self) -> bool {
+        let Some(end) = &mut self.upstream else { return false };
+        if !end.writable || sys::socket::take_error(end.owned()).is_err() {
+            return false;
+        }
+        self.connecting = false;
+        true
+    }
+
+    /// Passes the request's body on, one read at most.
+    fn pass_up(&mut self, io: &mut Io) -> Result<Next, Next> {
+        let Some(upstream) = &mut self.upstream else { return Ok(Next::Wait) };
+        if !self.input.is_empty() {
+            let own = self.upload.take(&self.input).map_err(|_| Next::Close)?;
+            // A broken upstream is noticed when it is read.
+            let _ = self.to_upstream.send(upstream, &self.input[..own]);
+            self.input.drain(..own);
+            return Ok(if self.upload.done() { Next::Wait } else { Next::Again });
+        }
+        if !self.client.readable {
+            return Ok(Next::Wait);
+        }
+        match self.client.read(&mut io.buffer) {
+            Read::Bytes(n) => {
+                io.received(n);
+                self.progress_ms = io.now_ms;
+                let own = self.upload.take(&io.buffer[..n]).map_err(|_| Next::Close)?;
+                if self.to_upstream.send(upstream, &io.buffer[..own]).is_err() {
+                    upstream.readable = true;
+                }
+                self.input.extend_from_slice(&io.buffer[own..n]);
+                let more = !self.upload.done() && self.client.readable && self.to_upstream.is_empty();
+                Ok(if more { Next::Again } else { Next::Wait })
+            }
+            Read::Nothing => Ok(Next::Wait),
+            // Half a request: nobody can answer it.
+            Read::End | Read::Broken => Err(Next::Close),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What the tests share: a proxy, upstreams that are a closure, and clients.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use loadline_serve::{Server, start};
+use run::ServePlan;
+
+pub(crate) const BACKENDS: [&str; 4] = ["epoll", "uring", "poll", "select"];
+
+pub(crate) fn proxy(upstream: SocketAddr, events: &str, options: &[(&str, &str)]) -> Server {
+    let mut plan = ServePlan { service: "proxy".into(), ..ServePlan::default() };
+    plan.options.insert("upstream".into(), upstream.to_string());
+    plan.options.insert("events".into(), events.into());
+    plan.options.extend(options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
+    start(&plan).unwrap()
+}
+
+pub(crate) fn require(name: &str, what: &str) {
+    println!("SKIP {name}: {what}");
+    assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
+}
+
+/// An upstream: `each` gets every connection, on a thread of its own.
+pub(crate) fn upstream(each: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let each = each.clone();
+            std::thread::spawn(move || each(stream));
+        }
+    });
+    addr
+}
+
+/// Reads a head of a request; `None` at the end.
+pub(crate) fn head(stream: &mut TcpStream) -> Option<String> {
+    let (mut bytes, mut one) = (Vec::new(), [0]);
+    while !bytes.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut one).ok()? == 0 {
+            return None;
+        }
+        bytes.push(one[0]);
+    }
+    Some(String::from_utf8(bytes).unwrap())
+}
+
+pub(crate) fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.local_addr()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// Sends and reads until the proxy closes.
+pub(crate) fn exchange(server: &Server, request: &[u8]) -> Vec<u8> {
+    let mut stream = connect(server);
+    stream.write_all(request).unwrap();
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).unwrap();
+    all
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

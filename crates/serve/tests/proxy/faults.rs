@@ -1,0 +1,105 @@
+//! What the client is told when something is wrong: upstreams that are down, silent or talk nonsense, and limits.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use loadline_serve::Server;
+
+use super::common::{BACKENDS, connect, exchange, head, proxy, text, upstream};
+
+#[test]
+fn faults_are_told_by_their_status() {
+    let refused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = upstream(|mut stream| while head(&mut stream).is_some() {});
+    let nonsense = upstream(|mut stream| {
+        let _ = head(&mut stream);
+        let _ = stream.write_all(b"what is it?\r\n\r\n");
+        std::thread::sleep(Duration::from_millis(500));
+    });
+    let get = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    for events in BACKENDS {
+        let status = |server: &Server, request: &[u8]| {
+            let answer = text(&exchange(server, request));
+            answer.split(' ').nth(1).unwrap_or_else(|| panic!("{events}: {answer:?}")).to_owned()
+        };
+        assert_eq!(status(&proxy(refused, events, &[]), get), "502", "{events}");
+        assert_eq!(status(&proxy(nonsense, events, &[]), get), "502", "{events}");
+        let begin = Instant::now();
+        assert_eq!(status(&proxy(silent, events, &[("timeout_ms", "100")]), get), "504", "{events}");
+        assert!(begin.elapsed() >= Duration::from_millis(100));
+        let server = proxy(silent, events, &[("head_bytes", "1000"), ("max_connections", "2")]);
+        let long = format!("GET / HTTP/1.1\r\nHost: x\r\nLong: {}\r\n\r\n", "l".repeat(2000));
+        assert_eq!(status(&server, long.as_bytes()), "431", "{events}");
+        let endless = format!("GET / HTTP/1.1\r\nHost: x\r\nLong: {}", "l".repeat(2000));
+        assert_eq!(status(&server, endless.as_bytes()), "431", "{events}");
+        assert_eq!(
+            status(&server, b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
+            "400"
+        );
+        assert_eq!(status(&server, b"nonsense\r\n\r\n"), "400", "{events}");
+        let mut held: Vec<_> = (0..2).map(|_| connect(&server)).collect();
+        held.iter_mut().for_each(|stream| stream.write_all(b"GET").unwrap());
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(status(&server, get), "503", "{events}");
+    }
+}
+
+#[test]
+fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_as_whole() {
+    for events in BACKENDS {
+        // The first half, then silence; or the first half, then the end.
+        let addr = upstream(|mut stream| {
+            while let Some(request) = head(&mut stream) {
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345").unwrap();
+                if request.starts_with("GET /ends") {
+                    return;
+                }
+            }
+        });
+        let server = proxy(addr, events, &[("timeout_ms", "100")]);
+        for path in ["/ends", "/silent"] {
+            let all = text(&exchange(&server, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()));
+            assert!(all.starts_with("HTTP/1.1 200") && all.ends_with("12345"), "{events} {path}: {all}");
+            assert_eq!(all.matches("HTTP/1.1").count(), 1, "{events} {path}: {all}");
+        }
+    }
+}
+
+#[test]
+fn a_head_of_an_answer_that_does_not_end_is_a_bad_gateway() {
+    let addr = upstream(|mut stream| {
+        let _ = head(&mut stream);
+        let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\nLong: {}", "l".repeat(5000)).as_bytes());
+        let _ = stream.read(&mut [0]);
+    });
+    for events in BACKENDS {
+        let server = proxy(addr, events, &[("head_bytes", "1000")]);
+        let all = text(&exchange(&server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+        assert!(all.starts_with("HTTP/1.1 502 "), "{events}: {all}");
+    }
+}
+
+#[test]
+fn a_client_over_the_limit_is_told_and_gets_in_when_another_leaves() {
+    let addr = upstream(|mut stream| {
+        while head(&mut stream).is_some() {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+        }
+    });
+    let get = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    for events in BACKENDS {
+        let server = proxy(addr, events, &[("max_connections", "1")]);
+        let mut first = connect(&server);
+        first.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        first.read_exact(&mut [0; 40]).unwrap();
+        assert!(text(&exchange(&server, get)).starts_with("HTTP/1.1 503 "), "{events}");
+        drop(first);
+        let until = Instant::now() + Duration::from_secs(10);
+        while !text(&exchange(&server, get)).starts_with("HTTP/1.1 200 ") {
+            assert!(Instant::now() < until, "{events}: nobody gets in");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(server.stats().refused >= 1, "{events}: refusals are counted");
+    }
+}

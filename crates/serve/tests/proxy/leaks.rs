@@ -1,0 +1,72 @@
+//! Nothing is left behind while the proxy goes on: neither by clients that go in the middle of something nor by upstreams
+//! that do.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::common::{BACKENDS, connect, head, proxy, upstream};
+
+/// Sockets of this process towards or from an address; other tests run in the same process.
+fn sockets_of(port: u16) -> usize {
+    let hex = format!(":{port:04X} ");
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    // Established or closing with an owner: inode 0 has none.
+    let owned = |line: &&str| line.split_whitespace().nth(9).is_some_and(|inode| inode != "0");
+    table.lines().skip(1).filter(|l| l.contains(&hex)).filter(owned).count()
+}
+
+#[test]
+fn clients_and_upstreams_that_go_in_the_middle_leave_nothing_behind() {
+    for events in BACKENDS {
+        let addr = upstream(|mut stream| {
+            while let Some(request) = head(&mut stream) {
+                let whole = request.starts_with("GET /whole");
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab");
+                if whole {
+                    let _ = stream.write_all(b"cd");
+                } else if request.starts_with("GET /cut") {
+                    let _ = stream.shutdown(Shutdown::Both);
+                    return;
+                }
+            }
+        });
+        let server = proxy(addr, events, &[("pool", "4"), ("timeout_ms", "500")]);
+        for round in 0..100 {
+            let mut client = connect(&server);
+            match round % 5 {
+                0 => client.write_all(b"GET /whole HTTP/1.1\r\nHost: x\r\n\r\n").unwrap(),
+                1 => client.write_all(b"GET /half HTTP/1.1\r\nHost: x\r\n\r\n").unwrap(),
+                2 => client.write_all(b"GET /cut HTTP/1.1\r\nHost: x\r\n\r\n").unwrap(),
+                3 => client.write_all(b"GET /he").unwrap(),
+                _ => client.write_all(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123").unwrap(),
+            }
+            if round % 2 == 0 {
+                let _ = client.set_read_timeout(Some(Duration::from_millis(20)));
+                let _ = client.read(&mut [0; 64]);
+            }
+            reset_half_of_them(round, client);
+        }
+        let port = server.local_addr().port();
+        let until = Instant::now() + Duration::from_secs(15);
+        // The listener, and at most the pool towards the upstream: both ends are in this process.
+        while server.stats().connections > 0 || sockets_of(port) > 1 || sockets_of(addr.port()) > 1 + 2 * 4 {
+            assert!(
+                Instant::now() < until,
+                "{events}: {} clients, {} sockets of the proxy, {} of its upstream",
+                server.stats().connections,
+                sockets_of(port),
+                sockets_of(addr.port())
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(server.failures(), Vec::<String>::new(), "{events}");
+    }
+}
+
+fn reset_half_of_them(round: usize, client: TcpStream) {
+    if round.is_multiple_of(3) {
+        let _ = sys::socket::set_reset_on_close(&client);
+    }
+    drop(client);
+}

@@ -1,0 +1,9 @@
+//! The proxy in front of test upstreams and of nginx, on every back end of the event API.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+mod faults;
+mod forward;
+mod leaks;
+mod live;
+mod pressure;

@@ -1,0 +1,98 @@
+//! Backpressure, both ways: whoever does not take bytes holds back whoever sends them, and nobody else.
+
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::common::{BACKENDS, connect, exchange, head, proxy, upstream};
+
+#[test]
+fn a_slow_reader_holds_back_its_upstream_and_nobody_else() {
+    const SIZE: usize = 40_000_000;
+    for events in BACKENDS {
+        let sent = Arc::new(AtomicUsize::new(0));
+        let count = sent.clone();
+        let addr = upstream(move |mut stream| {
+            while let Some(request) = head(&mut stream) {
+                if request.starts_with("GET /small") {
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+                    continue;
+                }
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").unwrap();
+                let piece = vec![b'y'; 100_000];
+                for _ in 0..SIZE / piece.len() {
+                    if stream.write_all(&piece).is_err() {
+                        return;
+                    }
+                    count.fetch_add(piece.len(), Ordering::Relaxed);
+                }
+            }
+        });
+        let server = proxy(addr, events, &[]);
+        let mut slow = connect(&server);
+        slow.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        let held = sent.load(Ordering::Relaxed);
+        // Socket buffers of both legs and one piece of the proxy's own; nowhere near the whole.
+        assert!(held < SIZE * 3 / 4, "{events}: {held} bytes were taken although nobody read");
+        let other = exchange(&server, b"GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        assert!(other.ends_with(b"ok"), "{events}");
+        let (mut total, mut buffer) = (0, vec![0; 65_536]);
+        while total < SIZE {
+            let n = slow.read(&mut buffer).unwrap();
+            assert!(n > 0, "{events}: ended after {total}");
+            total += n;
+        }
+    }
+}
+
+#[test]
+fn an_upstream_that_does_not_read_holds_back_its_client_and_nobody_else() {
+    const SIZE: usize = 40_000_000;
+    for events in BACKENDS {
+        let reads = Arc::new(AtomicBool::new(false));
+        let may_read = reads.clone();
+        let addr = upstream(move |mut stream| {
+            while let Some(request) = head(&mut stream) {
+                if request.starts_with("PUT") {
+                    while !may_read.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    let (mut total, mut buffer) = (0, vec![0; 65_536]);
+                    while total < SIZE {
+                        match stream.read(&mut buffer) {
+                            Ok(n) if n > 0 => total += n,
+                            _ => return,
+                        }
+                    }
+                }
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+            }
+        });
+        let server = proxy(addr, events, &[]);
+        let mut client = connect(&server);
+        write!(client, "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: {SIZE}\r\n\r\n").unwrap();
+        client.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+        let (mut sent, piece) = (0, vec![b'u'; 100_000]);
+        // Until nothing is taken any more: the buffers of both legs are full, and the proxy keeps no more than a read.
+        let full = loop {
+            match client.write(&piece[..piece.len().min(SIZE - sent)]) {
+                Ok(0) => break false,
+                Ok(n) => sent += n,
+                Err(e) => break matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+            }
+        };
+        assert!(full && sent < SIZE * 3 / 4, "{events}: {sent} bytes were taken although nobody read");
+        let other = exchange(&server, b"GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        assert!(other.ends_with(b"ok"), "{events}");
+        reads.store(true, Ordering::Relaxed);
+        client.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+        while sent < SIZE {
+            sent += client.write(&piece[..piece.len().min(SIZE - sent)]).unwrap();
+        }
+        let mut answer = [0; 40];
+        client.read_exact(&mut answer).unwrap();
+        assert!(answer.ends_with(b"ok"), "{events}");
+    }
+}
