@@ -1,5 +1,5 @@
-//! An allocator that counts, so that a test can hold a loop to its promise of taking no memory. Nothing uses it unless a
-//! binary names it as its `#[global_allocator]`.
+//! Allocators that count, so that a test can hold a loop to its promise of taking no memory, and a server to its promise
+//! of giving all of it back. Nothing uses them unless a binary names one as its `#[global_allocator]`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -75,5 +75,55 @@ unsafe impl GlobalAlloc for Counting {
         note();
         // SAFETY: as in `dealloc`, and for the new size as in `alloc`.
         unsafe { System.realloc(ptr, layout, new_size) }
+    }
+}
+
+/// The system's allocator with a count of what is live.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Living;
+
+static PIECES: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Pieces of memory and their bytes that all threads of the process have taken and not given back; 0 for a program that
+/// does not allocate through [`Living`].
+pub fn live() -> (u64, u64) {
+    (PIECES.load(Ordering::SeqCst), BYTES.load(Ordering::SeqCst))
+}
+
+fn taken(pointer: *mut u8, bytes: usize) -> *mut u8 {
+    if !pointer.is_null() {
+        PIECES.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+    pointer
+}
+
+// SAFETY: every call is handed to the system's allocator unchanged; counting takes no memory and cannot unwind.
+unsafe impl GlobalAlloc for Living {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise about `layout` is passed on.
+        taken(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        PIECES.fetch_sub(1, Ordering::Relaxed);
+        BYTES.fetch_sub(layout.size() as u64, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on; `ptr` came from the system's allocator.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as in `alloc`.
+        taken(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: as in `dealloc`, and for the new size as in `alloc`.
+        let moved = unsafe { System.realloc(ptr, layout, new_size) };
+        if !moved.is_null() {
+            BYTES.fetch_add((new_size as u64).wrapping_sub(layout.size() as u64), Ordering::Relaxed);
+        }
+        moved
     }
 }

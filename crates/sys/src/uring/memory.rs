@@ -1,8 +1,17 @@
 //! Page-aligned memory that the kernel reads and writes on its own: send slots, receive buffers, the buffer ring.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::Result;
+
+static MAPPED: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes that the slots and buffers of all rings of this process have mapped now. Few of them are in memory: pages are
+/// taken when they are touched.
+pub fn mapped_bytes() -> u64 {
+    MAPPED.load(Relaxed)
+}
 
 /// Anonymous, zeroed, page-aligned memory; unmapped when dropped.
 #[derive(Debug)]
@@ -19,7 +28,10 @@ impl Memory {
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no existing memory.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, prot, flags, -1, 0) };
         match NonNull::new(base.cast::<u8>()) {
-            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(Self { base, len }),
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => {
+                MAPPED.fetch_add(len as u64, Relaxed);
+                Ok(Self { base, len })
+            }
             _ => Err(crate::last_errno()),
         }
     }
@@ -37,5 +49,6 @@ impl Drop for Memory {
         // SAFETY: exactly this range was mapped by `map` and nothing borrows from it any more: every slice that is
         // handed out borrows the owner, and the ring cancels what the kernel still does before it lets go.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+        MAPPED.fetch_sub(self.len as u64, Relaxed);
     }
 }

@@ -21,6 +21,7 @@ pub use buffers::{BufferId, Buffers};
 /// operation only after this one succeeded.
 pub use io_uring::squeue::Flags as How;
 use memory::Memory;
+pub use memory::mapped_bytes;
 pub use ops::File;
 
 use crate::{Errno, Result};

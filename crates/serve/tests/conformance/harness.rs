@@ -1,0 +1,144 @@
+//! Starts a server, uses it, stops it, and holds it to leaving nothing: descriptors, threads, memory, by count.
+
+use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use loadline_serve as serve;
+use run::ServePlan;
+use serve::{MODELS, STRATEGIES, Server};
+
+/// What is counted belongs to the whole process, so these tests run one after another.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[global_allocator]
+static LIVING: sys::alloc::Living = sys::alloc::Living;
+
+/// What takes memory once (a table of the standard library, say) does so in the first round; what leaks grows in each.
+const ROUNDS: u32 = 3;
+
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a server could leave behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Left {
+    descriptors: usize,
+    /// Threads of servers, and those that io_uring keeps for us. Those of the test harness come and go.
+    threads: usize,
+    /// Bytes mapped for rings.
+    ring_bytes: u64,
+    /// Pieces of memory and their bytes.
+    memory: (u64, u64),
+}
+
+impl Left {
+    fn now() -> Self {
+        // The memory last: looking at the others takes some and gives it back.
+        let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let names = tasks.filter_map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).ok());
+        let threads = names.filter(|name| name.starts_with("serve-") || name.starts_with("iou-")).count();
+        Self { descriptors, threads, ring_bytes: sys::uring::mapped_bytes(), memory: sys::alloc::live() }
+    }
+
+    /// What is left once it is as it was `before`, or after `patience` at the latest: closing goes on after a thread's end.
+    fn settled(before: Self, patience: Duration, same: impl Fn(Self, Self) -> bool) -> Self {
+        let deadline = Instant::now() + patience;
+        loop {
+            let now = Self::now();
+            if same(now, before) || Instant::now() >= deadline {
+                return now;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// A model with the options of its variants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variant {
+    pub(crate) model: &'static str,
+    option: Option<&'static str>,
+}
+
+const VARIANTS: [Variant; 2] = [
+    Variant { model: "event-groups", option: Some("fair") },
+    Variant { model: "uring-groups", option: Some("literal") },
+];
+
+impl Variant {
+    pub(crate) fn plan(&self, service: &str, strategy: &str, options: &[(&str, &str)]) -> ServePlan {
+        let mut options: std::collections::BTreeMap<String, String> =
+            options.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+        self.option.iter().for_each(|name| drop(options.insert((*name).into(), "1".into())));
+        ServePlan {
+            service: service.into(),
+            model: self.model.into(),
+            strategy: strategy.into(),
+            threads: 2,
+            options,
+            ..ServePlan::default()
+        }
+    }
+}
+
+/// All combinations of models and strategies that exist.
+pub(crate) fn each(mut check: impl FnMut(Variant, &'static str)) {
+    let plain = MODELS.iter().map(|m| Variant { model: m.name, option: None });
+    for variant in plain.chain(VARIANTS) {
+        check(variant, "");
+        let model = MODELS.iter().find(|m| m.name == variant.model).unwrap();
+        for strategy in STRATEGIES.iter().filter(|s| model.strategies.contains(&s.name)) {
+            check(variant, strategy.name);
+        }
+    }
+}
+
+/// Starts a server, uses it, stops it, and checks that nothing is left. Memory that is left is a leak if it is left in
+/// every one of a few rounds.
+pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::Stats {
+    let mut grown = Vec::with_capacity(ROUNDS as usize);
+    for _ in 0..ROUNDS {
+        let before = Left::now();
+        let mut stats = round(plan, &use_it);
+        // The names of peers are memory of the one who asked.
+        drop(std::mem::take(&mut stats.closed_peers));
+        let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
+        let after = Left::settled(before, Duration::from_secs(10), |a, b| rest(a) == rest(b));
+        assert_eq!(rest(after), rest(before), "descriptors, threads, bytes of rings after {plan:?}");
+        let after = Left::settled(before, Duration::from_millis(500), |a, b| a == b);
+        if after.memory == before.memory {
+            return stats;
+        }
+        grown.push((after.memory.0 as i64 - before.memory.0 as i64, after.memory.1 as i64 - before.memory.1 as i64));
+    }
+    unreachable!("every round leaves memory, pieces and bytes: {grown:?} after {plan:?}");
+}
+
+fn round(plan: &ServePlan, use_it: &impl Fn(&Server)) -> serve::Stats {
+    let server = serve::start(plan).unwrap();
+    use_it(&server);
+    assert_eq!(server.failures(), Vec::<String>::new(), "{} {}", plan.model, plan.strategy);
+    server.stop();
+    let stats = server.join();
+    assert_eq!(stats.threads, 0, "{} {}", plan.model, plan.strategy);
+    stats
+}
+
+pub(crate) fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.local_addr()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+/// Waits until a count of the server is so, 10 s at most; the assertion that follows says what it was.
+pub(crate) fn wait_until(server: &Server, so: impl Fn(&serve::Stats) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !so(&server.stats()) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,142 @@
+//! What is said to each service, and what it must answer, byte for byte.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use proto::record::{HEAD_BYTES, Head, Operation, Status};
+use run::ServePlan;
+
+use crate::harness::Variant;
+
+/// Bytes of one answer of the source.
+const SOURCE_BYTES: usize = 100_000;
+/// Bytes of a short file.
+const SHORT: usize = 1000;
+/// Bytes of a long answer.
+pub(crate) const LONG: usize = 16 << 20;
+
+/// The long message and file.
+static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
+
+/// One service with one exchange of it.
+pub(crate) struct Talk {
+    pub(crate) service: &'static str,
+    /// One request; the source is asked for nothing.
+    pub(crate) ask: Vec<u8>,
+    /// A request whose exchange moves 16 MiB at least one way, and how often it is made.
+    pub(crate) long_ask: Vec<u8>,
+    pub(crate) long_asks: usize,
+    /// Whether these bytes are the whole answer to that many of the asks given.
+    pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,
+}
+
+pub(crate) fn talks() -> Vec<Talk> {
+    vec![
+        Talk {
+            service: "echo",
+            ask: noise(64),
+            long_ask: LONG_NOISE.clone(),
+            long_asks: 1,
+            right: |a, q, n| a == q.repeat(n),
+        },
+        Talk { service: "http", ask: get("/short"), long_ask: get("/long"), long_asks: 1, right: right_http },
+        Talk { service: "record", ask: read(512), long_ask: read(1 << 20), long_asks: 16, right: right_records },
+        Talk {
+            service: "discard",
+            ask: noise(64),
+            long_ask: LONG_NOISE.clone(),
+            long_asks: 1,
+            right: |a, _, _| a.is_empty(),
+        },
+        Talk { service: "source", ask: Vec::new(), long_ask: Vec::new(), long_asks: 1, right: right_source },
+    ]
+}
+
+impl Talk {
+    /// The plan of its server: `long` for the long exchange.
+    pub(crate) fn plan(&self, variant: Variant, strategy: &str, root: &Path, long: bool) -> ServePlan {
+        let bytes = if long { LONG } else { SOURCE_BYTES }.to_string();
+        let options = if self.service == "source" { vec![("source_bytes", bytes.as_str())] } else { Vec::new() };
+        let mut plan = variant.plan(self.service, strategy, &options);
+        plan.root = (self.service == "http").then(|| root.display().to_string());
+        plan
+    }
+
+    /// Asks so often, in pieces of so many bytes, ends its side, and takes everything that comes back, at the same time.
+    /// Gives the bytes that went each way.
+    pub(crate) fn exchange(&self, stream: TcpStream, ask: &[u8], asks: usize, piece: usize) -> (u64, u64) {
+        let mut reader = stream.try_clone().unwrap();
+        let mut back = Vec::new();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut stream = stream;
+                for _ in 0..asks {
+                    ask.chunks(piece).for_each(|c| stream.write_all(c).unwrap());
+                }
+                stream.shutdown(Shutdown::Write).unwrap();
+            });
+            reader.read_to_end(&mut back).unwrap();
+        });
+        assert!((self.right)(&back, ask, asks), "{}: {} bytes came back, or others", self.service, back.len());
+        ((asks * ask.len()) as u64, back.len() as u64)
+    }
+}
+
+/// The files that the HTTP service gives out.
+pub(crate) fn write_files(root: &Path) {
+    std::fs::write(root.join("short"), &LONG_NOISE[..SHORT]).unwrap();
+    std::fs::write(root.join("long"), &LONG_NOISE[..]).unwrap();
+}
+
+pub(crate) fn noise(bytes: usize) -> Vec<u8> {
+    let mut x = 88_172_645_463_325_252_u64;
+    let mut next = || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        x.to_le_bytes()
+    };
+    std::iter::repeat_with(&mut next).take(bytes.div_ceil(8)).flatten().take(bytes).collect()
+}
+
+fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").into_bytes()
+}
+
+/// Each answer is a head that says how long its body is, and the file.
+fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
+    let body = if ask == get("/long") { &LONG_NOISE[..] } else { &LONG_NOISE[..SHORT] };
+    let mut rest = answer;
+    for _ in 0..asks {
+        let Some(end) = rest.windows(4).position(|w| w == b"\r\n\r\n") else { return false };
+        let head = String::from_utf8_lossy(&rest[..end]).to_lowercase();
+        let told = head.starts_with("http/1.1 200 ok") && head.contains(&format!("content-length: {}", body.len()));
+        let Some(after) = rest[end + 4..].strip_prefix(body) else { return false };
+        if !told {
+            return false;
+        }
+        rest = after;
+    }
+    rest.is_empty()
+}
+
+fn read(bytes: u32) -> Vec<u8> {
+    Head::request(Operation::Read, 0, bytes).encode().to_vec()
+}
+
+fn right_records(answer: &[u8], ask: &[u8], asks: usize) -> bool {
+    let length = Head::decode(ask.first_chunk().unwrap()).unwrap().length as usize;
+    let one = HEAD_BYTES + length;
+    let (first, done) = (answer.get(HEAD_BYTES..one).unwrap_or_default(), Some(Status::Done));
+    let whole = |a: &[u8]| {
+        Head::decode(a.first_chunk().unwrap()).is_some_and(|h| h.status == done) && &a[HEAD_BYTES..] == first
+    };
+    answer.len() == asks * one && answer.chunks_exact(one).all(whole)
+}
+
+/// Without an end of its own it would be asked for more; it sends its bytes once.
+fn right_source(answer: &[u8], _ask: &[u8], _asks: usize) -> bool {
+    answer.len() == SOURCE_BYTES || answer.len() == LONG
+}
