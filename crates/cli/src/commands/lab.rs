@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// I/O models to compare (io-models): epoll,uring
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     model: Vec<String>,
+    /// What joins server and clients, where the experiment has hosts: hub100, switch:1G (`loadline list media`)
+    #[arg(long, value_name = "MEDIUM")]
+    medium: Option<String>,
     /// Print the experiment's plan and do nothing
     #[arg(long)]
     show_plan: bool,
@@ -54,10 +57,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     for (name, value) in &args.set {
         let parsed = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
-        plan.lab.insert(name.clone(), parsed.clone());
-        if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {
-            quick.remove(name);
-        }
+        set(&mut plan, name, parsed);
+    }
+    if let Some(medium) = &args.medium {
+        anyhow::ensure!(
+            plan.lab.contains_key("medium"),
+            "experiment {} is played on this machine alone: leave --medium out",
+            args.name
+        );
+        set(&mut plan, "medium", medium.clone().into());
     }
     if !args.model.is_empty() {
         plan.lab.insert("models".into(), args.model.clone().into());
@@ -67,4 +75,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let result = lab::experiments::run(experiment, plan, args.quick, args.out.as_deref(), &mut screen);
     screen.done();
     finish::finish(result?, &Ends { out: args.out.as_deref(), json: args.json })
+}
+
+/// A parameter, for the quick run too.
+fn set(plan: &mut Plan, name: &str, value: serde_json::Value) {
+    plan.lab.insert(name.into(), value);
+    if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {
+        quick.remove(name);
+    }
 }

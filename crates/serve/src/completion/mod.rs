@@ -44,7 +44,7 @@ pub(crate) struct Setup {
     pub(crate) sends: u32,
     /// Bytes of one send.
     pub(crate) send_bytes: u32,
-    /// Receive buffers and their size.
+    /// Receive buffers, and their size. The kernel is given few of them until they do not suffice.
     pub(crate) buffers: u16,
     pub(crate) buffer_bytes: u32,
     /// Connections live in the ring's table of files.
@@ -57,6 +57,8 @@ pub(crate) struct Setup {
 
 /// Bytes of a multishot receive's backlog before it is stopped, in buffers.
 const BACKLOG: usize = 4;
+/// Receive buffers that are used as long as they suffice: what is filled in turn should fit into a processor's cache.
+const BUFFERS_AT_FIRST: u16 = 64;
 const PAUSE_NS: u64 = 100_000_000;
 const LINGER_MS: u32 = 2000;
 const LINGER_BYTES: u32 = 1 << 20;
@@ -113,6 +115,7 @@ impl Worker {
             slots: setup.sends,
             slot_bytes: setup.send_bytes,
             buffers: setup.buffers,
+            buffers_at_first: BUFFERS_AT_FIRST,
             buffer_bytes: setup.buffer_bytes,
             eager: setup.literal,
             ..Config::default()
@@ -353,6 +356,7 @@ impl Worker {
         if self.starved.is_empty() {
             return Ok(());
         }
+        self.buffers.more();
         self.buffers.publish();
         for (index, generation) in std::mem::take(&mut self.starved) {
             if self.conn(index, generation).is_some() {

@@ -41,7 +41,7 @@ fn start(
             receive,
             sends,
             send_bytes,
-            buffers: 256,
+            buffers: 1024,
             buffer_bytes: 16 * 1024,
             direct: direct(&launch.policy),
             entries: 512,

@@ -25,21 +25,37 @@ pub struct Buffers {
     count: u16,
     bytes: usize,
     tail: u16,
+    /// Buffers that the kernel has never been given: those from here on.
+    untouched: u16,
 }
 
 impl Buffers {
-    /// `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, all handed to the kernel.
-    pub(super) fn new(count: u16, bytes: u32) -> Result<Self> {
+    /// `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, the first `first` of them handed to
+    /// the kernel. They are filled in turn, so few of them stay in the processor's caches; [`Buffers::more`] hands over
+    /// further ones.
+    pub(super) fn new(count: u16, first: u16, bytes: u32) -> Result<Self> {
         let count = count.clamp(1, 1 << 15).next_power_of_two();
         let bytes = bytes.max(64) as usize;
         let ring = Rc::new(Memory::map(usize::from(count) * size_of::<BufRingEntry>())?);
         let data = Rc::new(Memory::map(usize::from(count) * bytes)?);
-        let mut buffers = Self { ring, data, count, bytes, tail: 0 };
-        for id in 0..count {
-            buffers.recycle(BufferId(id));
-        }
+        let mut buffers = Self { ring, data, count, bytes, tail: 0, untouched: 0 };
+        buffers.hand_over(first.clamp(1, count));
         buffers.publish();
         Ok(buffers)
+    }
+
+    /// Hands over as many further buffers as were handed over so far; false when there are none left. To be called when a
+    /// receive found no buffer.
+    pub fn more(&mut self) -> bool {
+        let n = self.untouched.min(self.count - self.untouched);
+        self.hand_over(n);
+        n > 0
+    }
+
+    fn hand_over(&mut self, n: u16) {
+        let from = self.untouched;
+        self.untouched += n;
+        (from..from + n).for_each(|id| self.recycle(BufferId(id)));
     }
 
     /// Bytes of one buffer.

@@ -41,6 +41,8 @@ pub struct Config {
     pub slot_bytes: u32,
     /// Receive buffers (a power of two, at most 32768); 0 for none.
     pub buffers: u16,
+    /// How many of them the kernel is given at first; 0 for all.
+    pub buffers_at_first: u16,
     /// Size of a receive buffer in bytes.
     pub buffer_bytes: u32,
     /// Addresses that connect and bind name by number.
@@ -59,6 +61,7 @@ impl Default for Config {
             slots: 0,
             slot_bytes: 4096,
             buffers: 0,
+            buffers_at_first: 0,
             buffer_bytes: 16_384,
             addresses: Vec::new(),
             eager: false,
@@ -126,8 +129,9 @@ impl Ring {
         if config.files > 0 {
             io.submitter().register_files_sparse(config.files).map_err(|e| errno(&e))?;
         }
+        let first = if config.buffers_at_first == 0 { config.buffers } else { config.buffers_at_first };
         let buffers = if config.buffers > 0 {
-            let buffers = Buffers::new(config.buffers, config.buffer_bytes)?;
+            let buffers = Buffers::new(config.buffers, first, config.buffer_bytes)?;
             buffers.register(&io)?;
             Some(buffers)
         } else {

@@ -81,7 +81,7 @@ impl Levels {
 
 /// Threads beyond those at rest that a model makes for the connections of one process.
 fn rule(model: &str, held: f64) -> Option<f64> {
-    match model.split(':').next() {
+    match model.split([':', '+']).next() {
         Some("event-groups") => Some((held / 63.0).ceil()),
         Some("uring-groups") => Some((held / 62.0).ceil()),
         Some("blocking") => Some(2.0 * held),

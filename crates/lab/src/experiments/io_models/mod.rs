@@ -5,6 +5,7 @@ mod counts;
 mod growth;
 mod held;
 mod servers;
+mod stage;
 mod text;
 
 pub(super) use text::IO_MODELS;
@@ -14,8 +15,9 @@ use std::collections::BTreeMap;
 use run::{Blocks, Intensity, LoadPlan, Protocol, Run, ServePlan, ThinkTime, Trial, TrialKind};
 
 use super::Parameters;
-use crate::{Lab, LabError, Load, Local, Places, Point, Scene, Watched};
+use crate::{Lab, LabError, Load, Places, Point};
 use servers::Servers;
+use stage::Stage;
 
 /// Connections in a block after the twelfth, as multiples of the first ones: the source's last machine had blocks of 4,000.
 const LATER_BLOCKS: u32 = 4;
@@ -24,13 +26,14 @@ const FIRST_BLOCKS: u32 = 12;
 /// Conducts the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     text::NOTES.iter().for_each(|note| lab.note(*note));
+    let stage = Stage::build(lab, parameters)?;
     let all: Vec<&str> = serve::MODELS.iter().map(|m| m.name).filter(|n| *n != "workers").collect();
     for model in parameters.texts("models", &all) {
         for entry in parameters.numbers("entries", &[1.0, 2.0, 3.0]) {
             if lab.stopped() {
                 return Ok(());
             }
-            let trial = one(lab, parameters, &model, entry as u32)?;
+            let trial = one(lab, &stage, parameters, &model, entry as u32)?;
             lab.keep(trial)?;
         }
     }
@@ -39,14 +42,14 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// One entry of one model, from a server of its own. What cannot be conducted is a row with its reason.
-fn one(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, entry: u32) -> Result<Trial, LabError> {
+fn one(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters, model: &str, entry: u32) -> Result<Trial, LabError> {
     let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
-    let plans = loads(parameters, entry, &places.client);
+    let plans = loads(parameters, entry, stage.clients(), &places.client);
     let attempted: u32 = plans.iter().map(connections).sum();
     let axes =
         BTreeMap::from([("entry".to_string(), f64::from(entry)), ("connections".to_string(), f64::from(attempted))]);
     let point = Point { label: model.into(), kind: TrialKind::Experiment, axes, within_us: None };
-    match conduct(lab, parameters, &point, &plans, &places) {
+    match conduct(lab, stage, parameters, &point, &plans, &places) {
         Ok(trial) => Ok(trial),
         Err(error) => Ok(Trial {
             label: point.label,
@@ -60,25 +63,21 @@ fn one(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, entry: u32) -> R
 
 fn conduct(
     lab: &mut Lab<'_>,
+    stage: &Stage,
     parameters: &Parameters,
     point: &Point,
     plans: &[LoadPlan],
     places: &Places,
 ) -> Result<Trial, LabError> {
-    let (host, descriptors) = (Local::default(), sys::limits::descriptors().0);
     let sizes: Vec<u32> = plans.iter().map(connections).collect();
-    let layout = servers::layout(&sizes, parameters.count("processes", 0), descriptors);
-    let mut servers = Servers::start(lab, &server(parameters, &point.label, places), &layout)?;
-    let watched = Watched {
-        host: "localhost".into(),
-        pids: servers.pids(),
-        netns_pid: None,
-        listen: Some(servers.addr(0)),
-        shared: places.shared(),
+    let layout = servers::layout(&sizes, parameters.count("processes", 0), sys::limits::descriptors().0);
+    let plan = ServePlan { listen: stage.listen()?, ..server(parameters, &point.label, places) };
+    let mut servers = Servers::start(lab, stage.server(), &plan, &layout)?;
+    let scene = stage.scene(servers.pids(), servers.addr(0), places)?;
+    let load = |(block, (plan, at)): (usize, (&LoadPlan, &usize))| -> Load<'_> {
+        Load { host: stage.client(block), addr: servers.addr(*at), plan: plan.clone() }
     };
-    let scene = Scene::new(servers.addr(0), Some(watched)).with_processors(&places.client, &places.server);
-    let load = |(plan, at): (&LoadPlan, &usize)| Load { host: &host, addr: servers.addr(*at), plan: plan.clone() };
-    let loads: Vec<Load<'_>> = plans.iter().zip(&layout.server_of).map(load).collect();
+    let loads: Vec<Load<'_>> = plans.iter().zip(&layout.server_of).enumerate().map(load).collect();
     let before = growth::look(&servers.pids());
     let (outcome, held, counts) = servers.watch(|| lab.conduct(&scene, &loads, point));
     let mut trial = outcome?;
@@ -86,13 +85,18 @@ fn conduct(
     held.put(&mut trial);
     counts.put(&mut trial);
     growth::put(&mut trial, &before);
+    if let Some(wire) = super::records::wire(&trial) {
+        trial.axes.insert("wire_use".into(), wire.use_);
+    }
     let verdict = verdict(&trial);
     trial.notes.push(format!("what limited it: {verdict}"));
     Ok(trial)
 }
 
-/// The server of a model, on a processor of its own; `model:option` turns that option on.
+/// The server of a model, on a processor of its own; `model:option` turns that option on, `model+strategy` names a
+/// strategy.
 fn server(parameters: &Parameters, label: &str, places: &Places) -> ServePlan {
+    let (label, strategy) = label.split_once('+').unwrap_or((label, ""));
     let (model, option) = label.split_once(':').unwrap_or((label, ""));
     let mut options =
         BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);
@@ -102,6 +106,7 @@ fn server(parameters: &Parameters, label: &str, places: &Places) -> ServePlan {
     ServePlan {
         service: "echo".into(),
         model: model.into(),
+        strategy: strategy.into(),
         backlog: parameters.count("backlog", 4096),
         cpus: places.server.clone(),
         options,
@@ -109,12 +114,12 @@ fn server(parameters: &Parameters, label: &str, places: &Places) -> ServePlan {
     }
 }
 
-/// The loads of an entry: one process for the first, one a block for the others.
-fn loads(parameters: &Parameters, entry: u32, cpus: &[u32]) -> Vec<LoadPlan> {
+/// The loads of an entry: one process a client host for the first, one a block for the others.
+fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u32]) -> Vec<LoadPlan> {
     let block = parameters.count("block", 1000).max(1);
     let rate = parameters.number("block_rate", 200_000.0);
     let (sizes, rate) = match entry {
-        1 => (vec![parameters.count("first", 7000)], 0.0),
+        1 => (shares(parameters.count("first", 7000), clients), 0.0),
         2 => (split_blocks(parameters.count("second", 12_000), block), rate),
         _ => (split_blocks(parameters.count("third", 24_000), block), rate),
     };
@@ -126,6 +131,11 @@ fn loads(parameters: &Parameters, entry: u32, cpus: &[u32]) -> Vec<LoadPlan> {
         compat,
     };
     sizes.into_iter().map(|n| plan(parameters, n, blocks(n), cpus)).collect()
+}
+
+/// Connections of each client host.
+fn shares(connections: u32, clients: u32) -> Vec<u32> {
+    (0..clients).map(|i| connections / clients + u32::from(i < connections % clients)).collect()
 }
 
 fn split_blocks(mut connections: u32, block: u32) -> Vec<u32> {
@@ -174,6 +184,11 @@ fn verdict(trial: &Trial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn client_hosts_share_all_connections() {
+        assert_eq!((shares(7000, 1), shares(7000, 3)), (vec![7000], vec![2334, 2333, 2333]));
+    }
 
     #[test]
     fn blocks_are_the_source_s() {

@@ -9,7 +9,7 @@ use run::ServePlan;
 use super::counts::Counts;
 use super::held::{Held, Seen};
 use crate::agent::{Agent, Crew};
-use crate::{Lab, LabError, Local, start_server};
+use crate::{Host, Lab, LabError, start_server};
 
 /// Descriptors that a server needs besides its connections.
 const SPARE: u64 = 300;
@@ -48,7 +48,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    pub(super) fn start(lab: &Lab<'_>, plan: &ServePlan, layout: &Layout) -> Result<Self, LabError> {
+    pub(super) fn start(lab: &Lab<'_>, host: &dyn Host, plan: &ServePlan, layout: &Layout) -> Result<Self, LabError> {
         let mut servers = Self { crews: Vec::new(), addrs: Vec::new(), notes: Vec::new() };
         let mut plan = plan.clone();
         // The bound on threads is for the machine, so the processes share it.
@@ -56,7 +56,7 @@ impl Servers {
             plan.options.insert("max_threads".into(), (most / layout.processes).max(1).to_string());
         }
         for _ in 0..layout.processes {
-            let (crew, addr, notes) = start_server(&Local::default(), lab.program(), plan.clone())?;
+            let (crew, addr, notes) = start_server(host, lab.program(), plan.clone())?;
             servers.crews.push(crew);
             servers.addrs.push(addr);
             servers.notes.extend(notes);

@@ -19,12 +19,20 @@ Columns are the source's: attempted and connected, user memory, kernel memory by
 both ways (the client's view), and what follows from them: memory a connection, processor time a message. `held` is
 what the server's kernel side really accepted (sockets with an inode), counted while the trial ran.
 
-Models with `max_threads` threads at most, so that a thread for every connection does not take the machine's process
-numbers from everybody else; a name like `uring-groups:literal` is a model with that option on.
+Kernel memory is the growth since before the load, when it rested; a growth that is not above the spread of those looks is
+shown as below it (`< n`) and is not in the sum.
 
-Checked: threads of the group models are ceil(n/63) and ceil(n/62) more than at rest, of blocking 2n; select-array
-collapses against select where the source's did (7,000 connections); the completion port needs the least processor time
-a message of the source's six.";
+`medium` (`--medium hub100`) puts the server and three clients on hosts of their own, joined by that medium; rows then
+have the share of the wire that was used.
+
+Models with `max_threads` threads at most, so that a thread for every connection does not take the machine's process
+numbers from everybody else; a name like `uring-groups:literal` is a model with that option on, one like
+`uring+high-connections` a model under that strategy.
+
+Checked: threads of the group models are ceil(n/63) and ceil(n/62) more than at rest, of blocking 2n, for the n that each
+held; select-array collapses against select where the source's did (7,000 connections), in what it gets through and in
+what it accepts; the completion port needs the least processor time a message of the source's six; `uring` with
+high-connections takes at most 512 bytes of user memory a mostly idle connection.";
 
 /// What does not add up in the source's table, which stands beside ours. Reported, not mended.
 pub(super) const NOTES: [&str; 5] = [

@@ -4,13 +4,13 @@ use run::{Side, Trial};
 
 /// What the wire did in the measured window; of several wires, the busiest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Wire {
+pub(in crate::experiments) struct Wire {
     /// Bytes a second, framing included.
     pub(super) bytes_per_s: f64,
     /// Frames a second.
     pub(super) frames_per_s: f64,
     /// Share of its rate.
-    pub(super) use_: f64,
+    pub(in crate::experiments) use_: f64,
     /// Bytes per second that it carries.
     pub(super) rate: f64,
     /// Bytes and frames of all wires a second.
@@ -21,7 +21,7 @@ pub(super) struct Wire {
 pub(super) const FRAMING: f64 = 24.0;
 
 /// The wire of a trial; `None` where the medium has no rate.
-pub(super) fn wire(trial: &Trial) -> Option<Wire> {
+pub(in crate::experiments) fn wire(trial: &Trial) -> Option<Wire> {
     let recording = &trial.server.as_ref()?.recording;
     let window = trial.measured.window;
     let span = Some(recording.span_s(window)).filter(|s| *s > 0.0)?;

@@ -22,6 +22,7 @@ use crate::conduct::Load;
 use crate::{Guest, Lab, LabError, Places, Point, Scene, Watched, start_server};
 
 pub(super) use clients::EXPERIMENT as ADDING_CLIENTS;
+pub(super) use derive::wire;
 pub(super) use profile::EXPERIMENT as THROUGHPUT_PROFILE;
 
 /// Longest warm-up of a step, seconds; it ends earlier when the rate is steady.

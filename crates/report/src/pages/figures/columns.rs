@@ -36,6 +36,8 @@ enum Show {
     Growth,
     /// By how much it grew since the row before.
     Change,
+    /// No value: the first word of the note that begins so.
+    Note,
 }
 
 const fn c(head: &'static str, of: &'static str, unit: Unit) -> Column {
@@ -138,34 +140,52 @@ const TABLES: &[Columns] = &[
     },
     Columns {
         experiment: "io-models",
-        caption: "Every entry of every model. Memory and processor are the server's, growth is since before the load; each rate names whose view it is.",
+        caption: "Every entry of every model, and what limited it. Processor is the server's.",
         columns: &[
             c("entry", "axis entry", Unit::Plain),
             c("held", "axis held", Unit::Plain),
-            c("attempted", "tally attempted", Unit::Plain),
+            c("cpu a message", "server cost process_cpu_us", Unit::Micros),
+            c("server sends", "axis server_sends_bytes_per_s", Unit::BytesPerSecond),
+            c("busy", "server busy mean", Unit::Share),
+            Column { head: "limited by", of: "what limited it: ", unit: Unit::Plain, show: Show::Note },
+            c("wire use", "axis wire_use", Unit::Share),
+            c("attempted", "axis connections", Unit::Plain),
             c("connected", "tally connected", Unit::Plain),
             c("errors", "tally errors", Unit::Plain),
+            c("busy least", "server busy min", Unit::Share),
+            c("busy most", "server busy max", Unit::Share),
+            c("user of cpu", "server cost process_user_us", Unit::Micros),
+            c("system of cpu", "server cost process_system_us", Unit::Micros),
+        ],
+        published: None,
+    },
+    Columns {
+        experiment: "io-models",
+        caption: "Memory of the server, and growth in the kernel since before the load, both ends of every connection. Below the noise of its looks: < that.",
+        columns: &[
+            c("entry", "axis entry", Unit::Plain),
+            c("user a connection", "axis memory_per_connection_bytes", Unit::Bytes),
+            c("kernel a connection", "axis kernel_memory_per_connection_bytes", Unit::Bytes),
+            c("TCP pages", "axis kernel_tcp_pages_bytes", Unit::Bytes),
+            c("slab", "axis kernel_slab_bytes", Unit::Bytes),
+            c("kernel stacks", "axis kernel_stacks_bytes", Unit::Bytes),
+            c("page tables", "axis kernel_page_tables_bytes", Unit::Bytes),
             c("resident", "server counter process.rss", Unit::Bytes),
             c("proportional", "server counter process.pss", Unit::Bytes),
             c("pinned", "server counter process.pinned", Unit::Bytes),
-            c("TCP pages growth", "axis kernel_tcp_pages_bytes", Unit::Bytes),
-            c("slab growth", "axis kernel_slab_bytes", Unit::Bytes),
-            c("kernel stacks growth", "axis kernel_stacks_bytes", Unit::Bytes),
-            c("page tables growth", "axis kernel_page_tables_bytes", Unit::Bytes),
-            c("kernel memory a connection", "axis kernel_memory_per_connection_bytes", Unit::Bytes),
-            c("busy least", "server busy min", Unit::Share),
-            c("busy mean", "server busy mean", Unit::Share),
-            c("busy most", "server busy max", Unit::Share),
+        ],
+        published: None,
+    },
+    Columns {
+        experiment: "io-models",
+        caption: "Threads, switches between them, and bytes each way as each end counts them.",
+        columns: &[
+            c("entry", "axis entry", Unit::Plain),
             c("threads", "axis threads", Unit::Plain),
-            c("server switches/s", "axis switches_per_s", Unit::Plain),
+            c("switches/s", "axis switches_per_s", Unit::Plain),
             c("client sends", "sent_bytes", Unit::BytesPerSecond),
-            c("client receives", "received_bytes", Unit::BytesPerSecond),
             c("server receives", "axis server_receives_bytes_per_s", Unit::BytesPerSecond),
-            c("server sends", "axis server_sends_bytes_per_s", Unit::BytesPerSecond),
-            c("memory a connection", "axis memory_per_connection_bytes", Unit::Bytes),
-            c("cpu a message", "server cost process_cpu_us", Unit::Micros),
-            c("user of that", "server cost process_user_us", Unit::Micros),
-            c("system of that", "server cost process_system_us", Unit::Micros),
+            c("client receives", "received_bytes", Unit::BytesPerSecond),
         ],
         published: Some((
             "Source 4, Table 6-3 (2002: Pentium 4 1.7 GHz, 100 Mbit/s hub). Its perspective is not stated; the best rows fill the hub, so they do not rank the models.",
@@ -227,7 +247,7 @@ pub(super) fn tables(name: &str, run: &Run) -> Vec<Block> {
 
 /// A row a trial; columns in which no trial has a value are left out.
 fn ours(spec: &Columns, trials: &[Trial]) -> Option<Table> {
-    let known = |c: &&Column| trials.iter().any(|t| value(t, c.of).is_some());
+    let known = |c: &&Column| trials.iter().any(|t| value(t, c.of).is_some() || word(t, c).is_some());
     let shown: Vec<&Column> = spec.columns.iter().filter(known).collect();
     if shown.is_empty() {
         return None;
@@ -245,16 +265,33 @@ fn ours(spec: &Columns, trials: &[Trial]) -> Option<Table> {
 }
 
 fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Cell {
-    let Some(now) = value(trial, column.of) else { return Cell::absent("not measured in this trial") };
+    if let Some(word) = word(trial, column) {
+        return Cell::new(word);
+    }
+    let Some(now) = value(trial, column.of) else { return below_noise(column, trial) };
     let last = before.and_then(|t| value(t, column.of));
     match (column.show, last) {
         (Show::Value, _) if column.unit == Unit::Plain && now.fract() == 0.0 && (0.0..1e15).contains(&now) => {
             count(now as u64).into()
         }
-        (Show::Value, _) => quantity(now, column.unit).into(),
+        (Show::Value | Show::Note, _) => quantity(now, column.unit).into(),
         (_, None) => Cell::default(),
         (Show::Growth, Some(last)) => signed(now / last - 1.0, column.unit),
         (Show::Change, Some(last)) => signed(now - last, column.unit),
+    }
+}
+
+/// The first word of the note that a column names.
+fn word<'a>(trial: &'a Trial, column: &Column) -> Option<&'a str> {
+    let note = (column.show == Show::Note).then_some(column.of)?;
+    trial.notes.iter().find_map(|n| n.strip_prefix(note))?.split_whitespace().next()
+}
+
+/// What a growth would have had to be above, where it was not told from noise.
+fn below_noise(column: &Column, trial: &Trial) -> Cell {
+    match value(trial, &format!("{}_noise", column.of)) {
+        Some(noise) => Cell::new(format!("< {}", quantity(noise, column.unit))),
+        None => Cell::absent("not measured in this trial"),
     }
 }
 

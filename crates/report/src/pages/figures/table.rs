@@ -184,7 +184,7 @@ pub(super) const FIGURES: &[Figure] = &[
         "Throughput by model",
         "Bytes per second that the client received.",
         CONNECTIONS,
-        q("axis bytes_per_s", "bytes per second", Unit::BytesPerSecond, Scale::Linear),
+        q("axis bytes_per_s", "bytes per second", Unit::BytesPerSecond, Scale::Log),
         Lines::ByLabel,
     ),
     figure(
