@@ -12,9 +12,9 @@ const PAGE_BYTES: f64 = 4096.0;
 const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
 /// Looks that are kept, and the time between two.
 const LOOKS: usize = 5;
-const EVERY: Duration = Duration::from_millis(100);
+const EVERY: Duration = Duration::from_millis(40);
 /// Most looks until it rests: what the row before left behind goes away in a second or two.
-const MOST_LOOKS: usize = 40;
+const MOST_LOOKS: usize = 50;
 /// It rests when the last looks differ by less than this, bytes.
 const RESTS_BYTES: f64 = 262_144.0;
 
