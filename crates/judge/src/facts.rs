@@ -114,6 +114,14 @@ impl<'a> Facts<'a> {
         good(trial)
     }
 
+    /// The trial that shows which processor is full: the last step of the sweep that still has 97 % of the highest rate. The
+    /// decisive one, the first of them, may have reached that rate with the processor not
+    /// quite full.
+    pub fn full(&self) -> Option<&'a Trial> {
+        let enough = REACHED * self.sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
+        self.sweep.iter().rev().copied().find(|t| good(t) >= enough).or(self.decisive)
+    }
+
     /// The client's side of the decisive trial.
     pub fn client(&self) -> Option<View<'a>> {
         self.decisive.map(|t| View::new("client", t, &t.client))
@@ -122,6 +130,16 @@ impl<'a> Facts<'a> {
     /// The server's side of the decisive trial.
     pub fn server(&self) -> Option<View<'a>> {
         self.decisive.and_then(server_of)
+    }
+
+    /// The client's side of [`Facts::full`].
+    pub fn full_client(&self) -> Option<View<'a>> {
+        self.full().map(|t| View::new("client", t, &t.client))
+    }
+
+    /// The server's side of [`Facts::full`].
+    pub fn full_server(&self) -> Option<View<'a>> {
+        self.full().and_then(server_of)
     }
 
     /// The trials that show what stops the server: the decisive one; the first that broke the objective; and, while the
@@ -200,6 +218,12 @@ fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     after.is_some_and(|t| clients(t) <= clients(first) + 1.0 && good(t) / good(first).max(f64::MIN_POSITIVE) < 1.02)
 }
 
+/// Share of a trial's window, 0 to 1, in which the hypervisor kept a processor from this machine (the most of any
+/// side); 0 where that is not known. It stands still for milliseconds then, and a high percentile shows little else.
+pub fn stolen(trial: &Trial) -> f64 {
+    sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
+}
+
 /// Whether the target is on the loopback interface, as far as its address tells.
 pub(crate) fn loopback(run: &Run) -> bool {
     let url = run.plan.target.url.as_str();
@@ -237,6 +261,31 @@ mod tests {
         assert_eq!(facts.decisive.map(clients), Some(4.0));
         assert_eq!(facts.plateau, Plateau::Flat { from: 4.0, to: 128.0, growth: 0.0 });
         assert!(facts.failing.is_some_and(|t| t.rates.offered_rate == 4600.0));
+        assert_eq!(facts.full().map(clients), Some(128.0), "the last step at the top shows what is full");
+    }
+
+    #[test]
+    fn a_step_past_the_top_is_not_the_full_one() {
+        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+        let last = run.trials.last_mut().unwrap();
+        last.rates.completed_rate *= 0.9;
+        assert_eq!(Facts::of(&run).full().map(clients), Some(64.0));
+    }
+
+    #[test]
+    fn time_of_the_hypervisor_is_the_most_of_any_side() {
+        let run = Scene::new(1000.0, 4000.0).run();
+        assert_eq!(stolen(&run.trials[0]), 0.0);
+        let mut taken = run.trials[0].clone();
+        let (from, to) = (taken.measured.window.begin_s, taken.measured.window.end_s);
+        let like = |c: &&run::Column| c.counter.as_str() == "cpu.idle" && c.instance == "total";
+        let mut column = taken.client.recording.columns.iter().find(like).unwrap().clone();
+        column.counter = run::CounterId("cpu.steal".into());
+        let times = taken.client.recording.t_s.clone();
+        // A twentieth of a processor's time: the counter is in microseconds.
+        column.values = times.iter().map(|t| Some(0.05e6 * (t.clamp(from, to) - from))).collect();
+        taken.client.recording.columns.push(column);
+        assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));
     }
 
     /// A server that fills three of the four processors that both hosts see, one machine or two; `others` use more.

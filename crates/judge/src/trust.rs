@@ -238,6 +238,13 @@ fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
             said.warn(format!("{}: the hypervisor took {} processors away", view.place(""), figure(host.steal)));
         }
     }
+    if let Some(share) = facts.failing.map(crate::stolen).filter(|share| *share > 0.0) {
+        said.warn(format!(
+            "the hypervisor took a processor away for {} of the step that broke the objective: what the server holds \
+             on a machine of its own may be higher",
+            percent(share)
+        ));
+    }
     if let Some((taken, online)) = facts.strangers() {
         said.warn(format!(
             "other programs used {} of {} processors meanwhile: measure again on a quiet machine",

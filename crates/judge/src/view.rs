@@ -202,6 +202,13 @@ impl<'a> View<'a> {
         self.value("cpu.online").and_then(positive)
     }
 
+    /// Processors' worth of time that the hypervisor took away, from the recording itself: for trials whose derived
+    /// figures are not filled in yet.
+    pub fn stolen(&self) -> Option<f64> {
+        let us = self.side.recording.reading("cpu.steal", "total", self.window).value().and_then(finite)?;
+        ratio(us / 1e6, self.span_s?)
+    }
+
     /// The processors of this side's host.
     pub fn host(&self) -> Option<Host> {
         let idle = self.share_of_time("cpu.idle")?;

@@ -23,12 +23,12 @@ pub(super) const RULE: Rule = Rule {
 fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(limit) = client_limit(facts) {
         let server_full =
-            facts.server().and_then(|s| Some(s.cpu_used()? / s.cpu_allowed()?)).is_some_and(|u| u >= 0.95);
+            facts.full_server().and_then(|s| Some(s.cpu_used()? / s.cpu_allowed()?)).is_some_and(|u| u >= 0.95);
         // Both are full: that it is not the server's limit alone is sure, that it is the generator's alone is not.
         let confidence = if server_full { 0.5 } else { limit.confidence };
         return Verdict::Binds { confidence, sentence: limit.sentence, evidence: limit.evidence };
     }
-    let Some(view) = facts.client() else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
+    let Some(view) = facts.full_client() else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     let threads = load_threads(facts, &view);
     match threads.first() {
         Some(t) => Verdict::RuledOut(format!("the generator's busiest thread used {} of a processor", percent(t.busy))),

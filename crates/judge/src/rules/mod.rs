@@ -110,12 +110,19 @@ pub(crate) fn measured(
 
 /// The server's side of the decisive trial, or why a rule cannot go on.
 pub(crate) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
-    facts.server().ok_or_else(|| {
-        Verdict::CannotSay(vec![
-            "nothing of the server's side could be read: run loadline on the server's host, or name its process with --server-pid"
-                .into(),
-        ])
-    })
+    facts.server().ok_or_else(unseen)
+}
+
+/// The server's side of the trial that shows which processor is full, or why a rule cannot go on.
+pub(crate) fn full_server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
+    facts.full_server().ok_or_else(unseen)
+}
+
+fn unseen() -> Verdict {
+    Verdict::CannotSay(vec![
+        "nothing of the server's side could be read: run loadline on the server's host, or name its process with --server-pid"
+            .into(),
+    ])
 }
 
 #[cfg(test)]

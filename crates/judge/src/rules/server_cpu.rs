@@ -3,7 +3,7 @@
 use run::Evidence;
 
 use super::signs::{FULL, thread_line};
-use super::{Rule, Verdict, measured, server};
+use super::{Rule, Verdict, full_server, measured};
 use crate::Facts;
 use crate::number::{figure, percent, ratio};
 use crate::view::{Task, View};
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let view = match server(facts) {
+    let view = match full_server(facts) {
         Ok(view) => view,
         Err(verdict) => return verdict,
     };
@@ -63,7 +63,7 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
 
 /// On full processors that both share, the larger demand is the bottleneck; both together must be most of the work.
 fn outweighs_client(facts: &Facts<'_>, view: &View<'_>) -> bool {
-    let client = facts.client().and_then(|c| c.cpu_used());
+    let client = facts.full_client().and_then(|c| c.cpu_used());
     let (Some(c), Some(s), Some(host)) = (client, view.cpu_used(), view.host()) else { return false };
     facts.shared() && s > c && s + c >= 0.45 * host.online
 }
@@ -89,7 +89,7 @@ fn bind(
         ));
     }
     evidence.extend(split(view));
-    let with = facts.client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
+    let with = facts.full_client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
     let with = with.map_or(String::new(), |c| format!(", the generator on the same ones {}", figure(c)));
     let sentence = format!("the server's processors are full: it used {} of {}{with}", figure(used), figure(allowed));
     Verdict::Binds { confidence, sentence, evidence }

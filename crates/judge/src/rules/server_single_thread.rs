@@ -1,7 +1,7 @@
 //! One thread of the server is full while processors that it may not use at the same time are free.
 
 use super::signs::{FULL, thread_line};
-use super::{Rule, Verdict, measured, server};
+use super::{Rule, Verdict, full_server, measured};
 use crate::Facts;
 use crate::number::{figure, percent};
 
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let view = match server(facts) {
+    let view = match full_server(facts) {
         Ok(view) => view,
         Err(verdict) => return verdict,
     };
