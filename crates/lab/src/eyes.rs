@@ -4,6 +4,7 @@
 //! and connections, so a run reads the same whether the sides are on one host or two.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use probe::{Probe, Sampler, Scope};
@@ -37,6 +38,18 @@ pub struct Scene {
     /// The processors that stand for the client's and the server's host; empty for all.
     processors: (Vec<u32>, Vec<u32>),
     blind: bool,
+    kept: Kept,
+}
+
+/// The probes between two trials, the client's and the server's. Their files stay open: a new probe opens hundreds of
+/// files in its first sample, which holds a processor for milliseconds that the trial would see in its percentiles.
+#[derive(Clone, Default)]
+struct Kept([Arc<Mutex<Option<Probe>>>; 2]);
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kept")
+    }
 }
 
 impl Scene {
@@ -50,12 +63,13 @@ impl Scene {
             medium: None,
             processors: Default::default(),
             blind: false,
+            kept: Kept::default(),
         }
     }
 
     /// The same with the client's counters read in another network namespace, under another name.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
-        (self.client_host, self.client_netns_pid) = (host.into(), netns_pid);
+        (self.client_host, self.client_netns_pid, self.kept) = (host.into(), netns_pid, Kept::default());
         self
     }
 
@@ -99,7 +113,8 @@ impl Scene {
             ..Scope::default()
         };
         eyes.medium = self.medium.as_ref().and_then(|gauge| MediumEye::open(gauge.clone(), begin, interval_s));
-        eyes.client = Eye::open(client, &self.client_host, self.shared(), begin, interval_s);
+        let [ours, theirs] = &self.kept.0;
+        eyes.client = Eye::open(client, ours, begin, interval_s).map(|eye| eye.of(&self.client_host, self.shared()));
         if let Some(server) = &self.server {
             let scope = Scope {
                 netns_pid: server.netns_pid,
@@ -107,7 +122,7 @@ impl Scene {
                 listen: server.listen,
                 ..Scope::default()
             };
-            eyes.server = Eye::open(scope, &server.host, server.shared, begin, interval_s);
+            eyes.server = Eye::open(scope, theirs, begin, interval_s).map(|eye| eye.of(&server.host, server.shared));
         }
         eyes
     }
@@ -150,21 +165,38 @@ struct Eye {
     sampler: Sampler,
     host: String,
     shared: bool,
+    /// Where its probe goes when the trial is over.
+    kept: Arc<Mutex<Option<Probe>>>,
 }
 
 impl Eye {
-    fn open(scope: Scope, host: &str, shared: bool, begin: Instant, interval_s: f64) -> Option<Self> {
+    fn open(scope: Scope, kept: &Arc<Mutex<Option<Probe>>>, begin: Instant, interval_s: f64) -> Option<Self> {
         let until_begin = begin.saturating_duration_since(Instant::now()).as_nanos() as u64;
         let since_begin = Instant::now().saturating_duration_since(begin).as_nanos() as u64;
         let origin_ns = sys::clock::monotonic_ns() + until_begin - since_begin;
         let interval = Duration::from_secs_f64(interval_s.clamp(0.01, 3600.0));
-        let sampler = Sampler::start(Probe::new(scope), interval, origin_ns).ok()?;
-        Some(Self { sampler, host: host.into(), shared })
+        let probe = match kept.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(mut probe) => {
+                probe.follow(&scope.processes);
+                probe
+            }
+            None => Probe::new(scope),
+        };
+        let sampler = Sampler::start(probe, interval, origin_ns).ok()?;
+        Some(Self { sampler, host: String::new(), shared: false, kept: Arc::clone(kept) })
+    }
+
+    fn of(self, host: &str, shared: bool) -> Self {
+        Self { host: host.into(), shared, ..self }
     }
 
     fn side(self) -> Side {
         let (recording, processes) = match self.sampler.finish_keeping() {
-            Some((recording, probe)) => (recording, probe.processes()),
+            Some((recording, probe)) => {
+                let processes = probe.processes();
+                *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(probe);
+                (recording, processes)
+            }
             None => Default::default(),
         };
         Side { host: self.host, processes, shared: self.shared, recording, ..Side::default() }

@@ -98,6 +98,8 @@ impl Probe {
     /// next trial of the same side, whose generator is another process.
     pub fn follow(&mut self, processes: &[u32]) {
         self.roster = Roster::after(&self.roster, processes.to_vec());
+        // What was read for the last trial is not in this one's recording.
+        self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
     /// Hands out what was recorded since the last time, and begins anew with the same files and buffers.
@@ -147,11 +149,14 @@ impl Reader {
     }
 
     /// Decides how many samples of the series to leave out, so that the mean cost holds the budget. Full samples read
-    /// more than those of the series and open files, so they do not count.
+    /// more than those of the series and open files, so they change nothing: a source that rests goes on resting after
+    /// an edge, or each window would begin with its dearest sample.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.spec.budget_us);
-        self.rest = if full || over <= 1.0 { 0 } else { (over.ceil() as u32).saturating_sub(1) };
+        if !full {
+            self.rest = (over.ceil() as u32).saturating_sub(1);
+        }
     }
 }
 
@@ -218,8 +223,9 @@ mod tests {
         probe.sample_series(1.0);
         probe.sample(2.0);
         probe.sample_series(3.0);
+        probe.sample_series(4.0);
         let r = probe.take();
         let told: Vec<bool> = r.column("cpu.online", "").unwrap().values.iter().map(Option::is_some).collect();
-        assert_eq!(told, [false, false, true, true]);
+        assert_eq!(told, [false, false, true, false, true]);
     }
 }
