@@ -34,7 +34,7 @@ impl<'w> Lab<'w> {
         let run = Run {
             format: FORMAT.into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            command: plan.command.clone(),
+            command: crate::typed::line(std::env::args_os()),
             started: jiff::Timestamp::now().to_string(),
             plan,
             ..Run::default()

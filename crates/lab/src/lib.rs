@@ -21,6 +21,7 @@ mod pulse;
 pub mod search;
 mod split;
 pub mod target;
+mod typed;
 mod vigil;
 mod watch;
 pub mod workload;

@@ -21,7 +21,7 @@ pub struct Run {
     pub format: String,
     /// Version of the program that wrote it.
     pub version: String,
-    /// The command as it was typed, or the name of the experiment.
+    /// The command line as it was typed.
     pub command: String,
     /// When it began, RFC 3339 in UTC.
     pub started: String,
