@@ -98,7 +98,8 @@ impl Finder<'_> {
         }
         if disturbed > 0 {
             self.lab.note(format!(
-                "{disturbed} steps broke the objective while the hypervisor had taken a processor away: tried again"
+                "steps that broke the objective while the hypervisor had taken a processor away, and were tried again: \
+                 {disturbed}"
             ));
         }
         if !self.over() {
