@@ -227,9 +227,10 @@ pub fn stolen(trial: &Trial) -> f64 {
 /// Whether the target is on the loopback interface, as far as its address tells.
 pub(crate) fn loopback(run: &Run) -> bool {
     let url = run.plan.target.url.as_str();
-    // Empty is the embedded default, which listens on loopback.
     let rest = url.split_once("://").map_or(url, |(_, r)| r);
-    rest.is_empty() || ["127.", "localhost", "[::1]"].iter().any(|p| rest.starts_with(p))
+    // Empty is the embedded default, which listens on loopback, or an experiment, whose hosts may have names of their own.
+    let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
+    rest.is_empty() && !apart || ["127.", "localhost", "[::1]"].iter().any(|p| rest.starts_with(p))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) fn of(trial: &Trial) -> Vec<Device> {
     let client = &trial.client;
     let mut all = match &trial.server {
         Some(server) => {
-            let one_host = server.same_processors(client);
+            let one_host = !server.host.is_empty() && server.host == client.host;
             let mut all = own("server", server, window);
             all.extend(own("client", client, window));
             all.extend(host(if one_host { "host" } else { "server" }, server, window));

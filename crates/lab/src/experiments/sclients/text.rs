@@ -40,5 +40,6 @@ Source: the same authors' journal paper (World Wide Web 2, 1999): throughput aga
 
 The same server, offered `offered_share` of its capacity, behind a long line (loadline's own forwarder): `delays_ms` each
 way, `losses`, for each of `models`: `blocking` has two threads for each connection, `server_threads` at most (one of them
-accepts), and resets what it has none for, as the source's process a connection; `epoll` holds what comes.
+accepts), and resets what it has none for, as the source's process a connection; `epoll` holds what comes. The client
+closes when it has the page, so a connection stays open at the server for a round trip and the service.
 Reported: completed rate and open connections at the server.";

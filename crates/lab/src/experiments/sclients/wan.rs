@@ -2,7 +2,7 @@
 //! and no more, loses throughput as the line gets longer, because connections stay open longer; an event-driven one only
 //! holds more connections.
 
-use run::{Arrival, Intensity, LoadPlan, Run, Trial};
+use run::{Arrival, Intensity, LoadPlan, Protocol, Run, Trial};
 
 use super::{Arena, check, load, server};
 use crate::experiments::Parameters;
@@ -40,7 +40,11 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
     let rate = parameters.number("offered_share", 0.7) * capacity;
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000 };
-    let plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
+    let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
+    // The client closes when it has the page: until that has come back, the server holds the connection.
+    if let Protocol::Http1 { headers, .. } = &mut plan.protocol {
+        headers.push(("Connection".into(), "keep-alive".into()));
+    }
     let label = format!("{model} {:.0} % loss, {delay:.0} ms each way", loss * 100.0);
     let axes = [("delay_ms", delay), ("loss", loss), ("model", f64::from(u8::from(model != LIMITED)))];
     let mut trial = arena.trial(lab, &label, &axes, &plan)?;
