@@ -146,6 +146,12 @@ impl Ground {
 fn first_request(lab: &mut Lab<'_>, addr: SocketAddr, load: &LoadPlan) -> Result<(), LabError> {
     let target = lab.run.plan.target.url.clone();
     let first = preflight::first_request(addr, load);
+    let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
+    // S-Clients are for servers past their capacity, so one whose queue is full already is no mistake of the user.
+    if let (true, Err(why)) = (s_clients && preflight::takes_none(addr, load), &first) {
+        lab.note(format!("the first request was not answered, S-Clients go on without: {why}"));
+        return Ok(());
+    }
     let first = first.map_err(|why| LabError::Preflight { target: target.clone(), why })?;
     lab.count(&first.tally());
     if let (true, Some(status)) = (first.unexpected, &first.status_line) {

@@ -68,6 +68,13 @@ pub fn first_request(addr: SocketAddr, plan: &LoadPlan) -> Result<First, String>
     Ok(First { took_us: begin.elapsed().as_secs_f64() * 1e6, bytes: exchange.bytes, status_line, unexpected, answered })
 }
 
+/// Whether connects are neither taken nor refused within the plan's time for one: an accept queue that is full does that.
+pub fn takes_none(addr: SocketAddr, plan: &LoadPlan) -> bool {
+    let patience = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
+    let tried = TcpStream::connect_timeout(&addr, patience);
+    tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
+}
+
 fn refused(addr: SocketAddr, error: &std::io::Error, timeout_s: f64) -> String {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
@@ -276,5 +283,17 @@ mod tests {
         let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = first_request(addr, &LoadPlan::default()).unwrap_err();
         assert!(error.contains(&addr.to_string()) && error.contains("start the server"), "{error}");
+    }
+
+    #[test]
+    fn a_full_accept_queue_is_told_from_a_refusal() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        sys::socket::listen(&listener, 0).unwrap();
+        let addr = listener.local_addr().unwrap();
+        let plan = LoadPlan { connect_timeout_s: 0.2, ..LoadPlan::default() };
+        let _one = TcpStream::connect(addr).unwrap();
+        assert!(takes_none(addr, &plan));
+        drop(listener);
+        assert!(!takes_none(addr, &plan));
     }
 }

@@ -9,6 +9,7 @@ mod closed;
 mod connections;
 mod due;
 mod open;
+mod pace;
 mod requests;
 mod sclients;
 

@@ -13,7 +13,7 @@ use run::ErrorKind;
 use sys::Errno;
 
 use super::due::Dues;
-use super::open::AT_ONCE;
+use super::pace::Pace;
 use super::{Conn, Core, Mode, State, Think};
 use crate::driver::{Ops, Start};
 
@@ -27,26 +27,17 @@ pub(super) struct Spread {
 
 /// The D descriptors of one shard.
 pub(super) struct Descriptors {
-    wanted: u32,
+    pub(super) wanted: u32,
     spread: Spread,
     think: Think,
     /// Descriptors that ought to connect but have no number because established connections hold all.
     missing: u32,
-    pace: Option<Pace>,
-}
-
-/// The arrival process that the connects follow.
-struct Pace {
-    dues: Dues,
-    /// Of the D descriptors, those that connect.
-    connecting: u32,
-    /// Arrivals that found no free descriptor.
-    waited: u64,
+    pub(super) pace: Option<Pace>,
 }
 
 impl Descriptors {
     pub(super) fn new(wanted: u32, spread: Spread, think: Think, dues: Option<Dues>) -> Self {
-        let pace = dues.map(|dues| Pace { dues, connecting: 0, waited: 0 });
+        let pace = dues.map(Pace::new);
         Self { wanted, spread, think, missing: 0, pace }
     }
 
@@ -56,12 +47,12 @@ impl Descriptors {
 
     /// The clock of the connects, if they follow an arrival process.
     pub(super) fn dues(&self) -> Option<&Dues> {
-        self.pace.as_ref().map(|pace| &pace.dues)
+        self.pace.as_ref().map(Pace::dues)
     }
 
     /// Arrivals that found no free descriptor.
     pub(super) fn waited(&self) -> u64 {
-        self.pace.as_ref().map_or(0, |pace| pace.waited)
+        self.pace.as_ref().map_or(0, Pace::waited)
     }
 
     /// What D descriptors offer at least, connects per second: D/(T + Z) with think times of mean Z.
@@ -78,72 +69,11 @@ impl Descriptors {
 }
 
 impl<C: Client> Core<C> {
-    fn descriptors(&mut self) -> Option<&mut Descriptors> {
+    pub(super) fn descriptors(&mut self) -> Option<&mut Descriptors> {
         match &mut self.mode {
             Mode::SClients(d) => Some(d),
             _ => None,
         }
-    }
-
-    fn pace(&mut self) -> Option<&mut Pace> {
-        self.descriptors().and_then(|d| d.pace.as_mut())
-    }
-
-    /// Connects what is due by the arrival process, as far as descriptors are free.
-    pub(super) fn sclients_due<O: Ops>(&mut self, ops: &mut O) {
-        let now = ops.now();
-        for _ in 0..AT_ONCE {
-            let Some(due) = self.pace().and_then(|pace| pace.dues.take_due(now)) else { break };
-            self.record.counts.due += 1;
-            if self.record.measuring {
-                self.record.start_error.record_ns(now.saturating_sub(due));
-            }
-            if !self.sclients_arrival(ops) {
-                self.pace().into_iter().for_each(|pace| pace.waited += 1);
-            }
-        }
-        for _ in 0..AT_ONCE {
-            if !self.sclients_arrival(ops) {
-                return;
-            }
-        }
-    }
-
-    /// The arrival that waits longest connects, if one of the D descriptors is free.
-    fn sclients_arrival<O: Ops>(&mut self, ops: &mut O) -> bool {
-        let Mode::SClients(Descriptors { wanted, pace: Some(pace), .. }) = &mut self.mode else { return false };
-        let wanted = *wanted;
-        if pace.connecting >= wanted || pace.dues.waiting() == 0 {
-            return false;
-        }
-        let Some(conn) = self.free.pop() else {
-            self.fds_ran_out = true;
-            return false;
-        };
-        let Some(intended_ns) = pace.dues.take_waiting() else { return false };
-        pace.connecting += 1;
-        if self.record.measuring {
-            self.record.blocked.record_ns(ops.now().saturating_sub(intended_ns));
-        }
-        self.starts[conn as usize * self.depth] = Start { intended_ns, sent_ns: 0 };
-        self.connect(ops, conn);
-        true
-    }
-
-    /// The connect of an arrival is over, up or not.
-    fn sclients_arrived(&mut self) -> bool {
-        self.pace().map(|pace| pace.connecting -= 1).is_some()
-    }
-
-    /// The connect of an arrival is given up: its descriptor takes the next one.
-    fn sclients_given_up(&mut self, conn: u32) -> bool {
-        let paced = self.sclients_arrived();
-        if paced {
-            let c = &mut self.conns[conn as usize];
-            (c.state, c.deadline_ns) = (State::Free, u64::MAX);
-            self.free.push(conn);
-        }
-        paced
     }
 
     /// The first connects, spread over T.

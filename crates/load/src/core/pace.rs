@@ -1,0 +1,98 @@
+//! S-Clients that follow an arrival process: each arrival is one connect on a free descriptor of the D, given up after T and
+//! not repeated. An arrival that finds none waits, and is counted as due.
+
+use proto::Client;
+
+use super::due::Dues;
+use super::open::AT_ONCE;
+use super::sclients::Descriptors;
+use super::{Core, Mode, State};
+use crate::driver::{Ops, Start};
+
+/// The arrival process that the connects follow.
+pub(super) struct Pace {
+    dues: Dues,
+    /// Of the D descriptors, those that connect.
+    connecting: u32,
+    /// Arrivals that found no free descriptor.
+    waited: u64,
+}
+
+impl Pace {
+    pub(super) fn new(dues: Dues) -> Self {
+        Self { dues, connecting: 0, waited: 0 }
+    }
+
+    /// The clock of the connects.
+    pub(super) fn dues(&self) -> &Dues {
+        &self.dues
+    }
+
+    /// Arrivals that found no free descriptor.
+    pub(super) fn waited(&self) -> u64 {
+        self.waited
+    }
+}
+
+impl<C: Client> Core<C> {
+    pub(super) fn pace(&mut self) -> Option<&mut Pace> {
+        self.descriptors().and_then(|d| d.pace.as_mut())
+    }
+
+    /// Connects what is due by the arrival process, as far as descriptors are free.
+    pub(super) fn sclients_due<O: Ops>(&mut self, ops: &mut O) {
+        let now = ops.now();
+        for _ in 0..AT_ONCE {
+            let Some(due) = self.pace().and_then(|pace| pace.dues.take_due(now)) else { break };
+            self.record.counts.due += 1;
+            if self.record.measuring {
+                self.record.start_error.record_ns(now.saturating_sub(due));
+            }
+            if !self.sclients_arrival(ops) {
+                self.pace().into_iter().for_each(|pace| pace.waited += 1);
+            }
+        }
+        for _ in 0..AT_ONCE {
+            if !self.sclients_arrival(ops) {
+                return;
+            }
+        }
+    }
+
+    /// The arrival that waits longest connects, if one of the D descriptors is free.
+    fn sclients_arrival<O: Ops>(&mut self, ops: &mut O) -> bool {
+        let Mode::SClients(Descriptors { wanted, pace: Some(pace), .. }) = &mut self.mode else { return false };
+        let wanted = *wanted;
+        if pace.connecting >= wanted || pace.dues.waiting() == 0 {
+            return false;
+        }
+        let Some(conn) = self.free.pop() else {
+            self.fds_ran_out = true;
+            return false;
+        };
+        let Some(intended_ns) = pace.dues.take_waiting() else { return false };
+        pace.connecting += 1;
+        if self.record.measuring {
+            self.record.blocked.record_ns(ops.now().saturating_sub(intended_ns));
+        }
+        self.starts[conn as usize * self.depth] = Start { intended_ns, sent_ns: 0 };
+        self.connect(ops, conn);
+        true
+    }
+
+    /// The connect of an arrival is over, up or not.
+    pub(super) fn sclients_arrived(&mut self) -> bool {
+        self.pace().map(|pace| pace.connecting -= 1).is_some()
+    }
+
+    /// The connect of an arrival is given up: its descriptor takes the next one.
+    pub(super) fn sclients_given_up(&mut self, conn: u32) -> bool {
+        let paced = self.sclients_arrived();
+        if paced {
+            let c = &mut self.conns[conn as usize];
+            (c.state, c.deadline_ns) = (State::Free, u64::MAX);
+            self.free.push(conn);
+        }
+        paced
+    }
+}
