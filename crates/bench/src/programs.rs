@@ -126,6 +126,11 @@ pub(crate) fn serve(service: &str, extra: &[&str]) -> Result<Server> {
 
 /// Runs a command to its end and returns what it wrote.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
+    output_of(command, &[0])
+}
+
+/// The same for a command that may end with any of these statuses.
+pub(crate) fn output_of(command: &mut Command, statuses: &[i32]) -> Result<String> {
     let name = format!("{command:?}");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().with_context(|| name.clone())?;
     let mut text = String::new();
@@ -136,7 +141,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         }
     }
     let status = child.wait()?;
-    if !status.success() {
+    if !status.code().is_some_and(|code| statuses.contains(&code)) {
         bail!("{name} ended with {status}");
     }
     Ok(text)

@@ -168,16 +168,7 @@ impl<'a> Facts<'a> {
     /// Processors' worth of time that neither side's processes used, and how many there are, on the machine where that is
     /// the larger share (what any side watches there is no stranger, whichever namespace it is in); from a tenth of them on it weakens every verdict.
     pub fn strangers(&self) -> Option<(f64, f64)> {
-        let views = self.decisive.map(sides_of).unwrap_or_default();
-        let taken = |view: &View<'a>| {
-            let here = views.iter().filter(|v| std::ptr::eq(v.side, view.side) || v.side.same_processors(view.side));
-            let known: Option<f64> = here.map(|v| v.cpu_used()).sum();
-            let host = view.host()?;
-            // Soft interrupts belong to the load, whoever they are charged to.
-            Some(((host.busy - known? - host.softirq).max(0.0), host.online))
-        };
-        let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-        most.filter(|(taken, online)| *taken > 0.1 * online)
+        self.decisive.and_then(strangers_of)
     }
 
     /// Whether client and server use the same processors.
@@ -216,6 +207,28 @@ fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| clients(t) <= clients(first) + 1.0 && good(t) / good(first).max(f64::MIN_POSITIVE) < 1.02)
+}
+
+/// [`Facts::strangers`] of one trial whose counters are filled in.
+fn strangers_of(trial: &Trial) -> Option<(f64, f64)> {
+    let views = sides_of(trial);
+    let taken = |view: &View<'_>| {
+        let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_processors(view.side);
+        let known: Option<f64> = views.iter().filter(same).map(View::cpu_used).sum();
+        let host = view.host()?;
+        // Soft interrupts belong to the load, whoever they are charged to.
+        Some(((host.busy - known? - host.softirq).max(0.0), host.online))
+    };
+    let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    most.filter(|(taken, online)| *taken > 0.1 * online)
+}
+
+/// Processors' worth of time that other programs took during a trial as it was just recorded, and how many processors
+/// there are; nothing below a tenth of them.
+pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
+    let mut run = Run { trials: vec![trial.clone()], ..Run::default() };
+    crate::sides::derive(&mut run);
+    run.trials.first().and_then(strangers_of)
 }
 
 /// Share of a trial's window, 0 to 1, in which the hypervisor kept a processor from this machine (the most of any
@@ -312,6 +325,9 @@ mod tests {
     fn what_another_namespace_of_the_machine_watches_is_no_stranger() {
         let strangers = |machines, others| Facts::of(&three_of_four(machines, others)).strangers();
         assert_eq!(strangers(["one", "one"], 0.0), None);
+        let noisy = three_of_four(["one", "one"], 0.9);
+        let last = noisy.trials.iter().max_by(|a, b| good(a).total_cmp(&good(b))).unwrap();
+        assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
         let (taken, online) = strangers(["one", "one"], 0.9).expect("0.9 processors went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
         // On a machine of its own the server's work explains nothing of the client's.

@@ -32,7 +32,7 @@ pub mod planted;
 
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
-pub use facts::{Facts, Plateau, stolen};
+pub use facts::{Facts, Plateau, disturbed, stolen};
 pub use objective::{Limits, holds, limits};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
