@@ -61,8 +61,8 @@ pub struct Options {
     pub backend: Backend,
     /// What revoking does.
     pub revocation: Revocation,
-    /// Look at the state again when an event is delivered. Only io_uring has the choice: `false` makes a call
-    /// cheaper there, and every event a hint that names all declared kinds.
+    /// Look at the state again when an event is delivered (unless it is sure, see [`EventQueue::drained`]). Only io_uring
+    /// has the choice: `false` makes a call cheaper there, and every event a hint that names all declared kinds.
     pub recheck: bool,
 }
 
@@ -161,6 +161,15 @@ impl EventQueue {
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);
+    }
+
+    /// Says that `fd` has been read until it would block, or until a read came back short, and that nobody reads it again
+    /// before its next event. Nobody has to say so: where it was said, io_uring need not look at the state again when it
+    /// delivers what came afterwards; the other back ends do nothing. Who says so and then reads all the same may get an
+    /// event that is out of date.
+    #[inline]
+    pub fn drained(&mut self, fd: RawFd) {
+        self.mechanism.drained(fd);
     }
 
     /// Whether the event is of the current registration of its descriptor number.

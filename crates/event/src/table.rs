@@ -18,6 +18,12 @@ pub(crate) struct Slot {
     pub(crate) pending: bool,
     /// The registration failed later; to be told as an event of every kind.
     pub(crate) failed: bool,
+    /// The application said that nothing is left to read, and no notification has come since.
+    pub(crate) drained: bool,
+    /// The pending notification came after that, so `told` still holds.
+    pub(crate) sure: bool,
+    /// The poll bits of a sure notification.
+    pub(crate) told: i16,
 }
 
 /// All descriptor numbers up to the highest that was used.

@@ -67,6 +67,8 @@ impl Socket {
 
 struct World {
     name: String,
+    /// The application says each time that it has read everything.
+    tells: bool,
     checked: bool,
     level: bool,
     queue: EventQueue,
@@ -74,11 +76,11 @@ struct World {
 }
 
 impl World {
-    fn new(name: &str, options: Options, tcp: bool) -> Self {
+    fn new(name: &str, options: Options, tcp: bool, tells: bool) -> Self {
         let queue = EventQueue::with(options).unwrap();
         let sockets = (0..SOCKETS).map(|at| Socket::new(tcp && at % 2 == 0)).collect();
         let level = options.backend.spec().level;
-        Self { name: name.into(), checked: options.recheck, level, queue, sockets }
+        Self { name: name.into(), tells, checked: options.recheck, level, queue, sockets }
     }
 
     fn apply(&mut self, op: &Op) {
@@ -92,6 +94,9 @@ impl World {
             }
             Op::Drain { at } => {
                 self.sockets[at].ours.drain();
+                if self.tells {
+                    self.queue.drained(self.sockets[at].ours.fd());
+                }
             }
             Op::EndSending { at } => {
                 let socket = &mut self.sockets[at];
@@ -169,9 +174,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_back_end_does_what_the_model_says(ops in prop::collection::vec(op(), 1..60), tcp: bool) {
+    fn every_back_end_does_what_the_model_says(ops in prop::collection::vec(op(), 1..60), tcp: bool, tells: bool) {
         for (name, options) in every() {
-            let mut world = World::new(&name, options, tcp);
+            let mut world = World::new(&name, options, tcp, tells);
             for op in &ops {
                 world.apply(op);
             }
@@ -182,7 +187,7 @@ proptest! {
     #[test]
     fn order_is_that_of_the_first_arrival(writes in prop::collection::vec(0..SOCKETS, 1..40), room in 1..4_usize) {
         for (name, options) in every().into_iter().filter(|(_, o)| o.backend.spec().fifo) {
-            let mut world = World::new(&name, options, false);
+            let mut world = World::new(&name, options, false, false);
             for at in 0..SOCKETS {
                 world.declare(at, Mask::READ, true);
             }

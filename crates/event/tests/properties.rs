@@ -40,6 +40,15 @@ fn a_wait_ends_in_time_and_at_an_arrival() {
 
 #[test]
 fn nothing_is_lost_between_two_threads() {
+    between_two_threads(false);
+}
+
+#[test]
+fn nothing_is_lost_between_two_threads_when_the_reader_tells_that_it_has_read_all() {
+    between_two_threads(true);
+}
+
+fn between_two_threads(tells: bool) {
     const SOCKETS: usize = 64;
     const WRITES: usize = 20_000;
     for (name, options) in every() {
@@ -66,6 +75,9 @@ fn nothing_is_lost_between_two_threads() {
             for event in &events[..count] {
                 let stream = ours.iter_mut().find(|s| s.fd() == event.fd).unwrap();
                 got += stream.drain().0;
+                if tells {
+                    queue.drained(event.fd);
+                }
             }
             if writer.is_finished() && sent.is_none() {
                 break;
@@ -79,6 +91,9 @@ fn nothing_is_lost_between_two_threads() {
             for event in &events[..count] {
                 let stream = ours.iter_mut().find(|s| s.fd() == event.fd).unwrap();
                 got += stream.drain().0;
+                if tells {
+                    queue.drained(event.fd);
+                }
             }
         }
         assert_eq!(got, total, "{name}");

@@ -37,7 +37,7 @@ pub struct Stats {
     pub calls: u64,
     /// Events that they returned.
     pub call_events: u64,
-    /// Median time of the last thousand such calls of a thread, nanoseconds; summed over threads.
+    /// Median time of the last 128 such calls of a thread, nanoseconds; summed over threads.
     pub call_median_ns: u64,
     /// Records that came out of the page cache (record).
     pub cache_hits: u64,

@@ -140,6 +140,15 @@ impl Mechanism {
         each!(self, queue => queue.next(out, timeout_ns))
     }
 
+    /// Nothing is left to read of a descriptor.
+    #[inline]
+    pub(crate) fn drained(&mut self, fd: RawFd) {
+        // The others look at every event again, or report nothing but what holds.
+        if let Self::Uring(queue) = self {
+            queue.drained(fd);
+        }
+    }
+
     /// Tells the kernel what was declared and is still kept back.
     pub(crate) fn flush(&mut self) -> sys::Result<()> {
         match self {

@@ -2,8 +2,10 @@
 //! bit a descriptor: the structures of the source, on this side of the system call. Declarations are batched and
 //! submitted by the next wait, so a wait that finds hints may need no system call at all.
 //!
-//! Delivery looks at the state of all that it delivers with one poll(2), as the source does; without it
-//! ([`Options::recheck`](crate::Options)) a call is cheaper and more events turn out to be out of date.
+//! Delivery looks at the state of what it delivers with one poll(2), as the source does, except where a notification
+//! must still hold: data that came after the application had said that it has read everything
+//! ([`EventQueue::drained`](crate::EventQueue::drained)) can only go away by its reading. Without the second look
+//! ([`Options::recheck`](crate::Options)) events may be out of date.
 //! Source: io_uring/poll.c; a multishot poll that ended without our doing is armed anew, which reports at once what
 //! was missed, so the overflow of the completion queue loses nothing.
 
@@ -16,7 +18,7 @@ use sys::poll_ring::{Completion, PollRing, Work};
 
 use super::{Remaining, check_open, ended};
 use crate::queue::{Options, Revocation};
-use crate::table::{Table, descriptor, token};
+use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
 /// Declarations that are collected before the kernel is entered for them alone.
@@ -78,6 +80,7 @@ impl UringQueue {
         let slot = self.table.open(fd);
         slot.generation = slot.generation.wrapping_add(1);
         (slot.armed, slot.wanted, slot.failed) = (mask, mask, false);
+        (slot.drained, slot.sure) = (false, false);
         self.ring.arm(fd, token(fd, slot.generation), mask.to_poll() as u16 as u32)
     }
 
@@ -159,32 +162,65 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Takes as many hints as there is room for, asks the kernel once how they stand, and delivers what still holds.
+    /// Nothing is left to read of `fd`: what is noted from now on is sure to hold until it is delivered. What was noted
+    /// before may have been read already, and is looked at again.
+    #[inline]
+    pub(super) fn drained(&mut self, fd: RawFd) {
+        // What cannot be armed anew now is armed by the next call, which also says so.
+        let _ = self.absorb();
+        if let Some(slot) = self.table.get(fd) {
+            (slot.drained, slot.sure) = (!slot.pending, false);
+        }
+    }
+
+    /// Takes as many hints as there is room for, in their order; asks the kernel once how those stand that are not sure.
+    #[inline]
     fn deliver_checked(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         self.checks.clear();
-        while self.checks.len() < out.len()
+        let mut at = 0;
+        while at < out.len()
             && let Some(hint) = self.hints.pop_front()
         {
             let Some(slot) = self.table.current(hint) else { continue };
-            slot.pending = false;
-            if !slot.wanted.is_none() {
-                self.checks.push(Entry::new(descriptor(hint), slot.wanted.to_poll()));
+            let (wanted, sure) = (slot.wanted, slot.sure);
+            (slot.pending, slot.drained, slot.sure) = (false, false, false);
+            if wanted.is_none() {
+                continue;
             }
+            let fd = descriptor(hint);
+            let mask = if sure { Mask::from_poll(slot.told) & wanted } else { Mask::NONE };
+            if mask.is_none() {
+                self.checks.push(Entry::new(fd, wanted.to_poll()));
+            }
+            out[at] = Event { fd, mask, ended: sure && ended(slot.told), generation: slot.generation };
+            at += 1;
         }
+        if self.checks.is_empty() { Ok(at) } else { self.look_again(out, at) }
+    }
+
+    /// Fills in the events that have no kinds yet, and takes out those that hold no more.
+    fn look_again(&mut self, out: &mut [Event], taken: usize) -> sys::Result<usize> {
         poll::poll(&mut self.checks, Some(0))?;
-        let mut at = 0;
-        for entry in &self.checks {
-            let slot = self.table.open(entry.fd());
-            let state = if slot.failed { Mask::ALL } else { Mask::from_poll(entry.found()) };
-            let mask = state & slot.wanted;
-            if entry.found() & poll::NVAL != 0 {
-                // Closed without a word; the poll, which keeps the file alive, is taken away with the next call.
-                let old = token(entry.fd(), slot.generation);
-                (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
-                slot.generation = slot.generation.wrapping_add(1);
-                self.ring.disarm(old)?;
-            } else if !mask.is_none() {
-                out[at] = Event { fd: entry.fd(), mask, ended: ended(entry.found()), generation: slot.generation };
+        let (mut at, mut next) = (0, 0);
+        for from in 0..taken {
+            let mut event = out[from];
+            if event.mask.is_none() {
+                let entry = self.checks[next];
+                next += 1;
+                let slot = self.table.open(entry.fd());
+                if entry.found() & poll::NVAL != 0 {
+                    // Closed without a word; the poll, which keeps the file alive, is taken away with the next call.
+                    let old = token(entry.fd(), slot.generation);
+                    (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
+                    slot.generation = slot.generation.wrapping_add(1);
+                    self.ring.disarm(old)?;
+                    continue;
+                }
+                let state = if slot.failed { Mask::ALL } else { Mask::from_poll(entry.found()) };
+                (event.mask, event.ended) = (state & slot.wanted, ended(entry.found()));
+            }
+            if !event.mask.is_none() {
+                out[at] = event;
                 at += 1;
             }
         }
@@ -208,18 +244,30 @@ impl UringQueue {
     }
 }
 
+/// Room to write can go away by writing, and a wake-up for data also names exceptional conditions: of these two a
+/// completion is not sure.
+const UNSURE: i16 = poll::OUT | poll::PRI;
+
+/// Keeps what a completion says if it is sure to hold until it is delivered.
+#[inline]
+fn remember(slot: &mut Slot, found: i16) {
+    let may = (slot.drained || slot.sure) && found & UNSURE == 0;
+    slot.told = if slot.sure { slot.told | found } else { found };
+    (slot.drained, slot.sure) = (false, may);
+}
+
 #[inline]
 fn note(completion: Completion, table: &mut Table, hints: &mut VecDeque<u64>, ended: &mut Vec<RawFd>) {
     let fd = descriptor(completion.token);
     let Some(slot) = table.current(completion.token) else { return };
     match completion.outcome {
         Err(Errno::CANCELED) => return,
-        Err(_) => (slot.failed, slot.armed) = (true, Mask::NONE),
+        Err(_) => (slot.failed, slot.armed, slot.drained, slot.sure) = (true, Mask::NONE, false, false),
         Ok(_) if !completion.more => {
-            slot.armed = Mask::NONE;
+            (slot.armed, slot.drained, slot.sure) = (Mask::NONE, false, false);
             ended.push(fd);
         }
-        Ok(_) => {}
+        Ok(found) => remember(slot, found as i16),
     }
     if !slot.pending && !slot.wanted.is_none() {
         slot.pending = true;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use event::Mask;
 use sys::{clock, socket};
 
-use super::end::End;
+use super::end::{End, Read};
 use super::settings::Settings;
 use super::watch::Queue;
 use crate::stats::Cell;
@@ -80,6 +80,16 @@ impl Io {
 
     pub(super) fn declare(&mut self, end: &mut End, mask: Mask) -> Result<(), ()> {
         self.queue.declare(end, mask).map_err(drop)
+    }
+
+    /// Reads once into the buffer, and tells the queue when nothing is left.
+    #[inline]
+    pub(super) fn read(&mut self, end: &mut End) -> Read {
+        let read = end.read(&mut self.buffer);
+        if !end.readable {
+            self.queue.drained(end.fd());
+        }
+        read
     }
 
     /// A kept upstream connection about which nothing bad is known.

@@ -177,7 +177,7 @@ pub(super) struct CountingClock {
 }
 
 /// Calls that a median is taken of.
-const MEDIAN_OF: usize = 1024;
+const MEDIAN_OF: usize = 128;
 
 impl CountingClock {
     pub(super) fn new(cell: Arc<Cell>) -> Box<Self> {

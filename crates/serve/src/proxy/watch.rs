@@ -64,6 +64,12 @@ impl Queue {
         }
     }
 
+    /// Everything of a descriptor has been read.
+    #[inline]
+    pub(super) fn drained(&mut self, fd: RawFd) {
+        self.events.drained(fd);
+    }
+
     #[inline]
     pub(super) fn is_current(&self, event: &Event) -> bool {
         self.events.is_current(event)

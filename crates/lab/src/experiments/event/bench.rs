@@ -64,12 +64,16 @@ pub(super) trait Caller {
     fn call(&mut self, most: usize) -> usize;
     /// The descriptor of an event of the last call.
     fn fd(&self, at: usize) -> RawFd;
+    /// A descriptor has been read to its end.
+    fn served(&mut self, _fd: RawFd) {}
 }
 
 /// The library.
 pub(super) struct Library {
     queue: EventQueue,
     events: Vec<Event>,
+    /// Says when a descriptor has been read.
+    tells: bool,
 }
 
 impl Library {
@@ -82,7 +86,12 @@ impl Library {
             queue.declare_interest(fd, Mask::READ, false).map_err(failed)?;
         }
         queue.flush().map_err(failed)?;
-        Ok(Self { queue, events: vec![Event::default(); room] })
+        Ok(Self { queue, events: vec![Event::default(); room], tells: true })
+    }
+
+    /// The same without saying when a descriptor has been read, as the interface of the source.
+    pub(super) fn untold(self) -> Self {
+        Self { tells: false, ..self }
     }
 
     /// Declares, or with no kinds revokes.
@@ -106,6 +115,13 @@ impl Caller for Library {
 
     fn fd(&self, at: usize) -> RawFd {
         self.events[at].fd
+    }
+
+    #[inline]
+    fn served(&mut self, fd: RawFd) {
+        if self.tells {
+            self.queue.drained(fd);
+        }
     }
 }
 
@@ -139,6 +155,15 @@ impl Caller for Bare {
     }
 }
 
+/// Reads what the last call announced.
+fn serve(caller: &mut impl Caller, hot: &mut Hot, count: usize) {
+    for at in 0..count {
+        let fd = caller.fd(at);
+        hot.serve(fd);
+        caller.served(fd);
+    }
+}
+
 #[inline]
 fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     let start = tsc::counts();
@@ -162,13 +187,13 @@ pub(super) fn calls(
         turn += 1;
         hot.trigger(pieces);
         let count = caller.call(most);
-        (0..count).for_each(|at| hot.serve(caller.fd(at)));
+        serve(caller, hot, count);
     }
     let (mut counts, mut events, mut rejected, begin) = (Vec::with_capacity(amount.calls), 0, 0, Instant::now());
     while counts.len() < amount.calls && rejected <= amount.calls && begin.elapsed() < amount.at_most {
         hot.trigger(pieces);
         let (cost, count) = timed(caller, most);
-        (0..count).for_each(|at| hot.serve(caller.fd(at)));
+        serve(caller, hot, count);
         if count == 0 {
             rejected += 1;
         } else {
@@ -201,8 +226,8 @@ pub(super) fn side_by_side(
             let b = timed(other, most);
             (timed(one, most), b)
         };
-        (0..a.1).for_each(|at| hot.serve(one.fd(at)));
-        (0..b.1).for_each(|at| hot.serve(other.fd(at)));
+        serve(one, hot, a.1);
+        serve(other, hot, b.1);
         if turn > 100 {
             for (n, (cost, count)) in [a, b].into_iter().enumerate() {
                 counts[n].push(cost);

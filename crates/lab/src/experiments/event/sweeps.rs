@@ -3,7 +3,7 @@
 
 use ::event::{Backend, Options};
 
-use super::api::{Bench, HOT, PACE, trial};
+use super::api::{Bench, HOT, PACE, UNTOLD, trial};
 use super::bench::{Bare, Library, Timing, calls, side_by_side};
 use super::hot::Hot;
 use super::relay::{LARGE_BYTES, Relay, Rounds, Sweep, Web};
@@ -127,7 +127,8 @@ pub(super) fn full_array(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabErro
         for (name, options) in bench.backends.iter().filter(|(name, _)| eventful(name)) {
             let timing = bench.on_cpu(|bench| {
                 let mut hot = Hot::open(ROOM)?;
-                let mut library = Library::new(*options, &mut hot, &bench.cold, ROOM)?;
+                let library = Library::new(*options, &mut hot, &bench.cold, ROOM)?;
+                let mut library = if name.ends_with(UNTOLD) { library.untold() } else { library };
                 Ok(calls(&mut library, &mut hot, ROOM, 1, part, &bench.clock))
             })?;
             let axes = [("full", ROOM as f64), ("whole_us", timing.whole_us)];

@@ -13,7 +13,7 @@ impl Pair {
         if !upstream.readable {
             return Next::Wait;
         }
-        let read = upstream.read(&mut io.buffer);
+        let read = io.read(upstream);
         match read {
             Read::Bytes(n) => {
                 self.progress_ms = io.now_ms;

@@ -49,7 +49,7 @@ impl Pair {
         if !self.client.readable {
             return Next::Wait;
         }
-        match self.client.read(&mut io.buffer) {
+        match io.read(&mut self.client) {
             Read::Bytes(_) if self.client.readable => Next::Again,
             Read::Bytes(_) | Read::Nothing => Next::Wait,
             Read::End | Read::Broken => Next::Close,

@@ -25,7 +25,7 @@ impl Pair {
                 return if self.client.readable { Next::Again } else { Next::Wait };
             }
             looked = true;
-            match self.client.read(&mut io.buffer) {
+            match io.read(&mut self.client) {
                 Read::Bytes(n) => {
                     io.received(n);
                     self.input.extend_from_slice(&io.buffer[..n]);
@@ -133,7 +133,7 @@ impl Pair {
         if !self.client.readable {
             return Ok(Next::Wait);
         }
-        match self.client.read(&mut io.buffer) {
+        match io.read(&mut self.client) {
             Read::Bytes(n) => {
                 io.received(n);
                 self.progress_ms = io.now_ms;
