@@ -77,11 +77,12 @@ fn slope_in_words(run: &mut Run, name: &str) {
 }
 
 fn tell_growth(run: &mut Run, name: &str, (growth, base, most): (f64, f64, f64)) {
+    let with = base * (1.0 + growth);
+    let change =
+        if growth > 1.0 { format!("{:.0} times as much", with / base) } else { format!("{:+.1} %", 100.0 * growth) };
     run.findings.conclusions.push(format!(
-        "{name}: a call of 10 events costs {base:.2} us without cold connections and grows by {:.1} % ({:.3} us) from 0 \
-         to {most}.",
-        100.0 * growth,
-        growth * base
+        "{name}: a call of 10 events costs {base:.2} us without cold connections and, by the fitted line, {with:.2} us with \
+         {most} ({change})."
     ));
 }
 

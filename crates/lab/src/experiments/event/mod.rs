@@ -24,8 +24,8 @@ Source: G. Banga, J. Mogul, P. Druschel, A Scalable and Explicit Event Delivery 
 figures 6 and 7.
 
 Figure 6: `clients` clients fetch a 40 MB file, each on a new connection, through a proxy whose calls of get_next_event
-are timed, with 750 cold connections that agents hold. The proxy reads 8 KiB at a time through a window of about as
-much, so a file is thousands of events and the proxy is what limits. Several rounds over `array_max`; a round in which a
+are timed, with 750 cold connections that agents hold. The proxy's receive window is about 8 KiB, so a file is
+thousands of events and the proxy is what limits. Several rounds over `array_max`; a round in which a
 call would have blocked is rejected, and a point without a better round is shown and left out of fits and checks. The
 median: network interrupts fall into some of the calls. Figure 7: 32 clients on a 1 KB file, each file a declaration and
 a revocation.

@@ -1,5 +1,6 @@
 //! The hot load of the source: clients that fetch a large file through the proxy, while the proxy's calls of the event
-//! API are timed. Small reads and a small receive buffer keep the events apart: a connection has thousands of them.
+//! API are timed. A small receive buffer keeps the events apart: a connection
+//! has thousands of them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,10 +17,8 @@ use crate::{Lab, LabError, Local, Places, start_server, target};
 
 /// The large file of the source, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
-/// Bytes of a read of the proxy, so that a large file is many events.
-const READ_BYTES: u32 = 8192;
-/// Receive buffer of the proxy's upstream connections, bytes. With a window of about one read each read lets the next
-/// piece in, so that the proxy, and not its web server, decides how many events there are.
+/// Receive buffer of the proxy's upstream connections, bytes. Each read takes all that the window allows and lets the
+/// next piece in: a large file is thousands of events, and the proxy, not its web server, decides how many at a time.
 const UPSTREAM_BUFFER: u32 = 8192;
 /// How long a generator may take to have its sockets.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -51,7 +50,6 @@ pub(super) fn proxy_plan(web: &Web, places: &Places, events: &str) -> ServePlan 
     let options = [
         ("upstream", web.addr.to_string()),
         ("events", events.to_string()),
-        ("read_bytes", READ_BYTES.to_string()),
         ("upstream_buffer", UPSTREAM_BUFFER.to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));

@@ -61,6 +61,9 @@ pub(super) enum Lines {
     Values(&'static [(&'static str, &'static str)]),
 }
 
+/// A table of more trials stands behind the figures.
+const LONG: usize = 60;
+
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(name) = experiment(run) else { return Vec::new() };
     let mut blocks = Vec::new();
@@ -83,7 +86,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         sections.push(Section::new("results", "Results", Weight::Main, tables));
     }
     if !blocks.is_empty() {
-        sections.push(Section::new("figures", "Figures", Weight::Full, blocks));
+        let figures = Section::new("figures", "Figures", Weight::Full, blocks);
+        // Nobody scrolls through hundreds of rows to find the figures.
+        let at = if run.trials.len() > LONG { 0 } else { sections.len() };
+        sections.insert(at, figures);
     }
     if !compared.is_empty() {
         let table = Block::Table(draw::comparison(compared));
