@@ -157,11 +157,17 @@ impl Bench {
     }
 
     /// Times one point with the library.
-    pub(super) fn time(&self, options: Options, hot: usize, array: usize, pieces: usize) -> Result<Timing, LabError> {
+    pub(super) fn time(
+        &self,
+        options: Options,
+        hot: usize,
+        (array, pieces): (usize, usize),
+        amount: Amount,
+    ) -> Result<Timing, LabError> {
         self.on_cpu(|bench| {
             let mut hot = Hot::open(hot)?;
             let mut library = Library::new(options, &mut hot, &bench.cold, array)?;
-            Ok(calls(&mut library, &mut hot, array, pieces, bench.amount, &bench.clock))
+            Ok(calls(&mut library, &mut hot, array, pieces, amount, &bench.clock))
         })
     }
 

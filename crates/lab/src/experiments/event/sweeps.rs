@@ -93,13 +93,17 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, cold: u32) -> Result<
     Ok(())
 }
 
-/// A call against how many arrivals stand behind each event.
+/// A call against how many arrivals stand behind each event, in rounds: the machine has slower and faster moments.
 pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
-    for (name, options) in bench.checked() {
-        for arrivals in ARRIVALS {
-            let timing = bench.time(*options, HOT, 10, arrivals)?;
-            let label = format!("{name} hot rate, {arrivals} arrivals an event");
-            lab.keep(trial(label, &timing, &[("arrivals", arrivals as f64)]))?;
+    const ROUNDS: usize = 5;
+    let part = super::bench::Amount { calls: bench.amount.calls / ROUNDS, at_most: bench.amount.at_most / 2 };
+    for round in 1..=ROUNDS {
+        for (name, options) in bench.checked() {
+            for arrivals in ARRIVALS {
+                let timing = bench.time(*options, HOT, (10, arrivals), part)?;
+                let label = format!("{name} hot rate, {arrivals} arrivals an event, round {round}");
+                lab.keep(trial(label, &timing, &[("arrivals", arrivals as f64)]))?;
+            }
         }
     }
     Ok(())
