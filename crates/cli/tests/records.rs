@@ -62,6 +62,10 @@ fn clients_are_added_on_every_kind_of_medium() {
         assert_eq!(trials.len(), 2);
         for (trial, clients) in trials.iter().zip([1.0, 2.0]) {
             assert_eq!((number(&trial["attempted"]), trial["errors"].to_string().as_str()), (clients, "{}"));
+            // The packets of all clients, not of the first one alone: as many come back as the server sends.
+            let side = |name: &str, id: &str| number(&trial[name]["counters"][id]);
+            let (out, back) = (side("server", "tcp.out_segs"), side("client", "tcp.in_segs"));
+            assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");
             let use_ = trial["axes"]["wire_use"].as_f64();
             assert_eq!(use_.is_some(), medium != "loopback", "{medium}");
             assert!(use_.is_none_or(|u| u > 0.001 && u < 1.05), "{medium}: {use_:?}");

@@ -3,7 +3,7 @@
 use run::{Capacity, Trial};
 
 use crate::Facts;
-use crate::facts::{clients, good};
+use crate::facts::{SIZE, clients, good, good_bytes, several_sizes};
 use crate::number::{finite, positive, rate};
 use crate::objective::holds;
 
@@ -59,6 +59,15 @@ fn method(facts: &Facts<'_>, open: Option<f64>, closed: Option<f64>) -> String {
         (Some(_), _) => format!("open loop, bracketed in {} steps", facts.search.len()),
         (None, Some(c)) => {
             format!("closed loop with {} clients; no open loop held the objective", crate::number::figure(at(c)))
+        }
+        (None, None) if several_sizes(facts.run) => {
+            let bytes = facts.decisive.and_then(|t| t.axes.get(SIZE)).copied().unwrap_or(0.0);
+            let per_s = facts.decisive.map_or(0.0, good_bytes);
+            format!(
+                "the trial with the most bytes a second, {} kB/s in answers of {} bytes",
+                crate::number::figure(per_s / 1e3),
+                crate::number::figure(bytes)
+            )
         }
         (None, None) => "one trial at one intensity: the capacity is at least this".into(),
     }

@@ -25,7 +25,7 @@ pub struct Facts<'a> {
     /// The step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// The trial at the limit: the first step of the sweep that reaches 97 % of the highest rate; without a sweep, the
-    /// trial with the highest rate.
+    /// trial with the highest rate, in bytes where the trials' requests differ in size.
     pub decisive: Option<&'a Trial>,
     /// The open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
@@ -90,6 +90,24 @@ pub(crate) fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - share.clamp(0.0, 1.0))
 }
 
+/// The axis that says how large a request's answer is.
+pub(crate) const SIZE: &str = "record_bytes";
+
+/// Completed and expected bytes per second of a trial whose requests have a known size.
+pub(crate) fn good_bytes(trial: &Trial) -> f64 {
+    good(trial) * trial.axes.get(SIZE).copied().unwrap_or(0.0)
+}
+
+/// Whether a study changed the size of requests from trial to trial and nothing else: then neither their rates nor
+/// their response times compare, but bytes a second do.
+pub(crate) fn several_sizes(run: &Run) -> bool {
+    let mut sizes: Vec<u64> = run.trials.iter().filter_map(|t| t.axes.get(SIZE)).map(|s| s.to_bits()).collect();
+    let known = sizes.len();
+    sizes.sort_unstable();
+    sizes.dedup();
+    known == run.trials.len() && sizes.len() > 1 && sizes.len() == known
+}
+
 impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
@@ -104,7 +122,8 @@ impl<'a> Facts<'a> {
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         let limits = limits(run);
         let failing = search.iter().copied().find(|t| holds(t, &limits).is_err());
-        let decisive = decisive(&sweep).or_else(|| alive().max_by(|a, b| good(a).total_cmp(&good(b))));
+        let work = if several_sizes(run) { good_bytes } else { good };
+        let decisive = decisive(&sweep).or_else(|| alive().max_by(|a, b| work(a).total_cmp(&work(b))));
         let plateau = plateau(&sweep, decisive);
         Self { run, limits, unloaded: lightest(&sweep), sweep, search, decisive, failing, plateau }
     }
@@ -266,6 +285,22 @@ mod tests {
         assert_eq!(Facts::of(&experiment_of("record_bytes", &[512.0, 2048.0])).sweep.len(), 4);
         let each = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         assert!(Facts::of(&experiment_of("delay_ms", &each)).sweep.is_empty());
+    }
+
+    /// A request of 4096 bytes takes the wire as long as seven of 512: the rate of requests says nothing.
+    #[test]
+    fn of_requests_of_several_sizes_the_most_bytes_decide() {
+        let mut run = experiment_of("record_bytes", &[512.0, 1024.0, 2048.0, 4096.0]);
+        run.trials.truncate(4);
+        for (trial, rate) in run.trials.iter_mut().zip([270.0, 245.0, 199.0, 149.0]) {
+            trial.rates.completed_rate = rate;
+            trial.latency_us.p99 = 1e6 / rate * trial.axes[SIZE];
+        }
+        crate::judge(&mut run);
+        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.axes.get(SIZE)), Some(&4096.0));
+        let capacity = run.findings.capacity.clone().expect("every trial held the objective");
+        assert!(capacity.held && (capacity.rate - 149.0).abs() < 1e-9, "{capacity:?}");
+        assert!(capacity.method.contains("4,096 bytes") || capacity.method.contains("4096"), "{capacity:?}");
     }
 
     #[test]

@@ -23,11 +23,13 @@ pub fn limits(run: &Run) -> Limits {
     let asked = run.plan.objective.p99_us.and_then(positive);
     let steps: Vec<&Trial> =
         run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment)).collect();
-    let p99_us = asked.or(unloaded_p99_us(&steps).map(|p| p * TIMES_UNLOADED));
+    let several = crate::facts::several_sizes(run);
+    let p99_us = asked.or(unloaded_p99_us(&steps).filter(|_| !several).map(|p| p * TIMES_UNLOADED));
     let errors = run.plan.objective.errors;
     let p99 = match (asked, p99_us) {
         (Some(limit), _) => format!("p99 <= {}", duration(limit)),
         (None, Some(limit)) => format!("p99 <= {} ({TIMES_UNLOADED} times the unloaded one)", duration(limit)),
+        (None, None) if several => "no limit on p99 (requests of several sizes)".into(),
         (None, None) => "no limit on p99 (no unloaded trial)".into(),
     };
     Limits { p99_us, errors, text: format!("{p99} and errors <= {}", percent(errors)) }

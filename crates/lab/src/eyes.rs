@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use probe::{Probe, Sampler, Scope};
-use run::{Side, Trial};
+use run::{Recording, Side, Trial};
 
 use crate::media::{self, MediumEye};
 
@@ -32,6 +32,8 @@ pub struct Watched {
 pub struct Scene {
     client_host: String,
     client_netns_pid: Option<u32>,
+    /// Further hosts of clients: name, and a process in their network namespace.
+    guests: Vec<(String, u32)>,
     connect: SocketAddr,
     server: Option<Watched>,
     medium: Option<testbed::MediumGauge>,
@@ -58,6 +60,7 @@ impl Scene {
         Self {
             client_host: "localhost".into(),
             client_netns_pid: None,
+            guests: Vec::new(),
             connect,
             server,
             medium: None,
@@ -70,6 +73,13 @@ impl Scene {
     /// The same with the client's counters read in another network namespace, under another name.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
         (self.client_host, self.client_netns_pid, self.kept) = (host.into(), netns_pid, Kept::default());
+        self
+    }
+
+    /// The same with further hosts of clients, whose network counters are added to the client's side. Everything else of
+    /// them is there already: the processes of all clients are, and what is counted by machine.
+    pub fn with_guests(mut self, guests: Vec<(String, u32)>) -> Self {
+        self.guests = guests;
         self
     }
 
@@ -102,7 +112,8 @@ impl Scene {
 
     /// Starts the samplers of a trial whose clients are these processes.
     pub fn open(&self, clients: &[u32], begin: Instant, interval_s: f64) -> Eyes {
-        let mut eyes = Eyes { begin, client: None, server: None, medium: None, processors: self.processors.clone() };
+        let processors = self.processors.clone();
+        let mut eyes = Eyes { begin, client: None, guests: Vec::new(), server: None, medium: None, processors };
         if self.blind {
             return eyes;
         }
@@ -115,6 +126,12 @@ impl Scene {
         eyes.medium = self.medium.as_ref().and_then(|gauge| MediumEye::open(gauge.clone(), begin, interval_s));
         let [ours, theirs] = &self.kept.0;
         eyes.client = Eye::open(client, ours, begin, interval_s).map(|eye| eye.of(&self.client_host, self.shared()));
+        let of_network = |(host, pid): &(String, u32)| {
+            let scope = Scope { netns_pid: Some(*pid), sources: Some(OF_NETWORK.to_vec()), ..Scope::default() };
+            // It opens three files, so it need not be kept between trials.
+            Eye::open(scope, &Arc::default(), begin, interval_s).map(|eye| eye.of(host, self.shared()))
+        };
+        eyes.guests = self.guests.iter().filter_map(of_network).collect();
         if let Some(server) = &self.server {
             let scope = Scope {
                 netns_pid: server.netns_pid,
@@ -144,6 +161,18 @@ impl Scene {
     }
 }
 
+/// Sources that read a network namespace and nothing of the machine.
+const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];
+
+/// The recording of a guest, its host's name before every instance, so that it stands beside the first host's.
+fn named(side: Side) -> Recording {
+    let Side { host, mut recording, .. } = side;
+    let name = |instance: &mut String| *instance = format!("{host} {instance}").trim_end().to_string();
+    recording.columns.iter_mut().for_each(|column| name(&mut column.instance));
+    recording.absent.iter_mut().for_each(|absence| name(&mut absence.instance));
+    recording
+}
+
 /// Name of the processors that a side's samplers count: this boot of this machine, as all its namespaces see it, and the
 /// processors that stand for the host where it is confined to some.
 fn machine(cpus: &[u32]) -> String {
@@ -156,6 +185,7 @@ fn machine(cpus: &[u32]) -> String {
 pub struct Eyes {
     begin: Instant,
     client: Option<Eye>,
+    guests: Vec<Eye>,
     server: Option<Eye>,
     medium: Option<MediumEye>,
     processors: (Vec<u32>, Vec<u32>),
@@ -212,8 +242,9 @@ impl Eyes {
         let medium = self.medium.as_ref().map(|eye| eye.sample());
         let server = self.server.as_ref().map(|eye| eye.sampler.edge());
         let client = self.client.as_ref().map(|eye| eye.sampler.edge());
+        let guests: Vec<f64> = self.guests.iter().map(|eye| eye.sampler.edge()).collect();
         let after = self.medium.as_ref().map(|eye| eye.sample());
-        let taken = [medium, server, client, after].into_iter().flatten();
+        let taken = [medium, server, client, after].into_iter().flatten().chain(guests);
         let (first, last) = taken.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
         if first.is_finite() { (first, last) } else { (before, before) }
     }
@@ -228,6 +259,11 @@ impl Eyes {
         let (mut client, mut server) = (self.client.map(Eye::side), self.server.map(Eye::side));
         if let (Some(medium), Some(server)) = (self.medium, &mut server) {
             server.recording.merge(medium.finish());
+        }
+        for guest in self.guests {
+            if let Some(client) = &mut client {
+                client.recording.merge(named(guest.side()));
+            }
         }
         for (side, cpus) in [(&mut client, &self.processors.0), (&mut server, &self.processors.1)] {
             if let Some(side) = side {

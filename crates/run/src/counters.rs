@@ -99,7 +99,11 @@ pub fn counter(id: &str) -> Option<&'static CounterSpec> {
 #[serde(untagged)]
 pub enum Reading {
     /// What the source said.
-    Value(#[serde(deserialize_with = "crate::nan::number")] f64),
+    Value(
+        #[serde(deserialize_with = "crate::nan::number")]
+        #[schemars(with = "crate::nan::Number")]
+        f64,
+    ),
     /// Why there is no value: file missing, no permission, not on this kernel, counter went backwards.
     Absent {
         /// One sentence.

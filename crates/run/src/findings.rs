@@ -35,6 +35,7 @@ pub struct Findings {
 pub struct Capacity {
     /// Requests per second.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub rate: f64,
     /// The lowest offered rate at which the objective failed; absent when none was reached.
     pub failed_at: Option<f64>,
@@ -52,12 +53,15 @@ pub struct Capacity {
 pub struct Knee {
     /// N*, requests in flight.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub concurrency: f64,
     /// Response time with one client, microseconds.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub r1_us: f64,
     /// Highest completed rate, requests per second.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub x_max: f64,
     /// The smallest concurrency that was measured to reach 95 % of `x_max`.
     pub reached_at: Option<f64>,
@@ -71,6 +75,7 @@ pub struct Bottleneck {
     pub id: String,
     /// 0 (a guess) to 1 (every condition shown by counters of the right side).
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub confidence: f64,
     /// The verdict in one sentence.
     pub sentence: String,
@@ -150,9 +155,11 @@ pub struct Check {
     pub name: String,
     /// What came out.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub value: f64,
     /// What it is held against.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub limit: f64,
     /// Whether it held.
     pub pass: bool,
@@ -168,11 +175,13 @@ pub struct Fit {
     pub formula: String,
     /// Coefficients by name.
     #[serde(deserialize_with = "crate::nan::map")]
+    #[schemars(with = "crate::nan::Map")]
     pub coefficients: BTreeMap<String, f64>,
     /// 95 % intervals of the coefficients.
     pub intervals: BTreeMap<String, Interval>,
     /// Share of the variance explained.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub r2: f64,
     /// Points fitted.
     pub points: usize,
@@ -185,9 +194,11 @@ pub struct Fit {
 pub struct Interval {
     /// Lower end.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub low: f64,
     /// Upper end.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub high: f64,
 }
 

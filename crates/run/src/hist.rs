@@ -189,24 +189,31 @@ pub struct Summary {
     pub count: u64,
     /// Mean.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub mean: f64,
     /// Shortest.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub min: f64,
     /// Median.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub p50: f64,
     /// 90th percentile.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub p90: f64,
     /// 99th percentile.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub p99: f64,
     /// 99.9th percentile.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub p99_9: f64,
     /// Longest.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub max: f64,
 }
 

@@ -10,6 +10,7 @@ use crate::{CounterId, Kind, Reading, Window, counter};
 pub struct Recording {
     /// Time of each sample in seconds since the origin of the trial (may be negative for samples before it).
     #[serde(deserialize_with = "crate::nan::list")]
+    #[schemars(with = "crate::nan::List")]
     pub t_s: Vec<f64>,
     /// The values, a column a counter and instance.
     pub columns: Vec<Column>,

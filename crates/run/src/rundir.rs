@@ -27,6 +27,7 @@ pub struct Run {
     pub started: String,
     /// How long it took so far, seconds.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub elapsed_s: f64,
     /// What was asked for.
     pub plan: Plan,

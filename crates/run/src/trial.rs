@@ -36,6 +36,7 @@ pub struct Trial {
     /// Figures of the experiment that place this trial on an axis, by name with unit (`record_bytes`, `delay_ms`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[serde(deserialize_with = "crate::nan::map")]
+    #[schemars(with = "crate::nan::Map")]
     pub axes: BTreeMap<String, f64>,
     /// The intensity that was asked for.
     pub intensity: Intensity,
@@ -190,18 +191,23 @@ impl ErrorKind {
 pub struct Rates {
     /// What the plan wanted, requests per second (closed loop: what it sent; S-Clients: connection attempts).
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub offered_rate: f64,
     /// What left, requests per second (S-Clients: connection attempts that left).
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub sent_rate: f64,
     /// What came back complete and well-formed, per second.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub completed_rate: f64,
     /// Completed within the limit asked for and of an expected status, per second.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub goodput: f64,
     /// Mean number of requests in flight.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub concurrency: f64,
 }
 
@@ -213,11 +219,13 @@ pub struct Measured {
     pub window: Window,
     /// Its length by the generator's own clock, seconds.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub length_s: f64,
     /// Its counts.
     pub tally: Tally,
     /// Completed requests per second in each tenth of a second of the window.
     #[serde(deserialize_with = "crate::nan::list")]
+    #[schemars(with = "crate::nan::List")]
     pub series_completed: Vec<f64>,
 }
 
@@ -226,9 +234,11 @@ pub struct Measured {
 pub struct Window {
     /// First moment.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub begin_s: f64,
     /// Last moment.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub end_s: f64,
 }
 
@@ -255,6 +265,7 @@ pub struct Steady {
     pub steady: bool,
     /// Seconds of warm-up that it took.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub warmup_s: f64,
     /// The reason, in words with figures.
     pub reason: String,
@@ -267,6 +278,7 @@ pub struct Incident {
     pub kind: IncidentKind,
     /// When it began, seconds since the load began.
     #[serde(deserialize_with = "crate::nan::number")]
+    #[schemars(with = "crate::nan::Number")]
     pub begin_s: f64,
     /// When it was over; absent if it was not, or is of one moment.
     #[serde(default)]

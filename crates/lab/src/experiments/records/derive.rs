@@ -49,10 +49,19 @@ pub(super) fn axes(trial: &mut Trial) {
     }
     let record = trial.axes.get("record_bytes").copied().unwrap_or(0.0);
     let clients = trial.axes.get("clients").copied().unwrap_or(1.0);
-    let mut figures = vec![("bytes_per_s", x * record), ("response_n_over_x_us", clients / x * 1e6)];
+    let tally = &trial.measured.tally;
+    let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
+    let mut figures = vec![
+        ("bytes_per_s", x * record),
+        // What the source's counter shows: messages with their heads, both ways.
+        ("message_bytes_per_s", x * messages),
+        ("response_n_over_x_us", clients / x * 1e6),
+    ];
     if let Some(wire) = wire(trial) {
         let (bytes, frames) = wire.all;
         figures.extend([
+            // What each end says that it sent and received, as a share of the wire.
+            ("client_throughput_share", x * messages / wire.rate),
             ("wire_use", wire.use_),
             ("wire_use_without_framing", (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate),
             ("wire_bytes_per_read", bytes / x),
@@ -72,6 +81,13 @@ pub(super) fn axis(trial: &Trial, name: &str) -> f64 {
 /// A cost per read of a side.
 pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
+}
+
+/// Processor time of a read on a host, microseconds, net of rest. The host's figure is sampled by the clock tick and
+/// comes out far too low on a quiet host, the process's is exact but leaves out interrupts: the larger one counts.
+pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
+    let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
+    host.into_iter().chain(process).reduce(f64::max)
 }
 
 /// Busy share of a side's processors by what belongs to the experiment: its own processes and all interrupt work. Other

@@ -42,7 +42,7 @@ struct Ground {
     /// Fixed time of an exchange, milliseconds.
     exchange_ms: f64,
     medium: String,
-    _bed: Testbed,
+    bed: Testbed,
 }
 
 impl Ground {
@@ -70,7 +70,7 @@ impl Ground {
         let guests = (1..=clients).map(|n| host(&format!("client{n}"))).collect::<Result<_, _>>()?;
         let scene = scene(lab, &bed, &crew, addr, &places)?;
         let seconds = parameters.number("seconds", 2.0).clamp(0.2, 600.0);
-        Ok(Self { _server: crew, addr, scene, guests, places, seconds, exchange_ms, medium, _bed: bed })
+        Ok(Self { _server: crew, addr, scene, guests, places, seconds, exchange_ms, medium, bed })
     }
 
     /// One step: this many clients, records of this many bytes.
@@ -90,11 +90,24 @@ impl Ground {
             ("record_bytes".to_string(), f64::from(record_bytes)),
         ]);
         let point = Point { label, kind: TrialKind::Experiment, axes, within_us: None };
-        let mut trial = lab.conduct(&self.scene, &loads, &point)?;
+        let mut trial = lab.conduct(&self.scene.clone().with_guests(self.further(clients)?), &loads, &point)?;
         // The plan of the first host alone is in the trial; together they are so many clients.
         trial.intensity = Intensity::Closed { connections: clients, pipeline: 1, think: run::ThinkTime::default() };
         derive::axes(&mut trial);
         Ok(trial)
+    }
+
+    /// Hosts of clients after the first; on loopback all are in one namespace, which is read once.
+    fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
+        if self.medium.starts_with("loopback") {
+            return Ok(Vec::new());
+        }
+        let named = |n: u32| {
+            let name = format!("client{n}");
+            let pid = self.bed.netns_pid(&name)?;
+            Ok((name, pid))
+        };
+        (2..=clients).map(named).collect()
     }
 
     /// Whether the medium is one wire for all and both directions.

@@ -2,7 +2,7 @@
 
 use run::{Check, Trial};
 
-use super::derive::{axis, cost};
+use super::derive::{axis, cost, processor_us, wire};
 use super::words::{percent, plain, rate, us};
 use super::{Ground, Parameters};
 use crate::experiments::{Experiment, check};
@@ -56,12 +56,18 @@ fn exchanges(record: f64) -> f64 {
 fn model(trial: &mut Trial, ground: &Ground) {
     let record = axis(trial, "record_bytes");
     let parts = [
-        cost(trial.server.as_ref(), "cpu_net_us"),
-        cost(Some(&trial.client), "cpu_net_us"),
+        processor_us(trial.server.as_ref()),
+        processor_us(Some(&trial.client)),
         trial.axes.get("wire_us_per_read").copied(),
     ];
     let fixed = ground.exchange_ms * 1000.0 * exchanges(record);
     let sum: f64 = parts.into_iter().flatten().sum::<f64>() + fixed;
+    let server = |id: &str| cost(trial.server.as_ref(), id);
+    let server_bytes = server("bytes_out").zip(server("bytes_in")).map(|(out, back)| out + back);
+    if let Some((wire, bytes)) = wire(trial).zip(server_bytes) {
+        let share = bytes * trial.rates.completed_rate / wire.rate;
+        trial.axes.insert("server_throughput_share".into(), share);
+    }
     trial.axes.insert("fixed_us_per_read".into(), fixed);
     trial.axes.insert("model_us_per_read".into(), sum);
 }
@@ -184,8 +190,8 @@ fn parts(t: &Trial, ground: &Ground) -> String {
     let measured = t.latency_us.mean;
     let sum = axis(t, "model_us_per_read");
     let fixed = axis(t, "fixed_us_per_read");
-    let server = cost(t.server.as_ref(), "cpu_net_us").unwrap_or(f64::NAN);
-    let client = cost(Some(&t.client), "cpu_net_us").unwrap_or(f64::NAN);
+    let server = processor_us(t.server.as_ref()).unwrap_or(f64::NAN);
+    let client = processor_us(Some(&t.client)).unwrap_or(f64::NAN);
     let what = if sum > measured {
         format!(
             "The sum is {} more than was measured: parts of the read overlap, the wire carries one packet while the hosts work on another",
