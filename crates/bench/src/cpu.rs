@@ -4,9 +4,10 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-/// Processor time of a live process and its descendants, microseconds, all their live threads.
+/// Processor time of a live process and its descendants, microseconds: their live threads, and the children that ended and
+/// were waited for (a server that forks a process a connection).
 pub(crate) fn tree_us(pid: u32) -> Result<f64> {
-    let mut sum = own_us(pid)?;
+    let mut sum = own_us(pid)? + ended_us(pid).unwrap_or(0.0);
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     for child in children.split_whitespace().filter_map(|c| c.parse().ok()) {
         sum += tree_us(child).unwrap_or(0.0);
@@ -21,6 +22,15 @@ fn own_us(pid: u32) -> Result<f64> {
         text.split_whitespace().next()?.parse::<f64>().ok()
     };
     Ok(tasks.flatten().filter_map(on_cpu_ns).sum::<f64>() / 1e3)
+}
+
+/// Processor time of the children that a process has waited for (cutime and cstime of proc(5)).
+fn ended_us(pid: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.rsplit_once(')')?.1;
+    let ticks = after_name.split_whitespace().skip(13).take(2).map(|n| n.parse::<f64>().ok());
+    let ticks: Option<f64> = ticks.sum();
+    Some(ticks? / sys::param::clock_ticks_per_second() as f64 * 1e6)
 }
 
 /// Runs `work` and returns what it gave with the processor time, in microseconds, of the child processes that it

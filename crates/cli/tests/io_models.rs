@@ -45,3 +45,33 @@ fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
     let processes = trial["server"]["processes"].as_array().map_or(0, Vec::len) as u64;
     assert!(processes >= CONNECTIONS.div_ceil(hard), "{processes} server processes");
 }
+
+#[test]
+fn a_medium_between_the_hosts_says_how_much_of_the_wire_was_used() {
+    let sets = ["entries=[1]", "first=30", "seconds=0.5", "warmup_s=0.3"];
+    let mut args = vec!["lab", "io-models", "--quick", "--json", "--model", "epoll,uring", "--medium", "hub100"];
+    sets.iter().for_each(|set| args.extend(["--set", set]));
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_loadline")).args(&args).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    if words.contains("cannot make a network namespace") || words.contains("install iproute2") {
+        return skip("io-models over a hub", &words);
+    }
+    let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {words}"));
+    let trials = run["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2, "{}", run["notes"]);
+    for trial in trials {
+        assert_eq!(trial["axes"]["held"].as_f64(), Some(30.0), "{} {}", trial["errors"], trial["notes"]);
+        let used = trial["axes"]["wire_use"].as_f64().expect("a hub has a rate");
+        // Answers went over it, and no wire carries more than its rate (beyond what its bucket had saved up).
+        assert!(used > 0.0 && used < 1.5, "{used}");
+        assert!(trial["completed"].as_u64() > Some(0), "{}", trial["errors"]);
+    }
+}
+
+#[test]
+fn an_experiment_without_hosts_refuses_a_medium() {
+    let args = ["lab", "bursty", "--quick", "--medium", "hub100"];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_loadline")).args(args).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && words.contains("leave --medium out"), "{words}");
+}

@@ -111,6 +111,11 @@ pub trait Ops {
     /// Closes; nothing more is heard of this connection.
     fn close(&mut self, conn: u32);
 
+    /// Ends our side of an established connection; its answers and its end are still heard. False where the driver cannot.
+    fn half_close(&mut self, _conn: u32) -> bool {
+        false
+    }
+
     /// Passes an established connection, whose request was sent, to the handling process and closes it here. An error
     /// leaves it as it is.
     fn hand_over(&mut self, _conn: u32, _start: Start) -> Result<(), Errno> {

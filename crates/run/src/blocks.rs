@@ -18,7 +18,8 @@ pub struct Blocks {
     pub block_rate_bytes_per_s: f64,
     /// x: a connection sends 1 + x messages, then closes, and is not made again; 0 goes on until the trial ends.
     pub sends_per_connection: u32,
-    /// The source's integer arithmetic for the pause between two sends, and its spacing of connects by that pause.
+    /// The source's integer arithmetic for the pause between two sends, its spacing of connects by that pause, and its
+    /// end of a connection: its own side first.
     pub compat: bool,
 }
 

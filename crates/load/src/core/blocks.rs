@@ -3,7 +3,8 @@
 //! a period of `block * pause`, and a connection whose answer is late misses its turn, as in the source.
 //!
 //! A connection is made once: what failed or was lost stays so, and the counts say how many were held. When its 1 + x
-//! messages are answered it is closed with a FIN; nothing is under way then, so no half-close is needed before it.
+//! messages are answered it is closed with a FIN; nothing is under way then, so no half-close is needed before it. With
+//! `compat` it does what the source's client does: it ends its side only, and closes when the server has ended the other.
 
 use proto::Client;
 use run::{Blocks, LoadPlan, Protocol};
@@ -20,6 +21,8 @@ pub(crate) struct Turns {
     connect_ns: u64,
     /// Messages of one connection.
     messages: u32,
+    /// Ends as the source's client does.
+    compat: bool,
 }
 
 impl Turns {
@@ -38,6 +41,7 @@ impl Turns {
                 0 => u32::MAX,
                 x => x.saturating_add(1),
             },
+            compat: blocks.compat,
         })
     }
 
@@ -77,7 +81,7 @@ impl<C: Client> Core<C> {
         let c = self.conns[conn as usize];
         if c.left == 0 {
             if c.in_flight == 0 {
-                self.ended(ops, conn);
+                self.block_done(ops, conn, turns);
             }
         } else if turns.pause_ns == 0 {
             self.block_ask(ops, conn, answers.min(self.depth as u32));
@@ -86,6 +90,15 @@ impl<C: Client> Core<C> {
             let (now, origin) = (ops.now(), self.task.origin_ns);
             self.arm(conn, origin + turns.next_turn(conn, now.saturating_sub(origin)));
         }
+    }
+
+    /// All messages of a connection are answered.
+    fn block_done<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: Turns) {
+        if !(turns.compat && ops.half_close(conn)) {
+            return self.ended(ops, conn);
+        }
+        self.conns[conn as usize].state = State::Closing;
+        self.arm(conn, ops.now().saturating_add(self.task.timeout_ns));
     }
 
     fn block_ask<O: Ops>(&mut self, ops: &mut O, conn: u32, wanted: u32) {
@@ -138,7 +151,7 @@ mod tests {
 
     #[test]
     fn turns_are_periodic() {
-        let turns = Turns { block: 4, pause_ns: 10, connect_ns: 1, messages: 1 };
+        let turns = Turns { block: 4, pause_ns: 10, connect_ns: 1, messages: 1, compat: false };
         assert_eq!([0, 39, 40, 41].map(|t| turns.next_turn(0, t)), [40, 40, 80, 80]);
         assert_eq!([0, 30, 69, 70].map(|t| turns.next_turn(7, t)), [30, 70, 70, 110]);
     }

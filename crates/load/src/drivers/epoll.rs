@@ -393,6 +393,10 @@ impl Ops for EpollOps {
         }
     }
 
+    fn half_close(&mut self, conn: u32) -> bool {
+        self.slots[conn as usize].fd.as_ref().is_some_and(|fd| socket::shutdown_write(fd).is_ok())
+    }
+
     fn hand_over(&mut self, conn: u32, start: Start) -> Result<(), Errno> {
         let (Some(partner), Some(fd)) = (&self.partner, &self.slots[conn as usize].fd) else {
             return Err(Errno::NOSYS);

@@ -295,6 +295,10 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
+    fn half_close(&mut self, conn: u32) -> bool {
+        self.ring.shutdown_write(File::Fixed(conn), How::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
+    }
+
     fn close(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         let was = std::mem::take(slot);

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use sys::poll::{self, Entry};
 
@@ -22,6 +22,8 @@ pub(super) type RunGroup = Arc<dyn Fn(Shard) -> Result<(), ServeError> + Send + 
 struct Group {
     inbox: Arc<Inbox>,
     taken: Arc<AtomicU32>,
+    /// Its thread could not serve (no descriptors for its events, say) and has ended.
+    dead: Arc<AtomicBool>,
 }
 
 /// The thread that accepts.
@@ -33,6 +35,15 @@ struct Dealer {
     run: RunGroup,
     groups: Vec<Group>,
     cell: Arc<Cell>,
+}
+
+/// Resets the connections that a group which does not serve was given.
+fn give_up(inbox: &Inbox) -> u64 {
+    let fds = std::mem::take(&mut *lock(&inbox.fds));
+    for fd in &fds {
+        let _ = sys::socket::set_reset_on_close(fd);
+    }
+    fds.len() as u64
 }
 
 /// Accepts and deals out to groups of at most `capacity` connections.
@@ -75,7 +86,8 @@ impl Dealer {
 
     /// Gives a connection to the first group that has room.
     fn deal(&mut self, fd: OwnedFd) {
-        let room = |g: &Group| g.taken.load(Ordering::Acquire) < self.capacity;
+        let alive = |g: &Group| !g.dead.load(Ordering::SeqCst);
+        let room = |g: &Group| alive(g) && g.taken.load(Ordering::Acquire) < self.capacity;
         let at = match self.groups.iter().position(room) {
             Some(at) => at,
             None => match self.grow() {
@@ -96,9 +108,17 @@ impl Dealer {
         group.taken.fetch_add(1, Ordering::AcqRel);
         lock(&group.inbox.fds).push(fd);
         group.inbox.waker.wake();
+        // It may have died before it could look.
+        if !alive(group) {
+            self.cell.refused.add(give_up(&group.inbox));
+        }
     }
 
     fn grow(&mut self) -> Result<(), ServeError> {
+        if self.groups.iter().any(|g| g.dead.load(Ordering::SeqCst)) {
+            let error = std::io::Error::other("a further group could not serve");
+            return Err(ServeError::Thread { error });
+        }
         let inbox = Arc::new(Inbox { waker: self.control.waker()?, fds: std::sync::Mutex::default() });
         let taken = Arc::new(AtomicU32::new(0));
         let left = taken.clone();
@@ -114,9 +134,18 @@ impl Dealer {
                 left.fetch_sub(1, Ordering::AcqRel);
             })),
         };
-        let run = self.run.clone();
-        self.control.spawn("group", move || run(shard))?;
-        self.groups.push(Group { inbox, taken });
+        let (run, dead, cell) = (self.run.clone(), Arc::new(AtomicBool::new(false)), shard.cell.clone());
+        let (told, given) = (dead.clone(), inbox.clone());
+        let serve = move || {
+            let outcome = run(shard);
+            if outcome.is_err() {
+                told.store(true, Ordering::SeqCst);
+                cell.refused.add(give_up(&given));
+            }
+            outcome
+        };
+        self.control.spawn("group", serve)?;
+        self.groups.push(Group { inbox, taken, dead });
         Ok(())
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::
         // The names of peers are memory of the one who asked.
         drop(std::mem::take(&mut stats.closed_peers));
         let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
-        let after = Left::settled(before, Duration::from_secs(10), |a, b| rest(a) == rest(b));
+        let after = Left::settled(before, Duration::from_secs(30), |a, b| rest(a) == rest(b));
         assert_eq!(rest(after), rest(before), "descriptors, threads, bytes of rings after {plan:?}");
         let after = Left::settled(before, Duration::from_millis(500), |a, b| a == b);
         if after.memory == before.memory {
@@ -135,9 +135,10 @@ pub(crate) fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Waits until a count of the server is so, 10 s at most; the assertion that follows says what it was.
+/// Waits until a count of the server is so, a minute at most (an error, not a measure: machines may be busy); the
+/// assertion that follows says what it was.
 pub(crate) fn wait_until(server: &Server, so: impl Fn(&serve::Stats) -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !so(&server.stats()) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -21,10 +21,18 @@ struct Levels {
     descriptors: f64,
 }
 
+/// The highest levels of a process, and those of the last two looks in a row that found the same connections and threads:
+/// while connections come, their threads are counted a moment earlier or later.
+#[derive(Clone, Copy, Debug, Default)]
+struct Looks {
+    most: Levels,
+    still: Option<Levels>,
+}
+
 /// A look at a server process that goes on until it is ended.
 pub(super) struct Held {
     stop: Arc<AtomicBool>,
-    looking: JoinHandle<Levels>,
+    looking: JoinHandle<Looks>,
     rest: Levels,
 }
 
@@ -32,8 +40,8 @@ pub(super) struct Held {
 pub(super) struct Seen {
     rest: Levels,
     most: Levels,
-    /// The highest levels of each server process.
-    each: Vec<Levels>,
+    /// Of each server process.
+    each: Vec<Looks>,
 }
 
 impl Held {
@@ -42,20 +50,34 @@ impl Held {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
         let looking = std::thread::spawn(move || {
-            let mut most = rest;
+            let mut looks = Looks { most: rest, still: None };
+            let mut last = rest;
             while !told.load(Ordering::Relaxed) {
                 std::thread::sleep(EVERY);
-                most = most.max(look(pid, port));
+                let now = look(pid, port);
+                looks.add(last, now);
+                last = now;
             }
-            most
+            looks
         });
         Self { stop, looking, rest }
     }
 
     pub(super) fn end(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
-        let most = self.looking.join().unwrap_or_default();
-        Seen { rest: self.rest, most, each: vec![most] }
+        let looks = self.looking.join().unwrap_or_default();
+        Seen { rest: self.rest, most: looks.most, each: vec![looks] }
+    }
+}
+
+impl Looks {
+    fn add(&mut self, last: Levels, now: Levels) {
+        self.most = self.most.max(now);
+        let same = now.accepted > 0.0 && (now.accepted, now.threads) == (last.accepted, last.threads);
+        // The fullest quiet moment: at the end connections go and their threads stay.
+        if same && self.still.is_none_or(|s| now.accepted >= s.accepted) {
+            self.still = Some(now);
+        }
     }
 }
 
@@ -139,9 +161,14 @@ impl Seen {
         put("threads", most.threads);
         put("threads_at_rest", rest.threads);
         put("processes", self.each.len() as f64);
-        if let Some(by_rule) = self.by_rule(&label) {
+        let ruled = rule(&label, 0.0).is_some();
+        if let Some((by_rule, threads)) = self.by_rule(&label) {
             put("threads_by_rule", by_rule);
+            put("threads_then", threads);
+        } else if ruled {
+            trial.notes.push("its threads are not held against the rule: connections came all the time".into());
         }
+        let mut put = |name: &str, value: f64| trial.axes.insert(name.into(), value);
         put("bytes_per_s", trial.measured.tally.bytes_received as f64 / length_s);
         if most.accepted > 0.0 {
             put("memory_per_connection_bytes", (most.rss_bytes - rest.rss_bytes).max(0.0) / most.accepted);
@@ -152,15 +179,18 @@ impl Seen {
         }
     }
 
-    fn by_rule(&self, label: &str) -> Option<f64> {
-        self.each.iter().map(|one| rule(label, one.accepted)).sum()
+    /// Threads that the rule asks for, and those that were there, in quiet moments of all processes.
+    fn by_rule(&self, label: &str) -> Option<(f64, f64)> {
+        let each = self.each.iter().map(|one| Some((rule(label, one.still?.accepted)?, one.still?.threads)));
+        let each: Option<Vec<(f64, f64)>> = each.collect();
+        Some(each?.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
     }
 
     fn ended_by(&self, trial: &Trial) -> String {
         let limit = sys::limits::descriptors().0 as f64;
         let errors = |kind: ErrorKind| trial.tally.errors.0.get(&kind).copied().unwrap_or(0);
         // Rings keep their connections in a table of their own, of the same size as the limit.
-        if self.each.iter().any(|one| one.descriptors + 100.0 >= limit || one.accepted + 100.0 >= limit) {
+        if self.each.iter().any(|one| one.most.descriptors + 100.0 >= limit || one.most.accepted + 100.0 >= limit) {
             return format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");
         }
         if errors(ErrorKind::ClientPorts) > 0 {
@@ -182,6 +212,16 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_are_told_in_a_quiet_moment() {
+        let levels = |accepted, threads| Levels { accepted, threads, ..Levels::default() };
+        let mut looks = Looks::default();
+        let seen = [levels(5.0, 9.0), levels(63.0, 2.0), levels(63.0, 2.0), levels(70.0, 2.0), levels(0.0, 2.0)];
+        seen.windows(2).for_each(|pair| looks.add(pair[0], pair[1]));
+        let still = looks.still.map(|s| (s.accepted, s.threads));
+        assert_eq!((still, looks.most.accepted), (Some((63.0, 2.0)), 70.0));
+    }
 
     #[test]
     fn only_accepted_sockets_of_the_port_count() {

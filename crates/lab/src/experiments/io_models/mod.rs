@@ -88,7 +88,7 @@ fn conduct(
     if let Some(wire) = super::records::wire(&trial) {
         trial.axes.insert("wire_use".into(), wire.use_);
     }
-    let verdict = verdict(&trial);
+    let verdict = verdict(&trial, plans);
     trial.notes.push(format!("what limited it: {verdict}"));
     Ok(trial)
 }
@@ -173,17 +173,37 @@ fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
-/// What judge says of this row alone.
-fn verdict(trial: &Trial) -> String {
+/// What judge says of this row alone; where it sees nothing full because the blocks offer no more, that.
+fn verdict(trial: &Trial, plans: &[LoadPlan]) -> String {
     let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
     judge::judge(&mut alone);
     let bottleneck = alone.findings.bottleneck;
-    format!("{} ({})", bottleneck.id, bottleneck.sentence)
+    let offered: Option<f64> = plans.iter().map(offered_bytes_per_s).sum();
+    let sent = trial.axes.get("bytes_per_s").copied().unwrap_or(0.0);
+    match offered.filter(|offered| bottleneck.id == "unknown" && sent >= 0.95 * offered) {
+        Some(offered) => format!("block-rate (the blocks offer {:.2} MB/s, which is served)", offered / 1e6),
+        None => format!("{} ({})", bottleneck.id, bottleneck.sentence),
+    }
+}
+
+/// What a load sends at most; nothing where only its answers limit it.
+fn offered_bytes_per_s(plan: &LoadPlan) -> Option<f64> {
+    let Protocol::Echo { message_bytes } = plan.protocol else { return None };
+    let pause_ns = plan.blocks.as_ref()?.pause_ns(message_bytes);
+    (pause_ns > 0).then(|| message_bytes as f64 / pause_ns as f64 * 1e9)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_that_are_not_limited_offer_without_bound() {
+        let blocks = |block_rate_bytes_per_s| Blocks { block_rate_bytes_per_s, ..Blocks::default() };
+        let of = |rate| offered_bytes_per_s(&plan(&Parameters::default(), 1000, blocks(rate), &[]));
+        assert_eq!(of(0.0), None);
+        assert!(of(200_000.0).is_some_and(|v| (v - 200_000.0).abs() < 1.0));
+    }
 
     #[test]
     fn client_hosts_share_all_connections() {

@@ -140,14 +140,14 @@ const TABLES: &[Columns] = &[
     },
     Columns {
         experiment: "io-models",
-        caption: "Every entry of every model, and what limited it. Processor is the server's.",
+        caption: "Every entry of every model, and what limited it. Processor time a message (cpu), bytes sent and busy are the server's.",
         columns: &[
             c("entry", "axis entry", Unit::Plain),
             c("held", "axis held", Unit::Plain),
-            c("cpu a message", "server cost process_cpu_us", Unit::Micros),
-            c("server sends", "axis server_sends_bytes_per_s", Unit::BytesPerSecond),
-            c("busy", "server busy mean", Unit::Share),
+            c("cpu", "server cost process_cpu_us", Unit::Micros),
+            c("sends", "axis server_sends_bytes_per_s", Unit::BytesPerSecond),
             Column { head: "limited by", of: "what limited it: ", unit: Unit::Plain, show: Show::Note },
+            c("busy", "server busy mean", Unit::Share),
             c("wire use", "axis wire_use", Unit::Share),
             c("attempted", "axis connections", Unit::Plain),
             c("connected", "tally connected", Unit::Plain),
