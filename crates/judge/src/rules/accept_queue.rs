@@ -62,9 +62,10 @@ fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
 
 fn seen(trial: &Trial) -> Option<Seen<'_>> {
     let view = server_of(trial)?;
-    let ids = ["tcp.listen_overflows", "tcp.listen_drops", "listen.drops"];
-    let (counter, drops) =
-        ids.into_iter().filter_map(|id| view.value(id).map(|n| (id, n))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let host = ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().filter_map(|id| Some((id, view.value(id)?)));
+    // The listener's own counter also takes in segments of connections that are not up yet, where packets are lost.
+    let own = || view.value("listen.drops").map(|n| ("listen.drops", n));
+    let (counter, drops) = host.max_by(|a, b| a.1.total_cmp(&b.1)).or_else(own)?;
     let tried = view.value("tcp.passive_opens").unwrap_or(trial.measured.tally.connected as f64) + drops;
     Some(Seen { view, counter, drops, share: ratio(drops, tried).unwrap_or(0.0) })
 }
@@ -131,4 +132,27 @@ fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let sentence =
         "connects are dropped and nothing else is: the server's accept queue overflows (seen from the client only)";
     Some(Verdict::Binds { confidence: 0.5, sentence: sentence.into(), evidence })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{Scene, Who};
+
+    #[test]
+    fn segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow() {
+        let lossy = Scene::new(500.0, 20_000.0).per_s(Who::Server, "listen.drops", "0.0.0.0:80", |p| p.x / 20.0);
+        let judged = |scene: Scene| {
+            let mut run = scene.run();
+            crate::judge(&mut run);
+            (RULE.judge)(&Facts::of(&run))
+        };
+        assert!(matches!(judged(lossy), Verdict::RuledOut(_)));
+        let unknown = Scene::new(500.0, 20_000.0)
+            .none(Who::Server, "tcp.listen_overflows")
+            .none(Who::Server, "tcp.listen_drops")
+            .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
+            .per_s(Who::Server, "listen.drops", "0.0.0.0:80", |p| p.x / 20.0);
+        assert!(matches!(judged(unknown), Verdict::Binds { .. }));
+    }
 }
