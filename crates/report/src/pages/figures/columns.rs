@@ -326,7 +326,7 @@ mod tests {
     fn published_tables_have_every_cell() {
         for (caption, csv) in TABLES.iter().filter_map(|t| t.published) {
             let table = theirs(caption, csv);
-            assert!(table.rows.len() > 5 && table.columns.len() > 5);
+            assert!(table.rows.len() > 2 && table.columns.len() > 2, "{caption}");
             assert!(table.rows.iter().all(|r| r.len() == table.columns.len()), "{caption}");
         }
     }
