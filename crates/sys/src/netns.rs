@@ -46,6 +46,10 @@ impl Inside {
     pub const DIAG: Self =
         Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_SOCK_DIAG };
 
+    /// A raw packet socket that receives nothing yet.
+    pub const FRAMES: Self =
+        Self::Socket { family: libc::AF_PACKET, kind: libc::SOCK_RAW | libc::SOCK_NONBLOCK, protocol: 0 };
+
     /// The device that makes TAP interfaces.
     pub fn tun() -> Self {
         Self::File(c"/dev/net/tun".into())

@@ -45,7 +45,7 @@ impl SynCounter {
     pub fn on(socket: OwnedFd, interface: &str, port: u16) -> Result<Self> {
         // Protocol 0 receives nothing until bind(): no packet is counted before the filter is in place.
         attach(&socket, &filter(port))?;
-        bind(&socket, interface)?;
+        bind(&socket, interface, ETH_P_IP)?;
         Ok(Self { socket, total: 0 })
     }
 
@@ -123,12 +123,13 @@ fn attach(socket: &OwnedFd, code: &[libc::sock_filter]) -> Result<()> {
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-fn bind(socket: &OwnedFd, interface: &str) -> Result<()> {
+/// Lets a packet socket receive what an interface of its namespace takes in, of one protocol (host byte order).
+pub(crate) fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> Result<()> {
     let index = index(socket, interface)?;
     // SAFETY: all-zero is a valid sockaddr_ll.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = ETH_P_IP.to_be();
+    address.sll_protocol = protocol.to_be();
     address.sll_ifindex = index;
     let pointer: *const libc::sockaddr_ll = &address;
     // SAFETY: the pointer is valid for the size given; the kernel only reads.

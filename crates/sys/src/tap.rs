@@ -1,5 +1,6 @@
-//! TAP interfaces (frames of an interface read and written by a program) and segmentation offloads of interfaces.
-//! Source: Documentation/networking/tuntap.rst, ethtool ioctls of linux/ethtool.h, netdevice(7).
+//! Frames of an interface read and written by a program: by a TAP interface, or by a packet socket on the other end of
+//! a veth pair, which needs no device file; and offloads of interfaces.
+//! Source: Documentation/networking/tuntap.rst, packet(7), ethtool ioctls of linux/ethtool.h, netdevice(7).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -7,9 +8,14 @@ use crate::{Errno, Result, last_errno};
 
 const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
-const OFFLOADS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")];
+const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")];
+const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
+/// Socket option: what the program itself sends is not received again.
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+/// Bytes that wait for the program at most: as many frames as a TAP interface queues.
+const QUEUE_BYTES: libc::c_int = 1 << 20;
 
-/// One TAP interface. It exists as long as this value.
+/// The program's end of an interface. A TAP interface exists as long as this value.
 #[derive(Debug)]
 pub struct Tap {
     fd: OwnedFd,
@@ -31,6 +37,17 @@ impl Tap {
             -1 => Err(last_errno()),
             _ => Ok(Self { fd }),
         }
+    }
+
+    /// Turns a raw packet socket (`AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking) into the program's end of an
+    /// interface of the socket's namespace: it reads what the interface takes in and sends what is written.
+    pub fn on_interface(fd: OwnedFd, name: &str) -> Result<Self> {
+        set(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
+        // The largest that is allowed without root is taken where this is more.
+        set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, QUEUE_BYTES)?;
+        set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, QUEUE_BYTES)?;
+        crate::syn_count::bind(&fd, name, libc::ETH_P_ALL as u16)?;
+        Ok(Self { fd })
     }
 
     /// Reads one frame that the host sent; `AGAIN` when there is none.
@@ -55,12 +72,22 @@ impl AsFd for Tap {
 /// Turns off segmentation and receive merging of an interface, so that its packets are those of the wire. `control`
 /// is any socket of the interface's namespace. Returns what the driver would not turn off.
 pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
+    turn_off(control, name, &SEGMENTS)
+}
+
+/// Lets an interface's host compute the checksums of what it sends: a veth leaves them out, and frames that pass a
+/// program would arrive with none. The rest is as with [`offloads_off`].
+pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
+    turn_off(control, name, &CHECKSUMS)
+}
+
+fn turn_off(control: BorrowedFd<'_>, name: &str, offloads: &[(u32, &'static str)]) -> Result<Vec<&'static str>> {
     let mut refused = Vec::new();
-    for (command, what) in OFFLOADS {
+    for &(command, what) in offloads {
         let mut value = EthtoolValue { command, data: 0 };
         let mut request = named(name)?;
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        // SAFETY: the request names a live `EthtoolValue` of this stack, which is what these three commands read.
+        // SAFETY: the request names a live `EthtoolValue` of this stack, which is what these commands read.
         if unsafe { libc::ioctl(control.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) } == -1 {
             match last_errno() {
                 Errno::OPNOTSUPP | Errno::INVAL => refused.push(what),
@@ -69,6 +96,16 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
         }
     }
     Ok(refused)
+}
+
+fn set(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> Result<()> {
+    let pointer: *const libc::c_int = &value;
+    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the pointer is valid for the size given; the kernel only reads.
+    match unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, pointer.cast(), length) } {
+        0 => Ok(()),
+        _ => Err(last_errno()),
+    }
 }
 
 fn named(name: &str) -> Result<libc::ifreq> {

@@ -1,10 +1,10 @@
 //! The namespaces of one testbed before a medium joins them: one for the medium, one for each host.
 
 use std::net::Ipv4Addr;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use sys::netns::{Inside, Netns};
-use sys::tap::{Tap, offloads_off};
+use sys::tap::{Tap, checksums_by_host, offloads_off};
 
 use crate::error::{Result, TestbedError, setup};
 use crate::forward::Port;
@@ -89,19 +89,74 @@ impl Net {
         Ok(())
     }
 
-    /// Gives every host a TAP interface `eth0` and brings its other end here.
-    pub(crate) fn taps(&self) -> Result<Vec<Port>> {
+    /// Gives every host an interface `eth0` whose frames come to this program, with addresses; says what they are.
+    pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
+        // Where the device of TAP interfaces is closed to users, a cable whose other end is read does the same.
+        match self.netns(0).open(&[Inside::tun()]) {
+            Ok(_) => Ok((self.taps()?, "TAP interfaces")),
+            Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),
+        }
+    }
+
+    fn taps(&self) -> Result<Vec<Port>> {
         const ADVICE: &str = "/dev/net/tun must exist and be readable: load the module tun";
         let mut ports = Vec::with_capacity(self.hosts.len());
         for (index, host) in self.hosts.iter().enumerate() {
-            let mut fds = self.netns(index).open(&[Inside::tun()]).map_err(setup("open /dev/net/tun", ADVICE))?;
-            let fd = fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))?;
-            let tap = Tap::attach(fd, "eth0")
+            let tap = Tap::attach(one(self.netns(index), Inside::tun(), ADVICE)?, "eth0")
                 .map_err(|e| setup(format!("make a TAP interface in {}", host.name), ADVICE)(e.into()))?;
             ports.push(Port { tap, mac: mac(index) });
         }
+        self.address_hosts()?;
         Ok(ports)
     }
+
+    fn cables(&self) -> Result<Vec<Port>> {
+        const ADVICE: &str = "the kernel must have packet sockets and veth";
+        tools::ip(&self.middle.netns, &self.cable_script())?;
+        let mut ports = Vec::with_capacity(self.hosts.len());
+        for (index, host) in self.hosts.iter().enumerate() {
+            let tap = Tap::on_interface(one(&self.middle.netns, Inside::FRAMES, ADVICE)?, &port_name(index))
+                .map_err(|e| setup(format!("read the cable of {}", host.name), ADVICE)(e.into()))?;
+            ports.push(Port { tap, mac: mac(index) });
+        }
+        self.address_hosts()?;
+        (0..self.hosts.len()).try_for_each(|host| self.whole_frames(host))?;
+        Ok(ports)
+    }
+
+    /// A veth pair a host: `eth0` there, `portN` in the middle.
+    pub(crate) fn cable_script(&self) -> String {
+        let cable = |host: usize| {
+            let (port, mac, pid) = (port_name(host), mac_text(host), self.pid(host));
+            format!(
+                "link add {port} type veth peer name eth0 address {mac} netns {pid}\n\
+                 link set {port} mtu 1500 addrgenmode none up\n"
+            )
+        };
+        (0..self.hosts.len()).map(cable).collect()
+    }
+
+    /// Lets a host send frames as they are on a wire: of one packet each, with their checksums.
+    fn whole_frames(&self, host: usize) -> Result<()> {
+        Self::real_packets(self.netns(host), &["eth0".into()])?;
+        let control = one(self.netns(host), Inside::CONTROL, "")?;
+        let refused = checksums_by_host(control.as_fd(), "eth0");
+        let what = "turn the checksum offload of eth0 off";
+        match refused.map_err(|e| setup(what, "the driver refuses")(e.into()))?.as_slice() {
+            [] => Ok(()),
+            _ => Err(TestbedError::Spec(format!("{what}: the driver has no such switch"))),
+        }
+    }
+}
+
+/// The name of a host's port in the middle.
+pub(crate) fn port_name(host: usize) -> String {
+    format!("port{}", host + 1)
+}
+
+fn one(netns: &Netns, want: Inside, advice: &'static str) -> Result<OwnedFd> {
+    let mut fds = netns.open(&[want]).map_err(setup("open a device or socket in a namespace", advice))?;
+    fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))
 }
 
 /// Hardware address of a host: locally administered.

@@ -7,7 +7,8 @@ use sys::netns::Netns;
 
 use crate::error::{Result, TestbedError};
 
-const ADVICE: &str = "the kernel may lack this piece (bridge, veth, ifb, tun, sch_htb, act_mirred): load its module";
+const ADVICE: &str =
+    "the kernel may lack this piece (bridge, veth, ifb, packet sockets, sch_htb, act_mirred): load its module";
 
 /// Runs `ip` commands, one a line.
 pub(crate) fn ip(netns: &Netns, commands: &str) -> Result<()> {

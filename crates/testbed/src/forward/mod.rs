@@ -1,4 +1,4 @@
-//! Our own forwarder: frames of TAP interfaces pass through a [`Relay`] that decides when each one arrives.
+//! Our own forwarder: frames of the hosts' interfaces pass through a [`Relay`] that decides when each one arrives.
 //!
 //! The relays are pure (they are given the time), so their arithmetic is tested without any network.
 

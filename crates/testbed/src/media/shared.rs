@@ -2,7 +2,7 @@
 //!
 //! In the kernel: a bridge joins the hosts; what each port takes in is redirected to one ifb interface, whose `htb`
 //! sends it at the wire's rate and gives it back to the bridge, so all hosts and both directions share one serialiser.
-//! Where ifb or a part of tc is missing, our own hub on TAP interfaces does the same. Neither has collisions.
+//! Where ifb or a part of tc is missing, our own hub in user space does the same. Neither has collisions.
 //!
 //! The stations take turns, as on an Ethernet: each has a queue of its own. With one queue for all, a request waits
 //! behind every answer that is under way, so all clients of a closed loop fall into step and the wire stands idle while
@@ -15,7 +15,7 @@ use super::{Joined, MediumPlan, Wire};
 use crate::arguments::Arguments;
 use crate::error::{Result, setup};
 use crate::forward::{Engine, FRAMING_BYTES, Hub};
-use crate::net::{Net, mac_text};
+use crate::net::{Net, port_name};
 use crate::tools;
 
 /// Bytes of a station that may wait for the wire: 1 s at 10 Mbit/s would hide losses, one window of a client must fit.
@@ -41,6 +41,8 @@ struct UserSpace {
     name: &'static str,
     bits_per_s: u64,
     engine: Engine,
+    /// What the hub reads and writes.
+    ends: &'static str,
     why: String,
 }
 
@@ -92,11 +94,10 @@ impl Shared {
     }
 
     fn hub(&self, net: &Net, why: String) -> Result<Box<dyn Joined>> {
-        let ports = net.taps()?;
-        net.address_hosts()?;
+        let (ports, ends) = net.forwarded()?;
         let hub = Box::new(Hub::new(self.bits_per_s, LIMIT_BYTES, ports.len()));
         let engine = Engine::start(ports, hub).map_err(setup("start the hub", "raise the limit of threads"))?;
-        Ok(Box::new(UserSpace { name: self.name, bits_per_s: self.bits_per_s, engine, why }))
+        Ok(Box::new(UserSpace { name: self.name, bits_per_s: self.bits_per_s, engine, ends, why }))
     }
 }
 
@@ -117,27 +118,22 @@ impl Joined for UserSpace {
     }
 
     fn made_of(&self) -> String {
-        format!("user space: a hub on TAP interfaces ({})", self.why)
+        format!("user space: a hub on {} ({})", self.ends, self.why)
     }
 }
 
 /// The names of the bridge's ports in the middle.
 pub(super) fn ports(net: &Net) -> Vec<String> {
-    (1..=net.hosts.len()).map(|n| format!("port{n}")).collect()
+    (0..net.hosts.len()).map(port_name).collect()
 }
 
 /// Joins all hosts with one bridge and gives them their addresses; all packets are as small as on a wire.
 pub(super) fn bridge(net: &Net) -> Result<()> {
     let mut script =
         String::from("link add bridge0 type bridge mcast_snooping 0\nlink set bridge0 addrgenmode none up\n");
-    for (host, port) in ports(net).iter().enumerate() {
-        let _ = write!(
-            script,
-            "link add {port} type veth peer name eth0 address {} netns {}\n\
-             link set {port} mtu 1500 addrgenmode none master bridge0 up\n",
-            mac_text(host),
-            net.pid(host)
-        );
+    script += &net.cable_script();
+    for port in ports(net) {
+        let _ = writeln!(script, "link set {port} master bridge0");
     }
     tools::ip(&net.middle.netns, &script)?;
     Net::real_packets(&net.middle.netns, &ports(net))?;

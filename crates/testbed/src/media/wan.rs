@@ -12,6 +12,8 @@ struct Wan(LinePlan);
 struct Running {
     engine: Engine,
     plan: LinePlan,
+    /// What the forwarder reads and writes.
+    ends: &'static str,
 }
 
 pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
@@ -32,11 +34,10 @@ pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, Str
 
 impl MediumPlan for Wan {
     fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
-        let ports = net.taps()?;
-        net.address_hosts()?;
+        let (ports, ends) = net.forwarded()?;
         let relay = Box::new(Line::new(self.0, ports.len()));
         let engine = Engine::start(ports, relay).map_err(setup("start the forwarder", "raise the limit of threads"))?;
-        Ok(Box::new(Running { engine, plan: self.0 }))
+        Ok(Box::new(Running { engine, plan: self.0, ends }))
     }
 }
 
@@ -46,6 +47,6 @@ impl Joined for Running {
     }
 
     fn made_of(&self) -> String {
-        "user space: a forwarder on TAP interfaces with a timer heap".into()
+        format!("user space: a forwarder on {} with a timer heap", self.ends)
     }
 }
