@@ -1,11 +1,12 @@
 //! Packets are lost and sent again.
 
-use run::Trial;
+use run::{Intensity, Trial};
 
 use super::{Rule, Verdict, measured};
 use crate::Facts;
-use crate::facts::sides_of;
-use crate::number::{figure, percent, ratio};
+use crate::facts::{Plateau, sides_of};
+use crate::number::{figure, percent, rate, ratio};
+use crate::objective::holds;
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -33,6 +34,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if share < LOST || lost < 10.0 {
         return Verdict::RuledOut(text);
     }
+    if let Some(all) = all_came_back(facts) {
+        return Verdict::RuledOut(format!("{text}, but all of {} was completed", rate(all)));
+    }
     let mut evidence = vec![measured(&view, ("tcp.retrans_segs", ""), (lost, ""), Some(LOST * sent), text)];
     for id in [
         "tcp.timeouts",
@@ -56,6 +60,14 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
+/// The rate of a paced load of which nothing was left undone: losses made it slower, they did not stop it.
+fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
+    let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
+    let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
+    let kept = facts.plateau == Plateau::NotTried && facts.failing.is_none() && holds(trial, &facts.limits).is_ok();
+    (kept && completed >= 0.98 * offered).then_some(completed)
+}
+
 /// Segments sent again without SYNs, and all segments sent, a side.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
@@ -65,4 +77,25 @@ fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
         ratio(lost, sent).map(|_| (lost, sent))
     };
     sides_of(trial).into_iter().filter_map(|v| count(v).map(|(lost, sent)| (v, lost, sent))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{Scene, Who};
+
+    fn verdict(completed_share: f64) -> Verdict {
+        let scene = Scene::new(3000.0, 2000.0).steps(&[]).rates(&[0.5]);
+        let mut run = scene.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).run();
+        // Fills the derived figures in.
+        crate::judge(&mut run);
+        run.trials.iter_mut().for_each(|t| t.rates.completed_rate = t.rates.offered_rate * completed_share);
+        judge(&Facts::of(&run))
+    }
+
+    #[test]
+    fn losses_that_cost_no_request_stop_nothing() {
+        assert!(matches!(verdict(1.0), Verdict::RuledOut(_)), "{:?}", verdict(1.0));
+        assert!(matches!(verdict(0.8), Verdict::Binds { .. }), "{:?}", verdict(0.8));
+    }
 }
