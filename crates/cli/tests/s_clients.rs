@@ -44,10 +44,16 @@ fn both_forms_send_the_syns_that_they_count() {
         let trial = &run["trials"][0];
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
-        // T is shorter than the kernel's first timeout, so no SYN is sent twice, and each is one that was counted.
-        assert_eq!((opens + drops - again, again), (num(&trial["attempted"]), 0.0), "{form} {}", verdict(&run));
+        // T is shorter than the kernel's first timeout, so no SYN is sent twice, and each is one that was counted. Where
+        // the last packet of a handshake finds the queue full by then, the kernel counts a drop beside the SYN's own:
+        // the same half per cent is allowed for it as in `lab request-rate`.
+        let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
+        assert_eq!(again, 0.0, "{form} {}", verdict(&run));
+        assert!(counted >= attempted && counted <= 1.005 * attempted, "{form} {counted} {attempted} {}", verdict(&run));
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
-        assert_eq!(opens, num(&trial["connected"]), "{form} {}", verdict(&run));
+        // Such a connection is one for the client and none for the server; one that comes up as its T ends is the reverse.
+        let apart = (num(&trial["connected"]) - opens).abs();
+        assert!(apart <= 0.005 * attempted, "{form} {apart} of {attempted} {}", verdict(&run));
         honest(&run, 500.0);
     }
 }

@@ -120,6 +120,7 @@ fn title(run: &Run) -> String {
             let p99 = quantity(one.latency_us.p99, Unit::Micros);
             format!("{} requests/s completed, p99 {p99}", number(one.rates.completed_rate))
         }
+        many if run.plan.command.is_empty() => format!("{}: {} trials", command(run), many.len()),
         many => format!("{}: {} trials", run.plan.command, many.len()),
     }
 }

@@ -212,7 +212,7 @@ impl CountingClock {
 mod tests {
     use super::*;
     use event::Backend;
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
@@ -228,6 +228,8 @@ mod tests {
             let room = watch.room(events.len());
             b.write_all(b"x").unwrap();
             watch.next(&mut queue, &mut events[..room], Some(Duration::from_millis(1))).unwrap();
+            // What is never read would fill the socket while a slow machine gets to the other thread.
+            assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
         }
         let timings = asker.join().unwrap();
