@@ -133,12 +133,14 @@ impl<'a> Facts<'a> {
         good(trial)
     }
 
-    /// The trial that shows which processor is full: the last step of the sweep that still has 97 % of the highest rate. The
-    /// decisive one, the first of them, may have reached that rate with the processor not
-    /// quite full.
+    /// The trial that shows which processor is full: of the steps of the sweep that still have 97 % of the highest rate
+    /// the one in which the server used most, the last where that is equal or not known. The decisive one, the first of
+    /// them, may have reached that rate with the processor not quite full.
     pub fn full(&self) -> Option<&'a Trial> {
         let enough = REACHED * self.sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
-        self.sweep.iter().rev().copied().find(|t| good(t) >= enough).or(self.decisive)
+        let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
+        let top = self.sweep.iter().copied().filter(|t| good(t) >= enough);
+        top.max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
     }
 
     /// The client's side of the decisive trial.
