@@ -38,7 +38,7 @@ pub struct Facts<'a> {
 pub enum Plateau {
     /// From `from` clients to `to` clients (at least twice as many) the rate grew by less than 5 %.
     Flat {
-        /// Clients of the decisive step.
+        /// Clients of the decisive step, or of the first step that the best one beats by less than that.
         from: f64,
         /// Most clients that were tried.
         to: f64,
@@ -187,7 +187,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Processors' worth of time that neither side's processes used, and how many there are, on the machine where that is
-    /// the larger share (what any side watches there is no stranger, whichever namespace it is in); from a tenth of them on it weakens every verdict.
+    /// the larger share (what any side watches there is no stranger, whichever namespace it is in); from a tenth of
+    /// them on it weakens every verdict.
     pub fn strangers(&self) -> Option<(f64, f64)> {
         self.decisive.and_then(strangers_of)
     }
@@ -213,15 +214,21 @@ fn decisive<'a>(sweep: &[&'a Trial]) -> Option<&'a Trial> {
     sweep.iter().copied().find(|t| good(t) >= REACHED * best)
 }
 
+/// Twice the clients or more brought less than [`FLAT`], the share that ends the sweep of `loadline find` too: a sweep
+/// that ended because more clients brought nothing is flat here, even where its decisive step is its last.
 fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
-    let (Some(first), Some(last)) = (decisive, sweep.last()) else { return Plateau::NotTried };
-    if sweep.len() < 2 {
+    let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NotTried;
-    }
-    let (from, to) = (clients(first), clients(last));
-    let growth = (good(last) / good(first).max(f64::MIN_POSITIVE)) - 1.0;
-    let enough = to >= 2.0 * from || by_one(sweep, first);
-    if enough && growth.is_finite() && growth < FLAT { Plateau::Flat { from, to, growth } } else { Plateau::Grows }
+    };
+    let best = sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
+    let near = sweep.iter().copied().find(|t| good(t) * (1.0 + FLAT) > best).unwrap_or(decisive);
+    let of = |first: &Trial| {
+        let growth = (good(last) / good(first).max(f64::MIN_POSITIVE)) - 1.0;
+        let (from, to) = (clients(first), clients(last));
+        let enough = to >= 2.0 * from || by_one(sweep, first);
+        (enough && growth.is_finite() && growth < FLAT).then_some(Plateau::Flat { from, to, growth })
+    };
+    of(decisive).or_else(|| of(near)).unwrap_or(Plateau::Grows)
 }
 
 /// Source A.8 condition (a), for studies that add one client at a time: less than 2 % more for one more client.
@@ -313,6 +320,21 @@ mod tests {
         assert_eq!(facts.plateau, Plateau::Flat { from: 4.0, to: 128.0, growth: 0.0 });
         assert!(facts.failing.is_some_and(|t| t.rates.offered_rate == 4600.0));
         assert_eq!(facts.full().map(clients), Some(128.0), "the last step at the top shows what is full");
+    }
+
+    /// The rates that a sweep of four sleeping workers gave on a busy machine: its last step was its best.
+    #[test]
+    fn a_sweep_that_find_would_end_is_flat() {
+        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+        run.trials.truncate(5);
+        for (trial, rate) in run.trials.iter_mut().zip([47.0, 99.0, 190.0, 190.0, 196.0]) {
+            trial.rates.completed_rate = rate;
+        }
+        let facts = Facts::of(&run);
+        assert_eq!(facts.decisive.map(clients), Some(16.0));
+        assert!(matches!(facts.plateau, Plateau::Flat { from: 4.0, to: 16.0, .. }), "{:?}", facts.plateau);
+        run.trials[4].rates.completed_rate = 201.0;
+        assert_eq!(Facts::of(&run).plateau, Plateau::Grows);
     }
 
     #[test]
