@@ -4,12 +4,12 @@
 //! and connections, so a run reads the same whether the sides are on one host or two.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use probe::{Probe, Sampler, Scope};
+use probe::Scope;
 use run::{Recording, Side, Trial};
 
+use crate::eye::{Eye, Kept};
 use crate::media::{self, MediumEye};
 
 /// What is known of the server's side.
@@ -40,18 +40,8 @@ pub struct Scene {
     /// The processors that stand for the client's and the server's host; empty for all.
     processors: (Vec<u32>, Vec<u32>),
     blind: bool,
-    kept: Kept,
-}
-
-/// The probes between two trials, the client's and the server's. Their files stay open: a new probe opens hundreds of
-/// files in its first sample, which holds a processor for milliseconds that the trial would see in its percentiles.
-#[derive(Clone, Default)]
-struct Kept([Arc<Mutex<Option<Probe>>>; 2]);
-
-impl std::fmt::Debug for Kept {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Kept")
-    }
+    /// The client's and the server's probe between two trials.
+    kept: [Kept; 2],
 }
 
 impl Scene {
@@ -66,13 +56,13 @@ impl Scene {
             medium: None,
             processors: Default::default(),
             blind: false,
-            kept: Kept::default(),
+            kept: Default::default(),
         }
     }
 
     /// The same with the client's counters read in another network namespace, under another name.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
-        (self.client_host, self.client_netns_pid, self.kept) = (host.into(), netns_pid, Kept::default());
+        (self.client_host, self.client_netns_pid, self.kept) = (host.into(), netns_pid, Default::default());
         self
     }
 
@@ -124,12 +114,12 @@ impl Scene {
             ..Scope::default()
         };
         eyes.medium = self.medium.as_ref().and_then(|gauge| MediumEye::open(gauge.clone(), begin, interval_s));
-        let [ours, theirs] = &self.kept.0;
-        eyes.client = Eye::open(client, ours, begin, interval_s).map(|eye| eye.of(&self.client_host, self.shared()));
+        let [ours, theirs] = &self.kept;
+        eyes.client = ours.open(client, &self.client_host, self.shared(), begin, interval_s);
         let of_network = |(host, pid): &(String, u32)| {
             let scope = Scope { netns_pid: Some(*pid), sources: Some(OF_NETWORK.to_vec()), ..Scope::default() };
             // It opens three files, so it need not be kept between trials.
-            Eye::open(scope, &Arc::default(), begin, interval_s).map(|eye| eye.of(host, self.shared()))
+            Kept::default().open(scope, host, self.shared(), begin, interval_s)
         };
         eyes.guests = self.guests.iter().filter_map(of_network).collect();
         if let Some(server) = &self.server {
@@ -139,7 +129,7 @@ impl Scene {
                 listen: server.listen,
                 ..Scope::default()
             };
-            eyes.server = Eye::open(scope, theirs, begin, interval_s).map(|eye| eye.of(&server.host, server.shared));
+            eyes.server = theirs.open(scope, &server.host, server.shared, begin, interval_s);
         }
         eyes
     }
@@ -191,48 +181,6 @@ pub struct Eyes {
     processors: (Vec<u32>, Vec<u32>),
 }
 
-struct Eye {
-    sampler: Sampler,
-    host: String,
-    shared: bool,
-    /// Where its probe goes when the trial is over.
-    kept: Arc<Mutex<Option<Probe>>>,
-}
-
-impl Eye {
-    fn open(scope: Scope, kept: &Arc<Mutex<Option<Probe>>>, begin: Instant, interval_s: f64) -> Option<Self> {
-        let until_begin = begin.saturating_duration_since(Instant::now()).as_nanos() as u64;
-        let since_begin = Instant::now().saturating_duration_since(begin).as_nanos() as u64;
-        let origin_ns = sys::clock::monotonic_ns() + until_begin - since_begin;
-        let interval = Duration::from_secs_f64(interval_s.clamp(0.01, 3600.0));
-        let probe = match kept.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(mut probe) => {
-                probe.follow(&scope.processes);
-                probe
-            }
-            None => Probe::new(scope),
-        };
-        let sampler = Sampler::start(probe, interval, origin_ns).ok()?;
-        Some(Self { sampler, host: String::new(), shared: false, kept: Arc::clone(kept) })
-    }
-
-    fn of(self, host: &str, shared: bool) -> Self {
-        Self { host: host.into(), shared, ..self }
-    }
-
-    fn side(self) -> Side {
-        let (recording, processes) = match self.sampler.finish_keeping() {
-            Some((recording, probe)) => {
-                let processes = probe.processes();
-                *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(probe);
-                (recording, processes)
-            }
-            None => Default::default(),
-        };
-        Side { host: self.host, processes, shared: self.shared, recording, ..Side::default() }
-    }
-}
-
 impl Eyes {
     /// Takes a sample of both sides now; returns the times of the first and the last, seconds since the trial's origin.
     /// A window that begins with the first and ends with the last holds both sides' edge samples.
@@ -240,9 +188,9 @@ impl Eyes {
         let before = self.now_s();
         // The medium is read first and last, so that its growth is of the whole window, whichever edge this is.
         let medium = self.medium.as_ref().map(|eye| eye.sample());
-        let server = self.server.as_ref().map(|eye| eye.sampler.edge());
-        let client = self.client.as_ref().map(|eye| eye.sampler.edge());
-        let guests: Vec<f64> = self.guests.iter().map(|eye| eye.sampler.edge()).collect();
+        let server = self.server.as_ref().map(|eye| eye.edge());
+        let client = self.client.as_ref().map(|eye| eye.edge());
+        let guests: Vec<f64> = self.guests.iter().map(|eye| eye.edge()).collect();
         let after = self.medium.as_ref().map(|eye| eye.sample());
         let taken = [medium, server, client, after].into_iter().flatten().chain(guests);
         let (first, last) = taken.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));

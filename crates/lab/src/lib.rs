@@ -6,6 +6,7 @@ pub mod cold;
 mod conduct;
 mod error;
 pub mod experiments;
+mod eye;
 mod eyes;
 mod find;
 mod ground;

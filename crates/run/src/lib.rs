@@ -11,8 +11,10 @@ mod counters;
 mod counters_table;
 mod findings;
 mod hist;
+mod intensity;
 mod nan;
 mod plan;
+mod plan_check;
 mod recording;
 mod rundir;
 mod suggest;
@@ -28,10 +30,9 @@ pub use findings::{
     NextBottleneck, RuledOut, Trust, bottleneck,
 };
 pub use hist::{Hist, HistError, Summary};
-pub use plan::{
-    Arrival, Intensity, Io, LoadPlan, Objective, ObservePlan, Pace, Plan, PlanError, Protocol, SearchPlan, Target,
-    ThinkTime,
-};
+pub use intensity::{Arrival, Intensity, Pace, ThinkTime};
+pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Protocol, SearchPlan, Target};
+pub use plan_check::PlanError;
 pub use recording::{Absence, Column, Recording};
 pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, load_run, parse_run, schema};
 pub use suggest::nearest;

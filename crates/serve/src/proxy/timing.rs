@@ -131,9 +131,7 @@ impl Stopwatch {
         if !self.on() {
             return queue.get_next_event(out, timeout);
         }
-        let start = tsc::counts();
-        let found = queue.get_next_event(out, Some(Duration::ZERO));
-        let counts = tsc::counts().wrapping_sub(start);
+        let (found, counts) = timed(|| queue.get_next_event(out, Some(Duration::ZERO)));
         match found {
             Ok(0) => {
                 self.timings.rejected += 1;
@@ -148,9 +146,7 @@ impl Stopwatch {
     }
 
     pub(super) fn declare(&mut self, queue: &mut EventQueue, fd: RawFd, mask: Mask) -> event::Result<()> {
-        let start = tsc::counts();
-        let outcome = queue.declare_interest(fd, mask, false);
-        let counts = tsc::counts().wrapping_sub(start);
+        let (outcome, counts) = timed(|| queue.declare_interest(fd, mask, false));
         if self.on() {
             if mask.is_none() { &mut self.timings.revoked } else { &mut self.timings.declared }.push(counts);
         }
@@ -158,13 +154,19 @@ impl Stopwatch {
     }
 
     pub(super) fn forget(&mut self, queue: &mut EventQueue, fd: RawFd) {
-        let start = tsc::counts();
-        queue.forget(fd);
-        let counts = tsc::counts().wrapping_sub(start);
+        let ((), counts) = timed(|| queue.forget(fd));
         if self.on() {
             self.timings.revoked.push(counts);
         }
     }
+}
+
+/// What a call returned, and its counts of the cycle counter.
+#[inline(always)]
+fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
+    let start = tsc::counts();
+    let outcome = call();
+    (outcome, tsc::counts().wrapping_sub(start))
 }
 
 /// A clock whose figures are among the counts of the server, for proxies in other processes.
@@ -190,9 +192,8 @@ impl CountingClock {
         out: &mut [Event],
         timeout: Option<Duration>,
     ) -> event::Result<usize> {
-        let start = tsc::counts();
-        let found = queue.get_next_event(out, Some(Duration::ZERO))?;
-        let counts = tsc::counts().wrapping_sub(start);
+        let (found, counts) = timed(|| queue.get_next_event(out, Some(Duration::ZERO)));
+        let found = found?;
         if found == 0 {
             return if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) };
         }

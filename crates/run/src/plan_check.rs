@@ -1,0 +1,161 @@
+//! The ranges of a plan, checked before any load is sent.
+
+use crate::{Intensity, LoadPlan, Plan, Protocol};
+
+/// What is wrong with a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The TOML text does not fit the plan.
+    #[error("{file}: {message}")]
+    Toml {
+        /// File that was read.
+        file: String,
+        /// What does not fit, where, and the nearest right key.
+        message: String,
+    },
+    /// A value is out of its range.
+    #[error("{what} is {value}: {advice}")]
+    Range {
+        /// Which value, by its path in the plan.
+        what: &'static str,
+        /// What was given.
+        value: String,
+        /// What is possible.
+        advice: &'static str,
+    },
+}
+
+impl Plan {
+    /// Reads a plan from TOML text. `file` is only named in errors.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, PlanError> {
+        let plan: Self = toml::from_str(text)
+            .map_err(|e| PlanError::Toml { file: file.into(), message: crate::suggest::toml_message(text, &e) })?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Checks every range before any load is sent.
+    pub fn check(&self) -> Result<(), PlanError> {
+        self.load.check()?;
+        let range = |ok: bool, what, value: f64, advice| {
+            if ok { Ok(()) } else { Err(PlanError::Range { what, value: value.to_string(), advice }) }
+        };
+        range(
+            (0.0..=1.0).contains(&self.objective.errors),
+            "objective.errors",
+            self.objective.errors,
+            "give a share from 0 to 1, such as 0.1%",
+        )?;
+        let p99 = self.objective.p99_us.unwrap_or(1.0);
+        range(p99 > 0.0 && p99.is_finite(), "objective.p99_us", p99, "give a time above zero, such as 20ms")?;
+        range(
+            (1.0..=86_400.0).contains(&self.search.budget_s),
+            "search.budget_s",
+            self.search.budget_s,
+            "give 1 second to 24 hours",
+        )?;
+        let cold = &self.cold;
+        let pace = if cold.connections == 0 { 1.0 } else { cold.rate };
+        range((0.1..=1e6).contains(&pace), "cold.rate", pace, "give 0.1 to 1,000,000 connects a second")?;
+        range(
+            (0.0..=3.6e6).contains(&cold.trickle_ms),
+            "cold.trickle_ms",
+            cold.trickle_ms,
+            "give a time up to one hour, or 0 for silence",
+        )?;
+        let interval = self.observe.interval_s;
+        range((0.01..=3600.0).contains(&interval), "observe.interval_s", interval, "give 10 ms to 1 hour")
+    }
+}
+
+impl LoadPlan {
+    /// The phase of share `i` of `of` equal shares. Shares of shares come out even, too.
+    pub fn phase_of(&self, i: u32, of: u32) -> f64 {
+        (self.phase + f64::from(i)) / f64::from(of.max(1))
+    }
+
+    fn check_blocks(&self) -> Result<(), PlanError> {
+        let Some(blocks) = &self.blocks else { return Ok(()) };
+        let fits = matches!(self.intensity, Intensity::Closed { .. }) && matches!(self.protocol, Protocol::Echo { .. });
+        let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
+        let rate = blocks.block_rate_bytes_per_s;
+        match () {
+            () if !fits || self.new_connections => wrong(
+                "load.blocks",
+                format!("for {}", self.protocol.name()),
+                "blocks belong to a closed loop (--connections) of echo:// without --new-connections",
+            ),
+            () if !(1..=1_000_000).contains(&blocks.block) => {
+                wrong("load.blocks.block", blocks.block.to_string(), "give 1 to 1,000,000 connections")
+            }
+            () if !(0.0..=1e12).contains(&rate) => {
+                wrong("load.blocks.block_rate_bytes_per_s", rate.to_string(), "give bytes a second, 0 for no limit")
+            }
+            () => Ok(()),
+        }
+    }
+
+    /// Checks every range of the load part.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let range = |ok: bool, what, value: f64, advice| {
+            if ok { Ok(()) } else { Err(PlanError::Range { what, value: value.to_string(), advice }) }
+        };
+        range((1..=1024).contains(&self.threads), "load.threads", f64::from(self.threads), "give 1 to 1024")?;
+        range(
+            (0.001..=86_400.0).contains(&self.duration_s),
+            "load.duration_s",
+            self.duration_s,
+            "give 1 ms to 24 hours",
+        )?;
+        range(
+            self.timeout_s > 0.0 && self.timeout_s.is_finite(),
+            "load.timeout_s",
+            self.timeout_s,
+            "give a time above zero",
+        )?;
+        range((0.0..1.0).contains(&self.phase), "load.phase", self.phase, "give a share of a gap, 0 to below 1")?;
+        self.check_blocks()?;
+        let a_rate = |rate: f64| {
+            range(
+                rate > 0.0 && rate <= 1e8,
+                "rate",
+                rate,
+                "give a rate above 0 and at most 100,000,000 requests a second",
+            )
+        };
+        match &self.intensity {
+            Intensity::Closed { connections, pipeline, .. } => {
+                range(
+                    (1..=1_000_000).contains(connections),
+                    "connections",
+                    f64::from(*connections),
+                    "give 1 to 1,000,000",
+                )?;
+                range((1..=4096).contains(pipeline), "pipeline", f64::from(*pipeline), "give 1 to 4096")
+            }
+            Intensity::Open { rate, .. } => a_rate(*rate),
+            Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
+                pace.as_ref().map_or(Ok(()), |pace| a_rate(pace.rate))?;
+                range(
+                    pace.is_none() || think.mean_ms == 0.0,
+                    "think.mean_ms",
+                    think.mean_ms,
+                    "leave it out: S-Clients follow either think times or an arrival process",
+                )?;
+                range(
+                    (1..=1_000_000).contains(descriptors),
+                    "descriptors",
+                    f64::from(*descriptors),
+                    "give 1 to 1,000,000",
+                )?;
+                let t = *connect_timeout_ms;
+                range(
+                    (1.0..=600_000.0).contains(&t),
+                    "connect_timeout_ms",
+                    t,
+                    "give 1 ms to 10 minutes; it must exceed the round trip",
+                )
+            }
+        }
+    }
+}
