@@ -30,7 +30,7 @@ fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
     if let Some(why) = forbidden() {
         return skip("24,000 connections", &why);
     }
-    let sets = ["entries=[3]", "third=24000", "block_rate=20000", "seconds=1", "warmup_s=10"];
+    let sets = ["entries=[3]", "third=24000", "block_rate=20000", "seconds=3", "warmup_s=10"];
     let mut args = vec!["lab", "io-models", "--model", "epoll"];
     sets.iter().for_each(|set| args.extend(["--set", set]));
     let run = json(Path::new(env!("CARGO_BIN_EXE_loadline")), &args);

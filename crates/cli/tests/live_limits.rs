@@ -8,7 +8,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Running, free_port, json, num, program, release_binary, skip, verdict};
+use common::{Running, bottleneck, free_port, json, named, num, program, release_binary, skip, verdict};
 use serde_json::Value;
 
 /// One at a time: they measure.
@@ -53,10 +53,6 @@ impl Drop for Quota {
     }
 }
 
-fn bottleneck(run: &Value) -> &str {
-    run["findings"]["bottleneck"]["id"].as_str().unwrap_or("none")
-}
-
 #[test]
 fn a_quota_of_a_fifth_of_a_processor_is_named() {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -72,7 +68,7 @@ fn a_quota_of_a_fifth_of_a_processor_is_named() {
     command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]);
+    let run = named(|| json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]));
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
@@ -141,7 +137,7 @@ fn a_disk_that_each_request_reads_from_is_named() {
         Err(reason) => return skip("server-disk", &reason),
     };
     let url = format!("http://{}/", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]);
+    let run = named(|| json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]));
     let busy = disk_busy(&run);
     if bottleneck(&run) != "server-disk" && busy < 0.95 {
         // A disk that is too fast for two processors is nothing that could be installed.
