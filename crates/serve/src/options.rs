@@ -48,6 +48,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("head_bytes", "bytes", "proxy: longest head (default 65536)"),
     row("max_connections", "count", "proxy: clients at once, a thread; further ones are told 503"),
     row("timeout_ms", "milliseconds", "proxy: an upstream that is silent for this long is given up (default 60000)"),
+    row(
+        "probe_ms",
+        "milliseconds",
+        "proxy: a waiting client that ended its side is sent a 100 after this (default 1000)",
+    ),
     row("pool", "count", "proxy: upstream connections kept for further requests, a thread (default 1024)"),
     row("read_bytes", "bytes", "proxy: most bytes of one read (default 65536)"),
     row("upstream_buffer", "bytes", "proxy: receive buffer of upstream connections (default: the kernel's)"),

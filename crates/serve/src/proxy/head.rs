@@ -21,6 +21,8 @@ pub(super) struct Request {
     pub(super) repeatable: bool,
     /// Fields are to be left out.
     pub(super) rewrite: bool,
+    /// The client understands interim responses: it speaks HTTP/1.1.
+    pub(super) interim: bool,
 }
 
 /// A response head.
@@ -79,6 +81,7 @@ pub(super) fn request(bytes: &[u8]) -> Result<Option<Request>, Refused> {
         is_head: method == "HEAD",
         repeatable: body.done() && matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE"),
         rewrite: found.rewrite || found.close || !new && found.names_connection,
+        interim: new,
     }))
 }
 

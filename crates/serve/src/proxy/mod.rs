@@ -5,6 +5,7 @@ mod body;
 mod end;
 mod head;
 mod io;
+mod leaving;
 mod pair;
 mod settings;
 mod timers;

@@ -16,6 +16,8 @@ pub(super) struct Settings {
     pub(super) head_bytes: usize,
     pub(super) max_connections: u64,
     pub(super) timeout_ms: u64,
+    /// How long a client that has ended its side waits before it is found out whether it is still there.
+    pub(super) probe_ms: u64,
     /// Upstream connections kept for further requests, a thread.
     pub(super) pool: usize,
     pub(super) read_bytes: usize,
@@ -43,6 +45,7 @@ impl Settings {
             head_bytes: options.get("head_bytes")?.unwrap_or(64 * 1024).max(64),
             max_connections: options.get("max_connections")?.unwrap_or(u64::MAX),
             timeout_ms: options.get("timeout_ms")?.unwrap_or(60_000).max(1),
+            probe_ms: options.get("probe_ms")?.unwrap_or(1000).max(1),
             pool: options.get("pool")?.unwrap_or(1024),
             read_bytes: options.get("read_bytes")?.unwrap_or(READ_BYTES).clamp(64, 1 << 24),
             upstream_buffer: options.get("upstream_buffer")?,

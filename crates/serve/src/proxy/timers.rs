@@ -16,7 +16,10 @@ impl Worker {
             return Some(Duration::ZERO);
         }
         let first = |line: &VecDeque<(u64, u32, u32)>| line.front().map(|entry| entry.0);
-        let due = [self.rest_until_ms, first(&self.deadlines), first(&self.lingering)].into_iter().flatten().min()?;
+        let due = [self.rest_until_ms, first(&self.deadlines), first(&self.lingering), first(&self.suspects)]
+            .into_iter()
+            .flatten()
+            .min()?;
         // One more, so that the wait does not end just before the deadline.
         Some(Duration::from_millis(due.saturating_sub(self.io.now_ms) + 1))
     }
@@ -33,6 +36,12 @@ impl Worker {
         {
             self.deadlines.pop_front();
             self.deadline(place, serial);
+        }
+        while let Some(&(due, place, serial)) = self.suspects.front()
+            && due <= now
+        {
+            self.suspects.pop_front();
+            self.look_again(place, serial);
         }
         while let Some(&(due, place, serial)) = self.lingering.front()
             && due <= now

@@ -41,6 +41,8 @@ pub(super) struct Worker {
     /// Pairs with a deadline, one entry each, oldest first.
     pub(super) deadlines: VecDeque<(u64, u32, u32)>,
     pub(super) lingering: VecDeque<(u64, u32, u32)>,
+    /// Clients to be looked at again, see `leaving`.
+    pub(super) suspects: VecDeque<(u64, u32, u32)>,
 }
 
 impl Worker {
@@ -72,6 +74,7 @@ impl Worker {
             again: Vec::new(),
             deadlines: VecDeque::new(),
             lingering: VecDeque::new(),
+            suspects: VecDeque::new(),
         })
     }
 
@@ -117,7 +120,11 @@ impl Worker {
             Role::Client(place) => {
                 if let Some(pair) = self.pairs.get(place) {
                     note(&mut pair.client, event);
-                    self.turn(place);
+                    if pair.may_miss_client(self.io.level) {
+                        self.client_stirs(place);
+                    } else {
+                        self.turn(place);
+                    }
                 }
             }
             Role::Upstream(place) => {
@@ -131,7 +138,7 @@ impl Worker {
         }
     }
 
-    fn turn(&mut self, place: u32) {
+    pub(super) fn turn(&mut self, place: u32) {
         let Some(pair) = self.pairs.get(place) else { return };
         let before = pair.upstream.as_ref().map(End::fd);
         let next = pair.turn(&mut self.io);
@@ -151,7 +158,7 @@ impl Worker {
             (true, false, true) => Mask::WRITE,
             (true, false, false) => Mask::NONE,
         };
-        let (read, write) = (pair.wants_client_read(), pair.wants_client_write());
+        let (read, write) = (pair.watches_client(), pair.wants_client_write());
         let mut failed = self.io.declare(&mut pair.client, mask(read, write)).is_err();
         let (read, write) = (pair.wants_upstream_read(), pair.wants_upstream_write());
         if let Some(end) = &mut pair.upstream {
@@ -164,6 +171,7 @@ impl Worker {
             return self.close(place);
         }
         let (serial, due) = (pair.serial, pair.progress_ms + self.io.settings.timeout_ms);
+        let suspicious = pair.may_miss_client(level);
         if next == Next::Again && !std::mem::replace(&mut pair.again, true) {
             self.again.push(place);
         }
@@ -171,6 +179,9 @@ impl Worker {
             self.deadlines.push_back((due, place, serial));
         } else if phase == Phase::Lingering && next == Next::Wait {
             self.lingering.push_back((self.io.now_ms + LINGER_MS, place, serial));
+        }
+        if suspicious {
+            self.suspect(place);
         }
     }
 

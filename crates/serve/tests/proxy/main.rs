@@ -5,5 +5,6 @@ mod common;
 mod faults;
 mod forward;
 mod leaks;
+mod leaving;
 mod live;
 mod pressure;

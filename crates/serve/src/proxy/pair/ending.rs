@@ -1,6 +1,6 @@
 //! The end of a client's connection: answers of our own, and closing so that the client gets to read its answer.
 
-use super::{Next, Pair, Phase};
+use super::{Answer, Next, Pair, Phase};
 use crate::proxy::end::Read;
 use crate::proxy::head::Refused;
 use crate::proxy::io::Io;
@@ -17,6 +17,16 @@ impl Pair {
         io.refused(status);
         self.to_client.push(io.settings.reply(status));
         self.end(io)
+    }
+
+    /// Sends a waiting client an interim response, once: if it is gone, a reset comes back.
+    pub(in crate::proxy) fn probe(&mut self) -> Result<(), ()> {
+        let untouched = self.answer == Answer::Head && self.partial.is_empty() && self.to_client.is_empty();
+        if untouched && std::mem::take(&mut self.may_probe) {
+            self.to_client.send(&mut self.client, b"HTTP/1.1 100 Continue\r\n\r\n").map(drop)
+        } else {
+            Ok(())
+        }
     }
 
     /// Ends the connection once everything is written.

@@ -54,6 +54,8 @@ pub(super) struct Pair {
     pub(super) watched: bool,
     /// It stands in the list of those to be continued.
     pub(super) again: bool,
+    /// It stands in the line of clients to be looked at again.
+    pub(super) suspected: bool,
     connecting: bool,
     /// The upstream connection was used before, and no byte of this answer has come.
     kept: bool,
@@ -71,6 +73,8 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
+    /// The client may be sent an interim response, and has not been yet.
+    may_probe: bool,
     /// A byte of the final response has been passed on, so no other status can be told any more.
     told: bool,
 }
@@ -85,6 +89,7 @@ impl Pair {
             progress_ms: now_ms,
             watched: false,
             again: false,
+            suspected: false,
             connecting: false,
             kept: false,
             input: Vec::new(),
@@ -98,6 +103,7 @@ impl Pair {
             keep_client: true,
             keep_upstream: true,
             repeatable: false,
+            may_probe: false,
             told: false,
         }
     }
@@ -114,6 +120,22 @@ impl Pair {
             Phase::Closing => false,
             Phase::Lingering => true,
         }
+    }
+
+    /// Whether an exchange goes on in which the client has nothing to say now.
+    pub(super) fn leaves_client_unread(&self) -> bool {
+        self.phase == Phase::Exchange && !self.wants_client_read()
+    }
+
+    /// Whether in such an exchange the client could go unnoticed: what it said last was its end, or it is not asked.
+    pub(super) fn may_miss_client(&self, level: bool) -> bool {
+        (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
+    }
+
+    /// Whether events of the client's side are of use: also to hear of its end, until there is something unread, which a
+    /// level-triggered back end would report in every call.
+    pub(super) fn watches_client(&self) -> bool {
+        self.wants_client_read() || self.phase == Phase::Exchange && !self.client.readable
     }
 
     pub(super) fn wants_client_write(&self) -> bool {

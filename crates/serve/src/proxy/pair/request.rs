@@ -57,6 +57,7 @@ impl Pair {
         (self.upload, self.keep_client, self.is_head) = (found.body, found.keep, found.is_head);
         (self.repeatable, self.answer, self.told) = (found.repeatable, Answer::Head, false);
         (self.phase, self.progress_ms) = (Phase::Exchange, io.now_ms);
+        self.may_probe = found.interim;
         self.partial.clear();
         // What may not be sent twice does not go to a connection that may be gone already.
         self.attach(io, self.repeatable)?;

@@ -1,0 +1,105 @@
+//! Clients that leave, or seem to, while the upstream works for them.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+use loadline_serve::Server;
+
+use super::common::{BACKENDS, connect, head, proxy, text, upstream};
+
+/// Far below the time after which the proxy gives a silent upstream up.
+const PATIENCE: Duration = Duration::from_secs(20);
+const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+/// An upstream that takes a request, says so, answers nothing, and says so again when its connection ends.
+fn silent() -> (SocketAddr, Receiver<&'static str>) {
+    let (said, heard) = channel();
+    let said = Arc::new(Mutex::new(said));
+    let addr = upstream(move |mut stream| {
+        if head(&mut stream).is_some() {
+            let said = said.lock().unwrap().clone();
+            said.send("request").unwrap();
+            while stream.read(&mut [0; 64]).is_ok_and(|n| n > 0) {}
+            let _ = said.send("end");
+        }
+    });
+    (addr, heard)
+}
+
+/// Lets a client send a request and leave, and waits until its upstream connection has ended too.
+fn leaves(events: &str, request: &[u8], leave: impl Fn(&TcpStream)) -> Server {
+    let (addr, heard) = silent();
+    let server = proxy(addr, events, &[("probe_ms", "20")]);
+    let mut client = connect(&server);
+    client.write_all(request).unwrap();
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok("request"), "{events}");
+    leave(&client);
+    drop(client);
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok("end"), "{events}: the upstream still works for nobody");
+    let until = Instant::now() + PATIENCE;
+    while server.stats().connections > 0 {
+        assert!(Instant::now() < until, "{events}: {:?}", server.stats());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    server
+}
+
+#[test]
+fn a_client_that_resets_takes_its_upstream_connection_with_it() {
+    let reset = |client: &TcpStream| sys::socket::set_reset_on_close(client).unwrap();
+    for events in BACKENDS {
+        assert_eq!(leaves(events, GET, reset).stats().resets, 1, "{events}");
+        // With the next request unread.
+        assert_eq!(leaves(events, &GET.repeat(2), reset).stats().resets, 1, "{events}, pipelined");
+    }
+}
+
+#[test]
+fn a_client_that_closes_or_ends_its_side_and_resets_then_is_noticed() {
+    for events in BACKENDS {
+        leaves(events, GET, |_| {});
+        leaves(events, &GET.repeat(2), |_| {});
+        leaves(events, GET, |client| {
+            client.shutdown(Shutdown::Write).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+            sys::socket::set_reset_on_close(client).unwrap();
+        });
+        // Old clients know no interim response, but a reset is one for them too.
+        let old = b"GET / HTTP/1.0\r\n\r\n";
+        leaves(events, old, |client| sys::socket::set_reset_on_close(client).unwrap());
+    }
+}
+
+#[test]
+fn a_client_that_only_ends_its_side_gets_its_answer() {
+    for events in BACKENDS {
+        for (probe_ms, request, interim) in
+            [("1", GET, true), ("600000", GET, false), ("1", b"GET / HTTP/1.0\r\n\r\n", false)]
+        {
+            let go = Arc::new(Barrier::new(2));
+            let goes = go.clone();
+            let addr = upstream(move |mut stream| {
+                if head(&mut stream).is_some() {
+                    goes.wait();
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                }
+            });
+            let server = proxy(addr, events, &[("probe_ms", probe_ms)]);
+            let mut client = connect(&server);
+            client.write_all(request).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+            let mut all = vec![0; if interim { 25 } else { 0 }];
+            // The interim response comes while the upstream is still silent.
+            client.read_exact(&mut all).unwrap();
+            go.wait();
+            client.read_to_end(&mut all).unwrap();
+            let (all, before) = (text(&all), if interim { "HTTP/1.1 100 Continue\r\n\r\n" } else { "" });
+            assert!(all.starts_with(&format!("{before}HTTP/1.1 200 OK\r\n")), "{events} {probe_ms}: {all}");
+            assert!(all.ends_with("\r\n\r\nok"), "{events} {probe_ms}: {all}");
+            assert_eq!(server.stats().resets, 0, "{events}");
+        }
+    }
+}
