@@ -1,5 +1,5 @@
 //! Tables in a terminal: figures to the right, columns of the highest rank left out first when room is short, the
-//! first column of words cut last. Says which columns are missing.
+//! first column of words last; sentences wrap in their column. Says which columns are missing.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
 
@@ -13,6 +13,8 @@ const TERMINAL_RANK: u8 = 4;
 const LEAST: usize = 8;
 const MOST: usize = 60;
 const GAP: usize = 2;
+/// Most lines of a cell of words.
+const LINES: usize = 3;
 
 /// The lines of a table.
 pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
@@ -21,24 +23,10 @@ pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
         lines.extend(wrap(&table.caption, style.width).iter().map(|l| paint(l, "2", style)));
     }
     let (shown, widths, dropped) = choose(table, style.width);
-    let mut grid = Grid::new();
-    grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    grid.set_header(shown.iter().zip(&widths).map(|(c, w)| cut(&table.columns[*c].name, *w)));
     let rows = table.brief.unwrap_or(usize::MAX);
-    for row in table.rows.iter().take(rows) {
-        let cells = shown.iter().zip(&widths);
-        grid.add_row(cells.map(|(c, w)| cut(row.get(*c).map_or("", |cell| cell.text.as_str()), *w)));
+    for line in grid(table, &shown, &widths, rows) {
+        lines.push(paint(&line.text, line.row.map_or("2", |row| tone_code(row_tone(table, row))), style));
     }
-    for (i, column) in shown.iter().enumerate() {
-        if let Some(made) = grid.column_mut(i) {
-            let side = if table.columns[*column].right { CellAlignment::Right } else { CellAlignment::Left };
-            made.set_cell_alignment(side);
-            made.set_padding((0, GAP as u16));
-        }
-    }
-    let color = |i: usize| i.checked_sub(1).map_or("2", |row| tone_code(row_tone(table, row)));
-    let body: Vec<String> = grid.lines().map(|l| l.trim_end().to_string()).collect();
-    lines.extend(body.iter().enumerate().map(|(i, line)| paint(line, color(i), style)));
     if table.rows.len() > rows {
         let text = format!("and {} more rows in the full report", table.rows.len() - rows);
         lines.push(paint(&text, "2", style));
@@ -49,6 +37,49 @@ pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
     }
     for note in &table.notes {
         lines.extend(wrap(note, style.width).iter().map(|l| paint(l, "2", style)));
+    }
+    lines
+}
+
+/// A printed line, and the row that it belongs to; none for the heading.
+struct Line {
+    text: String,
+    row: Option<usize>,
+}
+
+/// Heading and rows in columns. Words that do not fit take further lines: a claim that is cut says nothing.
+fn grid(table: &Table, shown: &[usize], widths: &[usize], rows: usize) -> Vec<Line> {
+    let mut grid = Grid::new();
+    grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    grid.set_header(shown.iter().zip(widths).map(|(c, w)| cut(&table.columns[*c].name, *w)));
+    let mut belongs = vec![None];
+    for (at, row) in table.rows.iter().enumerate().take(rows) {
+        let text = |c: &usize| row.get(*c).map_or("", |cell| cell.text.as_str());
+        let cells: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(text(c), *w)).collect();
+        belongs.extend(vec![Some(at); cells.iter().map(Vec::len).max().unwrap_or(1)]);
+        grid.add_row(cells.iter().map(|lines| lines.join("\n")));
+    }
+    for (i, column) in shown.iter().enumerate() {
+        if let Some(made) = grid.column_mut(i) {
+            let side = if table.columns[*column].right { CellAlignment::Right } else { CellAlignment::Left };
+            made.set_cell_alignment(side);
+            made.set_padding((0, GAP as u16));
+        }
+    }
+    let texts = grid.lines().map(|l| l.trim_end().to_string());
+    texts.zip(belongs).map(|(text, row)| Line { text, row }).collect()
+}
+
+/// The lines of a cell: one where it fits, else wrapped, cut behind the last that is allowed. A name that is one long
+/// word is cut at once.
+fn piece(text: &str, width: usize) -> Vec<String> {
+    if text.split_whitespace().any(|word| word.chars().count() > width) {
+        return vec![cut(text, width)];
+    }
+    let mut lines = wrap(text, width);
+    if lines.len() > LINES {
+        let rest = lines.split_off(LINES - 1).join(" ");
+        lines.push(cut(&rest, width));
     }
     lines
 }
