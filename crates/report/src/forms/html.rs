@@ -4,8 +4,9 @@
 use askama::Template;
 use run::Run;
 
+use super::html_table::TableHtml;
 use crate::plot::{Frame, bars_svg, plot_svg};
-use crate::{Bars, Block, Doc, Plot, ReportError, Section, Style, Table, Tone, Weight};
+use crate::{Bars, Block, Doc, Plot, ReportError, Section, Style, Tone, Weight};
 
 #[derive(Template)]
 #[template(path = "page.html")]
@@ -21,18 +22,6 @@ struct Shown<'a> {
     section: &'a Section,
     folded: bool,
     body: String,
-}
-
-#[derive(Template)]
-#[template(path = "table.html")]
-struct TableHtml<'a> {
-    table: &'a Table,
-}
-
-impl TableHtml<'_> {
-    fn right(&self, column: &usize) -> bool {
-        self.table.columns.get(*column).is_some_and(|c| c.right)
-    }
 }
 
 #[derive(Template)]
@@ -95,7 +84,7 @@ fn body(blocks: &[Block]) -> Result<String, ReportError> {
 
 fn block(block: &Block) -> Result<String, ReportError> {
     match block {
-        Block::Table(table) => filled(&TableHtml { table }),
+        Block::Table(table) => filled(&TableHtml::new(table)),
         Block::Plot(plot) => figure(plot),
         Block::Bars(bars) => bar_figure(bars),
         Block::Multiples(plots) => multiples(plots),
@@ -126,7 +115,7 @@ fn multiples(plots: &[Plot]) -> Result<String, ReportError> {
 }
 
 /// The class of a tone.
-fn tone(tone: &Tone) -> &'static str {
+pub(super) fn tone(tone: &Tone) -> &'static str {
     match tone {
         Tone::Plain => "",
         Tone::Good => "good",
@@ -142,7 +131,7 @@ fn percent(share: &f64) -> String {
 }
 
 /// A text in which figures keep their units: the space between them does not break.
-fn glue(text: &str) -> String {
+pub(super) fn glue(text: &str) -> String {
     const UNITS: &[&str] =
         &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu", "requests/s"];
     let mut out = String::with_capacity(text.len());

@@ -5,6 +5,7 @@
 mod csv;
 mod hdr;
 mod html;
+mod html_table;
 mod json;
 mod markdown;
 mod openmetrics;

@@ -1,0 +1,108 @@
+//! A table on the page, and what becomes of it on a phone: one that fits stays as it is, a narrow one of long words is
+//! stacked (each row a card, each figure with its heading), a wide one scrolls in its own box, says so, and keeps its
+//! first column in sight. The page runs no script, so the room a table takes is told from its texts.
+
+use askama::Template;
+
+use crate::Table;
+
+/// Characters that fit beside each other on a phone (390 px) and on the page at its widest.
+const PHONE: usize = 54;
+const PAGE: usize = 150;
+/// Room between two columns, in characters, and most that a column of words asks for before its words wrap.
+const GAP: usize = 3;
+const WORDS: usize = 24;
+/// Columns that a card can hold.
+const STACKED: usize = 5;
+
+/// How a table meets a screen that is too narrow for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Fits,
+    Stacked,
+    /// Scrolls on a phone.
+    Wide,
+    /// Scrolls on every screen.
+    Wider,
+}
+
+#[derive(Template)]
+#[template(path = "table.html")]
+pub(super) struct TableHtml<'a> {
+    table: &'a Table,
+    room: Room,
+    /// The column that names the row: its cells need no heading in a card.
+    name: Option<usize>,
+}
+
+impl<'a> TableHtml<'a> {
+    pub(super) fn new(table: &'a Table) -> Self {
+        Self { table, room: room(table), name: table.columns.iter().position(|c| !c.right) }
+    }
+
+    fn right(&self, column: &usize) -> bool {
+        self.table.columns.get(*column).is_some_and(|c| c.right)
+    }
+
+    fn room(&self) -> &'static str {
+        match self.room {
+            Room::Fits => "",
+            Room::Stacked => " stack",
+            Room::Wide => " wide",
+            Room::Wider => " wide wider",
+        }
+    }
+
+    fn wide(&self) -> bool {
+        matches!(self.room, Room::Wide | Room::Wider)
+    }
+
+    /// The heading of a cell in a card; empty where it needs none.
+    fn label(&self, column: &usize) -> &'a str {
+        let needed = self.room == Room::Stacked && self.name != Some(*column);
+        self.table.columns.get(*column).filter(|_| needed).map_or("", |c| c.name.as_str())
+    }
+}
+
+fn room(table: &Table) -> Room {
+    let cells = |c: usize| table.rows.iter().filter_map(move |r| r.get(c)).map(|cell| cell.text.chars().count());
+    let asks = |c: usize| {
+        let widest = cells(c).chain([table.columns[c].name.chars().count()]).max().unwrap_or(0);
+        GAP + if table.columns[c].right { widest } else { widest.min(WORDS) }
+    };
+    match (0..table.columns.len()).map(asks).sum::<usize>() {
+        asked if asked <= PHONE => Room::Fits,
+        _ if table.columns.len() <= STACKED => Room::Stacked,
+        asked if asked <= PAGE => Room::Wide,
+        _ => Room::Wider,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cell, Col};
+
+    fn of(columns: Vec<Col>, text: &str) -> Table {
+        let row = columns.iter().map(|_| Cell::new(text)).collect();
+        Table { columns, rows: vec![row], ..Table::default() }
+    }
+
+    #[test]
+    fn a_phone_is_given_cards_or_a_box_that_scrolls() {
+        let words = |n: usize| (0..n).map(|_| Col::words("a", 0)).collect::<Vec<_>>();
+        let long = "a claim of many words that wraps in its column";
+        assert_eq!(room(&of(words(2), "short")), Room::Fits);
+        assert_eq!(room(&of(words(5), long)), Room::Stacked);
+        assert_eq!(room(&of(words(6), "eleven char")), Room::Wide);
+        assert_eq!(room(&of(words(12), long)), Room::Wider);
+    }
+
+    #[test]
+    fn figures_in_a_card_have_their_heading_and_its_name_has_none() {
+        let long = "a claim of many words that wraps in its column";
+        let table = of(vec![Col::figures("held", 0), Col::words("claim", 0), Col::figures("wanted", 0)], long);
+        let html = TableHtml::new(&table);
+        assert_eq!((html.label(&0), html.label(&1), html.label(&2)), ("held", "", "wanted"));
+    }
+}
