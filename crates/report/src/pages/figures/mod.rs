@@ -6,7 +6,9 @@
 mod columns;
 mod draw;
 mod published;
+mod ranked;
 mod table;
+mod tabulated;
 mod value;
 
 use run::Run;
