@@ -23,6 +23,7 @@ mod principles;
 mod rules;
 mod sides;
 mod steady;
+mod sweep;
 mod trust;
 mod verdict;
 mod view;
@@ -32,11 +33,12 @@ pub mod planted;
 
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
-pub use facts::{Facts, Plateau, disturbed, stolen};
+pub use facts::{Facts, disturbed, stolen};
 pub use objective::{Limits, holds, limits};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
 pub use steady::steady;
+pub use sweep::Plateau;
 pub use view::{Host, Task, View};
 
 use run::Run;

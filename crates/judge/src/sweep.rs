@@ -1,0 +1,132 @@
+//! The sweep over the number of clients: which trials make one, which of them decides, and whether it went flat.
+
+use run::{Intensity, Trial, TrialKind};
+
+use crate::facts::good;
+
+/// A step of less than this share of more throughput for twice the clients is none: the rate has stopped growing.
+const FLAT: f64 = 0.05;
+/// The first step that reaches this share of the highest rate stands for the saturated server.
+pub(crate) const REACHED: f64 = 0.97;
+
+/// Whether more clients still brought more throughput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plateau {
+    /// From `from` clients to `to` clients (at least twice as many) the rate grew by less than 5 %.
+    Flat {
+        /// Clients of the decisive step, or of the first step that the best one beats by less than that.
+        from: f64,
+        /// Most clients that were tried.
+        to: f64,
+        /// Growth of the rate between them, as a share; below zero where it fell.
+        growth: f64,
+    },
+    /// It still grew when the last step was tried.
+    Grows,
+    /// There is no sweep to see it by.
+    NotTried,
+}
+
+/// Number of clients of a trial: connections times pipeline, or what was in flight.
+pub(crate) fn clients(trial: &Trial) -> f64 {
+    match &trial.intensity {
+        Intensity::Closed { connections, pipeline, .. } => f64::from(*connections) * f64::from(*pipeline),
+        Intensity::SClients { descriptors, .. } => f64::from(*descriptors),
+        Intensity::Open { .. } => trial.rates.concurrency,
+    }
+}
+
+/// Axes of an experiment that change the server or the way to it: steps of one sweep must agree in them.
+const CONDITIONS: &[&str] =
+    &["record_bytes", "file_bytes", "message_bytes", "model", "service", "medium", "delay_ms", "loss", "syncookies"];
+
+/// The largest set of an experiment's trials that is a sweep: same conditions, each number of clients once.
+fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
+    let condition =
+        |t: &Trial| CONDITIONS.iter().map(|axis| t.axes.get(*axis).map(|v| v.to_bits())).collect::<Vec<_>>();
+    let mut groups: Vec<Vec<&Trial>> = Vec::new();
+    for trial in trials {
+        match groups.iter_mut().find(|g| g.first().is_some_and(|first| condition(first) == condition(trial))) {
+            Some(group) => group.push(trial),
+            None => groups.push(vec![trial]),
+        }
+    }
+    let once = |g: &Vec<&Trial>| g.iter().all(|t| g.iter().filter(|o| clients(o) == clients(t)).count() == 1);
+    groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
+}
+
+/// The steps of a sweep, by rising number of clients: those of `loadline find`, else the largest one that an experiment's
+/// trials make.
+pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
+    let of = |kind: TrialKind| trials.iter().copied().filter(move |t| closed(t) && t.kind == kind).collect();
+    let mut sweep: Vec<&Trial> = of(TrialKind::Sweep);
+    if sweep.is_empty() {
+        sweep = experiment(of(TrialKind::Experiment));
+    }
+    sweep.sort_by(|a, b| clients(a).total_cmp(&clients(b)));
+    sweep
+}
+
+pub(crate) fn closed(trial: &Trial) -> bool {
+    matches!(trial.intensity, Intensity::Closed { .. })
+}
+
+pub(crate) fn decisive<'a>(sweep: &[&'a Trial]) -> Option<&'a Trial> {
+    let best = sweep.iter().map(|t| good(t)).reduce(f64::max)?;
+    sweep.iter().copied().find(|t| good(t) >= REACHED * best)
+}
+
+/// Twice the clients or more brought less than [`FLAT`], the share that ends the sweep of `loadline find` too: a sweep
+/// that ended because more clients brought nothing is flat here, even where its decisive step is its last.
+pub(crate) fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
+    let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
+        return Plateau::NotTried;
+    };
+    let best = sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
+    let near = sweep.iter().copied().find(|t| good(t) * (1.0 + FLAT) > best).unwrap_or(decisive);
+    let of = |first: &Trial| {
+        let growth = (good(last) / good(first).max(f64::MIN_POSITIVE)) - 1.0;
+        let (from, to) = (clients(first), clients(last));
+        let enough = to >= 2.0 * from || by_one(sweep, first);
+        (enough && growth.is_finite() && growth < FLAT).then_some(Plateau::Flat { from, to, growth })
+    };
+    of(decisive).or_else(|| of(near)).unwrap_or(Plateau::Grows)
+}
+
+/// Source A.8 condition (a), for studies that add one client at a time: less than 2 % more for one more client.
+fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
+    let after = sweep.iter().find(|t| clients(t) > clients(first));
+    after.is_some_and(|t| clients(t) <= clients(first) + 1.0 && good(t) / good(first).max(f64::MIN_POSITIVE) < 1.02)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Facts;
+    use crate::planted::Scene;
+
+    #[test]
+    fn the_first_step_that_reaches_the_top_decides() {
+        let run = Scene::new(1000.0, 4000.0).rates(&[0.5, 1.15]).run();
+        let facts = Facts::of(&run);
+        assert_eq!(facts.decisive.map(clients), Some(4.0));
+        assert_eq!(facts.plateau, Plateau::Flat { from: 4.0, to: 128.0, growth: 0.0 });
+        assert!(facts.failing.is_some_and(|t| t.rates.offered_rate == 4600.0));
+        assert_eq!(facts.full().map(clients), Some(128.0), "the last step at the top shows what is full");
+    }
+
+    /// The rates that a sweep of four sleeping workers gave on a busy machine: its last step was its best.
+    #[test]
+    fn a_sweep_that_find_would_end_is_flat() {
+        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+        run.trials.truncate(5);
+        for (trial, rate) in run.trials.iter_mut().zip([47.0, 99.0, 190.0, 190.0, 196.0]) {
+            trial.rates.completed_rate = rate;
+        }
+        let facts = Facts::of(&run);
+        assert_eq!(facts.decisive.map(clients), Some(16.0));
+        assert!(matches!(facts.plateau, Plateau::Flat { from: 4.0, to: 16.0, .. }), "{:?}", facts.plateau);
+        run.trials[4].rates.completed_rate = 201.0;
+        assert_eq!(Facts::of(&run).plateau, Plateau::Grows);
+    }
+}
