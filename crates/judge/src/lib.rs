@@ -19,6 +19,7 @@ mod knee;
 mod laws;
 mod number;
 mod objective;
+mod phantoms;
 mod principles;
 mod rules;
 mod sides;

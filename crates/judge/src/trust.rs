@@ -191,18 +191,12 @@ fn counts(trial: &Trial, said: &mut Said) {
             figure((t.sent - known) as f64)
         ));
     }
-    if t.phantom > 0 {
-        said.warn(format!(
-            "{} connections were established for the client and unknown to the server",
-            figure(t.phantom as f64)
-        ));
-    }
-    let Some(server) = server_of(trial) else { return };
-    let Some(seen) = server.value("tcp.passive_opens") else { return };
     let ours = trial.measured.tally.connected as f64;
-    if ours < 20.0 && seen < 20.0 {
-        return;
+    let seen = server_of(trial).and_then(|server| server.value("tcp.passive_opens"));
+    if let Some(text) = crate::phantoms::unanswered(t.phantom, ours, seen) {
+        said.warn(text);
     }
+    let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
     let text = format!("the client counts {} new connections, the server's host {}", figure(ours), figure(seen));
     // Both sides are read one after the other, some 10 ms apart, with connections under way at either edge.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);

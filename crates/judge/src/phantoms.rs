@@ -1,0 +1,39 @@
+//! Connections that came up for the client and were never answered. The client cannot know whether the server knew them
+//! (source 1 on cookies), so its own count is asked: those that wait in its accept queue are not answered either.
+
+use crate::number::figure;
+
+/// Connections that the server counts may differ from the client's by this share at the edges of the window.
+const EDGES: f64 = 0.02;
+
+/// What to say of `unanswered` connections of a trial, where the client counts `ours` new ones in the measured window and
+/// the server's host `seen`.
+pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Option<String> {
+    let so = match seen {
+        Some(seen) if ours - seen > EDGES * ours => {
+            format!(
+                "the server's host knows {} of {} connections, so some exist for the client alone",
+                figure(seen),
+                figure(ours)
+            )
+        }
+        Some(_) => "the server's host knew all connections, so they waited to be accepted".into(),
+        None => "the server's own counters would tell whether it knew them".into(),
+    };
+    let n = figure(unanswered as f64);
+    (unanswered > 0).then(|| format!("{n} connections were established for the client and never answered: {so}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_servers_count_tells_a_phantom_from_one_that_waits() {
+        assert_eq!(unanswered(0, 800.0, Some(400.0)), None);
+        let said = |seen| unanswered(30, 800.0, seen).unwrap();
+        assert!(said(Some(800.0)).ends_with("so they waited to be accepted"), "{}", said(Some(800.0)));
+        assert!(said(Some(770.0)).contains("knows 770 of 800"), "{}", said(Some(770.0)));
+        assert!(said(None).contains("would tell"), "{}", said(None));
+    }
+}
