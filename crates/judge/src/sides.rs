@@ -30,6 +30,8 @@ const NOT_ADDED: &[&str] = &[
     "connection.peer_window",
     "connection.delivery_rate",
     "connection.ato",
+    "connection.waiting",
+    "connection.write_full",
     "cgroup.cpu_quota",
     "cgroup.memory",
     "cgroup.memory_limit",

@@ -335,6 +335,20 @@ pub const COUNTERS: &[CounterSpec] = &[
         Gauge,
         "tcp_info delivery_rate: newest measured rate, mean a connection",
     ),
+    c(
+        "connection.waiting",
+        "Connection",
+        Count,
+        Gauge,
+        "tcp_info notsent_bytes: connections of the sample with bytes that TCP does not send yet",
+    ),
+    c(
+        "connection.write_full",
+        "Connection",
+        Count,
+        Gauge,
+        "sock_diag skmeminfo: connections of the sample whose writer waits for room in the send buffer",
+    ),
     c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: delayed-acknowledgement timer, mean"),
     // softnet: instances by processor.
     c(

@@ -15,8 +15,12 @@ const REQ_BYTECODE: u16 = 1;
 const INFO: u16 = 2;
 const SKMEMINFO: u16 = 7;
 const SKV6ONLY: u16 = 11;
-/// Index of the drop counter in the array of `INET_DIAG_SKMEMINFO`.
+/// Indices in the array of `INET_DIAG_SKMEMINFO`: size of the send buffer, what stands in it, and the drop counter.
+const SK_MEMINFO_SNDBUF: usize = 3;
+const SK_MEMINFO_WMEM_QUEUED: usize = 5;
 const SK_MEMINFO_DROPS: usize = 8;
+/// What is asked of a connection besides its addresses and queues.
+const OF_CONNECTIONS: u8 = 1 << (INFO - 1) | 1 << (SKMEMINFO - 1);
 const ESTABLISHED: u32 = 1 << 1;
 const CLOSE_WAIT: u32 = 1 << 8;
 const LISTEN: u32 = 1 << 10;
@@ -53,6 +57,8 @@ pub struct Connection {
     pub receive_queue: u32,
     /// Bytes that were sent and not acknowledged, or not yet sent.
     pub send_queue: u32,
+    /// Whether the send buffer is so full that a writer waits; `None` where the kernel does not say.
+    pub write_full: Option<bool>,
     /// `tcp_info`; `None` where the kernel left it out.
     pub info: Option<TcpInfo>,
     /// Names the socket to [`Diag::connection`].
@@ -91,6 +97,8 @@ pub struct TcpInfo {
     pub rwnd_limited_us: Option<u64>,
     /// Of that, time stopped by the own send buffer (kernel 4.10).
     pub sndbuf_limited_us: Option<u64>,
+    /// Bytes that were written and not yet sent (kernel 4.6).
+    pub unsent: Option<u32>,
     /// The window that the peer last advertised, bytes (kernel 5.4).
     pub peer_window: Option<u32>,
 }
@@ -135,7 +143,7 @@ impl Diag {
     /// Gives established connections until `each` says [`Walk::Stop`]; after that this socket is spent (the kernel
     /// still has the rest of the dump ready in it): drop it and open another. The filter runs in the kernel.
     pub fn connections(&mut self, v6: bool, ends: Ends, mut each: impl FnMut(&Connection) -> Walk) -> Result<Walk> {
-        let head = request(v6, 1 << (INFO - 1), ESTABLISHED | CLOSE_WAIT);
+        let head = request(v6, OF_CONNECTIONS, ESTABLISHED | CLOSE_WAIT);
         let filter = bytecode(ends);
         self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&head, &filter], |_, payload| match connection(payload) {
             Some(connection) => each(&connection),
@@ -148,7 +156,7 @@ impl Diag {
     /// Describes one connection that was met before; `None` when it has ended. Far cheaper than a dump, for which the
     /// kernel walks its whole table.
     pub fn connection(&mut self, name: &SocketName) -> Result<Option<Connection>> {
-        let mut head = request(name.family == INET6, 1 << (INFO - 1), u32::MAX);
+        let mut head = request(name.family == INET6, OF_CONNECTIONS, u32::MAX);
         head[8..56].copy_from_slice(&name.id);
         let mut found = None;
         let asked = self.0.ask(SOCK_DIAG_BY_FAMILY, false, &[&head], |_, payload| {
@@ -230,15 +238,23 @@ fn listener(payload: &[u8]) -> Option<Listener> {
 
 fn connection(payload: &[u8]) -> Option<Connection> {
     let (local, remote) = ends_of(payload)?;
-    let info = attributes(payload.get(72..)?).find(|(kind, _)| *kind == INFO);
+    let rest = payload.get(72..)?;
+    let find = |kind| attributes(rest).find(|(k, _)| *k == kind).map(|(_, value)| value);
     Some(Connection {
         local,
         remote,
         receive_queue: u32_at(payload, 56)?,
         send_queue: u32_at(payload, 60)?,
-        info: info.and_then(|(_, value)| tcp_info(value)),
+        write_full: find(SKMEMINFO).and_then(write_full),
+        info: find(INFO).and_then(tcp_info),
         name: SocketName { family: *payload.first()?, id: *payload.get(4..)?.first_chunk()? },
     })
+}
+
+/// The kernel lets a writer go on once a third of the send buffer is free (`sk_stream_is_writeable`).
+fn write_full(memory: &[u8]) -> Option<bool> {
+    let (size, queued) = (u32_at(memory, 4 * SK_MEMINFO_SNDBUF)?, u32_at(memory, 4 * SK_MEMINFO_WMEM_QUEUED)?);
+    Some(3 * u64::from(queued) > 2 * u64::from(size))
 }
 
 /// Offsets of `struct tcp_info` (linux/tcp.h).
@@ -250,6 +266,7 @@ fn tcp_info(b: &[u8]) -> Option<TcpInfo> {
         rtt_us: u32_at(b, 68)?,
         cwnd: u32_at(b, 80)?,
         total_retrans: u32_at(b, 100)?,
+        unsent: u32_at(b, 144),
         min_rtt_us: u32_at(b, 148),
         delivery_rate: u64_at(b, 160),
         busy_us: u64_at(b, 168),
@@ -281,6 +298,29 @@ mod tests {
         assert_eq!((found[0].local, found[0].queue, found[0].drops), (addr, 2, Some(0)));
         assert!(found[0].limit >= 1 && found[0].inode > 0);
         assert!(listeners(addr.port(), true).is_empty());
+    }
+
+    #[test]
+    fn a_sender_whose_peer_does_not_read_has_unsent_bytes_and_a_full_buffer() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = server.local_addr().unwrap();
+        let (_deaf, (mut sender, _)) = (TcpStream::connect(addr).unwrap(), server.accept().unwrap());
+        let look = || {
+            let (mut found, ends) = (None, Ends { local_port: Some(addr.port()), remote_port: None });
+            let end = Diag::open().unwrap().connections(false, ends, |c| {
+                found = Some(*c);
+                Walk::Stop
+            });
+            assert!(end.is_ok(), "{end:?}");
+            found.unwrap()
+        };
+        let idle = look();
+        assert_eq!((idle.write_full, idle.info.unwrap().unsent), (Some(false), Some(0)));
+        sender.set_nonblocking(true).unwrap();
+        while sender.write(&[0; 65536]).is_ok() {}
+        let full = look();
+        assert_eq!(full.write_full, Some(true));
+        assert!(full.info.unwrap().unsent.unwrap() > 0, "{full:?}");
     }
 
     #[test]

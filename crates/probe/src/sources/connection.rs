@@ -31,6 +31,8 @@ const IDS: &[&str] = &[
     "connection.mss",
     "connection.peer_window",
     "connection.delivery_rate",
+    "connection.waiting",
+    "connection.write_full",
 ];
 /// Connections that are described in one sample.
 const MOST: usize = 64;
@@ -59,6 +61,10 @@ struct Sums {
     busy_us: f64,
     rwnd_us: f64,
     sndbuf_us: f64,
+    /// Connections whose sender has bytes that TCP does not send yet.
+    waiting: usize,
+    /// Connections whose writer waits for room in the send buffer.
+    write_full: usize,
 }
 
 pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
@@ -162,6 +168,8 @@ impl Sums {
         self.busy_us += info.busy_us.unwrap_or(0) as f64;
         self.rwnd_us += info.rwnd_limited_us.unwrap_or(0) as f64;
         self.sndbuf_us += info.sndbuf_limited_us.unwrap_or(0) as f64;
+        self.waiting += usize::from(info.unsent.is_some_and(|bytes| bytes > 0));
+        self.write_full += usize::from(c.write_full == Some(true));
         let told = [
             Some(info.rtt_us),
             Some(info.cwnd),
@@ -187,8 +195,8 @@ impl Sums {
     }
 
     /// In the order of [`IDS`].
-    fn values(&self) -> [Option<f64>; 14] {
-        let mut out = [None; 14];
+    fn values(&self) -> [Option<f64>; IDS.len()] {
+        let mut out = [None; IDS.len()];
         out[0] = Some(self.sampled as f64);
         for (value, (sum, number)) in out[1..].iter_mut().zip(self.figures) {
             *value = (number > 0).then(|| sum / number as f64);
@@ -196,6 +204,10 @@ impl Sums {
         if self.busy_us > 0.0 {
             out[7] = Some(self.rwnd_us / self.busy_us);
             out[8] = Some(self.sndbuf_us / self.busy_us);
+        }
+        if self.sampled > 0 {
+            out[14] = Some(self.waiting as f64);
+            out[15] = Some(self.write_full as f64);
         }
         out
     }
