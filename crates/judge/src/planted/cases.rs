@@ -7,6 +7,18 @@ use super::scene::{Scene, Who};
 
 use Who::{Client, Server};
 
+/// Answers of many windows over a long way: the rate grows with every client, since each brings a window of its own.
+pub(crate) fn held_by_a_window() -> Scene {
+    Scene::new(400_000.0, 1e9)
+        .rates(&[])
+        .level(Server, "connection.rwnd_limited", "", 0.93)
+        .per_s(Server, "connection.waiting", "", |p| p.n * 0.75)
+        .level(Server, "connection.rtt", "", 100_000.0)
+        .level(Server, "connection.min_rtt", "", 99_000.0)
+        .level(Server, "connection.peer_window", "", 65_536.0)
+        .level(Server, "connection.delivery_rate", "", 620_000.0)
+}
+
 const fn p(id: &'static str, story: &'static str, run: fn() -> run::Run) -> Planted {
     Planted { id, story, run }
 }
@@ -142,13 +154,7 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "tcp.timeouts", "", |p| p.x * 0.01)
             .run()
     }),
-    p("tcp-window", "64 KiB a round trip of 100 ms", || {
-        Scene::new(400_000.0, 40.0)
-            .level(Server, "connection.rwnd_limited", "", 0.93)
-            .level(Server, "connection.rtt", "", 100_000.0)
-            .level(Server, "connection.peer_window", "", 65_536.0)
-            .run()
-    }),
+    p("tcp-window", "64 KiB a round trip of 100 ms", || held_by_a_window().run()),
     p("accept-queue", "a backlog of 4, accepted in batches every 50 ms", || {
         let slow = |t: &mut Trial, p: &super::Point| {
             t.measured.tally.attempted = t.measured.tally.completed;

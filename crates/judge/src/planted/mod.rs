@@ -6,6 +6,8 @@ mod cases;
 mod scene;
 
 pub use cases::PLANTED;
+#[cfg(test)]
+pub(crate) use cases::held_by_a_window;
 pub use scene::{Point, Scene, Who};
 
 use run::Run;
@@ -75,7 +77,8 @@ mod tests {
     }
 
     /// Rules may see their own signs in another's run only where these are symptoms of it.
-    const SYMPTOMS: &[(&str, &str)] = &[("server-fds", "accept-queue"), ("tcp-delayed-ack", "not-saturated")];
+    const SYMPTOMS: &[(&str, &str)] =
+        &[("server-fds", "accept-queue"), ("tcp-delayed-ack", "not-saturated"), ("tcp-window", "not-saturated")];
 
     #[test]
     fn every_rule_is_silent_on_the_others_runs() {

@@ -93,6 +93,13 @@ impl Scene {
                 .per_s(who, "interface.tx_packets", "eth0", |p| p.x * 2.0)
                 .per_s(who, "interface.rx_packets", "eth0", |p| p.x * 2.0)
                 .level(who, "connection.rtt", "", 150.0)
+                .level(who, "connection.min_rtt", "", 120.0)
+                .level(who, "connection.peer_window", "", 65_536.0)
+                .level(who, "connection.receive_queue", "", 0.0)
+                .level(who, "connection.delivery_rate", "", 5e6)
+                .per_s(who, "connection.sampled", "", |p| p.n.min(64.0))
+                .level(who, "connection.waiting", "", 0.0)
+                .level(who, "connection.write_full", "", 0.0)
                 .level(who, "connection.rwnd_limited", "", 0.0)
                 .level(who, "connection.sndbuf_limited", "", 0.0);
         }

@@ -1,58 +1,211 @@
 //! A window of TCP is too small for the distance: a sender stands still because of the peer's window or its own buffer.
+//!
+//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds: a congestion control that paces (BBR)
+//! spreads a window over the round trip, and the gaps between its packets are charged to neither. A transfer that is
+//! nothing but window-limited then shows 40 to 50 %. So they only point to a sender; what it carries a round trip against
+//! the window, and for how much of a request bytes wait, decide.
 
 use super::{Rule, Verdict, measured};
 use crate::Facts;
 use crate::facts::sides_of;
-use crate::number::{duration, figure, percent};
+use crate::number::{duration, figure, percent, positive, ratio};
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "tcp-window",
-    needs: &["connection.rwnd_limited", "connection.sndbuf_limited"],
+    needs: &[
+        "connection.rwnd_limited",
+        "connection.sndbuf_limited",
+        "connection.sampled",
+        "connection.rtt",
+        "connection.delivery_rate",
+    ],
     judge,
     advice: &[
         "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",
         "One connection carries at most a window a round trip: more connections, or larger windows.",
     ],
-    explain: "The kernel keeps, for each connection, the share of its sending time that it stood still because the other end's \
-              window was used up or its own send buffer was full. More than half of the time with idle processors and a link \
-              that is not full means that a window a round trip is the limit. A client that reads slowly shows the same \
-              signs; a full generator is therefore looked for first.",
+    explain: "One connection carries at most a window a round trip, and at most its send buffer. The rule names it when for more \
+              than half of a request's time bytes wait behind those in flight (so a larger window would at least halve that \
+              time), the sender carries as good as a whole window (or half of its buffer) each round trip, and the kernel saw \
+              it stand still because of that. Not when the round trip has grown to 1.5 times its least (then a queue on the way \
+              is what holds the bytes), and not when the other end leaves half a window unread: a slow reader shows the same \
+              signs. Congestion controls that pace, BBR above all, hide most of the standing still, so the kernel's share \
+              alone decides nothing.",
 };
 
-/// Share of the sending time from which a window is what binds.
-const LIMITED: f64 = 0.5;
+/// What a sender can be held by.
+struct Limit {
+    /// The kernel's share of the sending time.
+    share: &'static str,
+    /// How many connections of the sample show it at a sample.
+    standing: &'static str,
+    /// Bytes that may be in flight.
+    room: &'static str,
+    /// Share of that which a round trip must carry.
+    filled: f64,
+    words: &'static str,
+}
+
+const LIMITS: &[Limit] = &[
+    Limit {
+        share: "connection.rwnd_limited",
+        standing: "connection.waiting",
+        room: "connection.peer_window",
+        filled: 0.85,
+        words: "the window of the other end",
+    },
+    Limit {
+        share: "connection.sndbuf_limited",
+        standing: "connection.write_full",
+        // A writer goes on once a third is free, so about half of what stands in it is what a round trip carries.
+        room: "connection.send_queue",
+        filled: 0.5,
+        words: "its own send buffer",
+    },
+];
+
+/// Share of the sending time in which the kernel must have seen it.
+const SEEN: f64 = 0.25;
+/// Share of a request's time from which a larger window would at least halve it.
+const MOST_OF_IT: f64 = 0.5;
+/// Round trip over the least one from which a queue on the way holds the bytes.
+const QUEUED: f64 = 1.5;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
-    let mut largest: Option<(crate::View<'_>, &str, f64)> = None;
-    for view in sides_of(trial) {
-        for id in ["connection.rwnd_limited", "connection.sndbuf_limited"] {
-            if let Some(share) = view.value(id).filter(|s| largest.is_none_or(|(_, _, l)| *s > l)) {
-                largest = Some((view, id, share));
+    let views = sides_of(trial);
+    let mut missing = Vec::new();
+    let mut out: Option<(f64, String)> = None;
+    for (at, view) in views.iter().enumerate() {
+        let other = views.get(1 - at.min(1));
+        for limit in LIMITS {
+            match look(limit, view, other) {
+                Ok(found) => return found,
+                Err(Not::Known(what)) => missing.push(format!("{what} of the {}", view.role)),
+                Err(Not::Limited(share, why)) => {
+                    out = out.filter(|(most, _)| *most >= share).or(Some((share, why)));
+                }
             }
         }
     }
-    let Some((view, id, share)) = largest else {
-        return Verdict::CannotSay(vec!["connection.rwnd_limited and connection.sndbuf_limited of either side".into()]);
-    };
-    let what = if id.contains("rwnd") { "the window of the other end" } else { "its own send buffer" };
-    let text = format!("a sending connection stood still {} of its time because of {what}", percent(share));
-    if share < LIMITED {
-        return Verdict::RuledOut(text);
+    if trial.server.is_none() {
+        missing.push("the server's connections: whether it stands still when it sends cannot be seen from here".into());
     }
-    let mut evidence = vec![measured(&view, (id, ""), (share, ""), Some(LIMITED), text.clone())];
-    if let Some(rtt) = view.value("connection.rtt") {
-        evidence.push(measured(
-            &view,
-            ("connection.rtt", ""),
-            (rtt, "us"),
-            None,
-            format!("its round trip took {}", duration(rtt)),
-        ));
+    match out {
+        Some((_, why)) if missing.is_empty() => Verdict::RuledOut(why),
+        _ => Verdict::CannotSay(missing),
     }
-    if let Some(window) = view.value("connection.peer_window") {
-        let text = format!("the other end's window was {} B", figure(window));
-        evidence.push(measured(&view, ("connection.peer_window", ""), (window, "B"), None, text));
+}
+
+/// Why a sender is not held by a limit.
+enum Not {
+    Known(&'static str),
+    Limited(f64, String),
+}
+
+fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verdict, Not> {
+    let value = |id: &'static str| view.value(id).ok_or(Not::Known(id));
+    let share = value(limit.share)?;
+    let text = format!("a sending connection stood still {} of its time because of {}", percent(share), limit.words);
+    if share < SEEN {
+        return Err(Not::Limited(share, text));
     }
-    Verdict::Binds { confidence: 0.8, sentence: format!("TCP stands still: {text}"), evidence }
+    let not = |why: String| Not::Limited(share, format!("{text}, but {why}"));
+    let standing = of_a_request(view, value(limit.standing)?, value("connection.sampled")?);
+    let standing = standing.ok_or(Not::Known("requests in flight"))?;
+    if standing < MOST_OF_IT {
+        return Err(not(format!("bytes waited for only {} of a request's time", percent(standing))));
+    }
+    let (rtt, rate, room) = (value("connection.rtt")?, value("connection.delivery_rate")?, value(limit.room)?);
+    let filled = positive(room).map_or(0.0, |room| rtt / 1e6 * rate / room);
+    if filled < limit.filled {
+        return Err(not(format!("a round trip carried {} of the {} B", percent(filled), figure(room))));
+    }
+    if let Some(least) = view.value("connection.min_rtt").filter(|least| rtt > QUEUED * least) {
+        return Err(not(format!(
+            "its round trip of {} has a queue in it: {} at least",
+            duration(rtt),
+            duration(least)
+        )));
+    }
+    let unread = other.and_then(|o| o.value("connection.receive_queue"));
+    if let Some(unread) = unread.filter(|bytes| *bytes >= 0.5 * room) {
+        return Err(not(format!("the other end left {} B unread: it reads slowly", figure(unread))));
+    }
+    let confidence = if unread.is_some() { 0.85 } else { 0.7 };
+    let sentence = format!("TCP stands still for {} of a request: {text}", percent(standing));
+    let trip =
+        measured(view, ("connection.rtt", ""), (rtt, "us"), None, format!("its round trip took {}", duration(rtt)));
+    let carried = format!("a round trip carried {} of the {} B of {}", percent(filled), figure(room), limit.words);
+    let evidence = vec![
+        measured(view, (limit.share, ""), (share, ""), Some(SEEN), text),
+        measured(view, (limit.standing, ""), (standing, ""), Some(MOST_OF_IT), "bytes waited while it stood".into()),
+        trip,
+        measured(view, (limit.room, ""), (room, "B"), None, carried),
+    ];
+    Ok(Verdict::Binds { confidence, sentence, evidence })
+}
+
+/// Share of a request's time in which its connection was seen standing. Connections without a request in flight do not
+/// count; of a sample of some of them this is a lower bound.
+fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
+    let in_flight = positive(view.trial.rates.concurrency)?;
+    ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{Scene, Who, held_by_a_window};
+
+    fn verdict(scene: &Scene) -> run::Bottleneck {
+        let mut run = scene.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces() {
+        let b = verdict(&held_by_a_window().level(Who::Server, "connection.rwnd_limited", "", 0.28));
+        assert!(b.id == "tcp-window" && b.confidence >= 0.8, "{b:#?}");
+        assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");
+    }
+
+    #[test]
+    fn a_small_send_buffer_is_named_too() {
+        let scene = held_by_a_window()
+            .level(Who::Server, "connection.rwnd_limited", "", 0.0)
+            .level(Who::Server, "connection.sndbuf_limited", "", 0.38)
+            .level(Who::Server, "connection.send_queue", "", 62_000.0)
+            .per_s(Who::Server, "connection.write_full", "", |p| p.n * 0.9);
+        let b = verdict(&scene);
+        assert!(b.id == "tcp-window" && b.sentence.contains("send buffer"), "{b:#?}");
+    }
+
+    /// What has a window limit's share and is none: one change each.
+    #[test]
+    fn what_only_looks_like_it_is_not_named() {
+        type Change = fn(Scene) -> Scene;
+        let cases: &[(&str, Change)] = &[
+            ("a server that computes most of the time", |s| {
+                s.per_s(Who::Server, "connection.waiting", "", |p| p.n * 0.2)
+            }),
+            ("a congestion window below the other end's", |s| {
+                s.level(Who::Server, "connection.delivery_rate", "", 300_000.0)
+            }),
+            ("a queue on the way", |s| s.level(Who::Server, "connection.min_rtt", "", 40_000.0)),
+            ("a client that reads slowly", |s| s.level(Who::Client, "connection.receive_queue", "", 60_000.0)),
+            ("a sender that hardly ever stood", |s| s.level(Who::Server, "connection.rwnd_limited", "", 0.1)),
+        ];
+        for (what, change) in cases {
+            let b = verdict(&change(held_by_a_window()));
+            assert_ne!(b.id, "tcp-window", "{what}: {b:#?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_seen_is_not_cleared() {
+        let b = verdict(&held_by_a_window().no_server());
+        assert!(b.id != "tcp-window" && b.missing.iter().any(|m| m.contains("tcp-window")), "{b:#?}");
+    }
 }

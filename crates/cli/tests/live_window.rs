@@ -1,0 +1,124 @@
+//! Small buffers behind a long way, named by `find`: a window a round trip is the limit, whichever end's buffer makes it.
+//! Needs no root: the hosts are a testbed's. Takes the release binary, see `common`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use common::{json_of, num, release_binary, skip, verdict};
+use serde_json::Value;
+
+/// Much longer than what a busy machine adds, so that the round trip stays that of the way.
+const MEDIUM: &str = "wan:delay=15ms";
+const SERVER: &str = "10.77.0.1:8080";
+
+/// Two hosts on a long way; they end with this value.
+struct Way {
+    binary: PathBuf,
+    dir: tempfile::TempDir,
+}
+
+impl Way {
+    fn up(binary: PathBuf) -> Result<Self, String> {
+        let way = Self { binary, dir: tempfile::tempdir().unwrap() };
+        let output = way.testbed(&["up", "way", "--medium", MEDIUM]).output().unwrap();
+        if output.status.success() { Ok(way) } else { Err(said(&output)) }
+    }
+
+    fn testbed(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.arg("testbed").args(arguments).env("XDG_RUNTIME_DIR", self.dir.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn inside(&self, host: &str, program: &Path) -> Command {
+        let mut command = self.testbed(&["exec", "way", host, "--"]);
+        command.arg(program);
+        command
+    }
+
+    /// Buffers of at most `bytes` for the connections that a host opens or accepts from now on.
+    fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
+        let set = format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}");
+        let output = self.inside(host, Path::new("/bin/sh")).args(["-c", &set]).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+    }
+
+    /// A server of answers of so many bytes.
+    fn serve(&self, body: u32) -> Server {
+        let mut command = self.inside("server", Path::new("/bin/sh"));
+        command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);
+        command.args(["serve", "http", "--listen", SERVER, "--body-bytes", &body.to_string()]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let pid = lines.next().unwrap().unwrap();
+        assert!(lines.next().unwrap().unwrap().contains("serving"), "the server did not start");
+        Server { child, pid }
+    }
+
+    fn find(&self, body: u32) -> Value {
+        let server = self.serve(body);
+        let mut command = self.inside("client1", &self.binary);
+        let url = format!("http://{SERVER}/");
+        command.args(["find", &url, "--server-pid", &server.pid, "--budget", "16s", "--connections", "8"]);
+        json_of(&mut command)
+    }
+}
+
+/// A server in a host; it ends with this value.
+struct Server {
+    child: Child,
+    pid: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(&self.pid).status();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        let _ = self.testbed(&["down", "way"]).output();
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim().to_string()
+}
+
+/// The figure of the verdict's evidence from this counter.
+fn evidence(run: &Value, counter: &str) -> f64 {
+    let lines = run["findings"]["bottleneck"]["evidence"].as_array().into_iter().flatten();
+    lines.filter(|e| e["counter"] == counter).map(|e| num(&e["value"])).next().unwrap_or(f64::NAN)
+}
+
+#[test]
+fn a_small_buffer_at_either_end_of_a_long_way_is_a_window() {
+    let Some(binary) = release_binary() else {
+        return skip("tcp-window", "no release binary; run `make test`, which builds it first");
+    };
+    let way = match Way::up(binary) {
+        Ok(way) => way,
+        Err(reason) => return skip("tcp-window", &reason),
+    };
+    let free = way.find(131_072);
+    assert_ne!(free["findings"]["bottleneck"]["id"], "tcp-window", "nothing is small yet: {}", verdict(&free));
+
+    way.small_buffers("client1", "tcp_rmem", 32768);
+    let run = way.find(131_072);
+    assert_eq!(run["findings"]["bottleneck"]["id"], "tcp-window", "{}", verdict(&run));
+    assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
+
+    way.small_buffers("client1", "tcp_rmem", 4 << 20);
+    way.small_buffers("server", "tcp_wmem", 16384);
+    // The kernel takes 64 KiB from one write into a buffer of any size, so that this is many buffers.
+    let run = way.find(524_288);
+    assert_eq!(run["findings"]["bottleneck"]["id"], "tcp-window", "{}", verdict(&run));
+    assert!(evidence(&run, "connection.write_full") >= 0.5, "{}", verdict(&run));
+}
