@@ -36,7 +36,7 @@ impl Worker {
                 self.input(index, id, n, lasting)
             }
             Err(Errno::NOBUFS) => {
-                self.starved.push((index, generation));
+                self.starved.push_back((index, generation));
                 Ok(())
             }
             // Drained: wait for more with an empty receive. Or the lasting receive was told to end.

@@ -8,6 +8,7 @@ mod conn;
 mod ends;
 mod input;
 mod literal;
+mod posting;
 mod turns;
 
 use std::collections::VecDeque;
@@ -60,6 +61,8 @@ const BACKLOG: usize = 4;
 /// Receive buffers that are used as long as they suffice: what is filled in turn should fit into a processor's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 const PAUSE_NS: u64 = 100_000_000;
+/// How long connections without a buffer wait for one to come back before further memory is touched.
+const STARVE_NS: u64 = 1_000_000;
 const LINGER_MS: u32 = 2000;
 const LINGER_BYTES: u32 = 1 << 20;
 const SPARE: usize = 256;
@@ -92,7 +95,9 @@ pub(crate) struct Worker {
     /// Connections that wait for one of the outstanding sends to complete, first come first served.
     send_queue: VecDeque<(u32, u32)>,
     /// Connections whose receive found no buffer.
-    starved: Vec<(u32, u32)>,
+    starved: VecDeque<(u32, u32)>,
+    /// They have waited a turn for buffers to come back.
+    waited: bool,
     spare: Vec<BoxedSession>,
     line: Line,
     events: Option<literal::Events>,
@@ -139,7 +144,8 @@ impl Worker {
             free: Vec::new(),
             tickets: Vec::new(),
             send_queue: VecDeque::new(),
-            starved: Vec::new(),
+            starved: VecDeque::new(),
+            waited: false,
             spare: Vec::new(),
             line: Line::default(),
             generation: 0,
@@ -164,7 +170,8 @@ impl Worker {
         let mut done: Vec<Cqe> = Vec::with_capacity(1024);
         while !self.shard.control.stopping() {
             self.accept()?;
-            let timeout = self.resume_ns.into_iter().chain(self.next_sweep_ns).min();
+            let starving = (!self.starved.is_empty()).then_some(self.now_ns + STARVE_NS);
+            let timeout = self.resume_ns.into_iter().chain(self.next_sweep_ns).chain(starving).min();
             let timeout = timeout.map(|due| due.saturating_sub(self.now_ns));
             done.clear();
             if self.events.is_some() {
@@ -318,52 +325,6 @@ impl Worker {
             return self.park(index);
         }
         self.arm(index, false)
-    }
-
-    /// Posts a receive if there should be one. `now`: the empty receive has said that there is something.
-    fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
-        let (receive, how) = (self.setup.receive, self.how());
-        let drain = self.shard.policy.read.bytes as u32;
-        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.armed || conn.peer_closed || conn.parked || (conn.closing && !conn.lingering) {
-            return Ok(());
-        }
-        // A receive may wait beside a send only if it can be told to end: single ones follow the answer.
-        if receive != Receive::Lasting && (conn.sending || conn.queued) {
-            return Ok(());
-        }
-        if conn.backlog.as_ref().is_some_and(|b| b.len() >= BACKLOG) {
-            return Ok(());
-        }
-        conn.armed = true;
-        let (file, user) = (Self::file(index, conn), user(Kind::Recv, conn.generation, index));
-        match receive {
-            Receive::Lasting => self.ring.recv_multi(file, user)?,
-            Receive::Single => self.ring.recv_once(file, false, how, user)?,
-            Receive::Empty if now || (conn.drained > 0 && conn.drained < drain) => {
-                self.ring.recv_once(file, true, how, user)?;
-            }
-            Receive::Empty => {
-                (conn.empty, conn.drained) = (true, 0);
-                self.ring.recv_nothing(file, how, user)?;
-            }
-        }
-        self.told(index)
-    }
-
-    /// Buffers are free again: those that found none receive again.
-    fn feed_starved(&mut self) -> sys::Result<()> {
-        if self.starved.is_empty() {
-            return Ok(());
-        }
-        self.buffers.more();
-        self.buffers.publish();
-        for (index, generation) in std::mem::take(&mut self.starved) {
-            if self.conn(index, generation).is_some() {
-                self.arm(index, true)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Buffers {
     tail: u16,
     /// Buffers that the kernel has never been given: those from here on.
     untouched: u16,
+    /// Buffers taken back since somebody asked.
+    returned: u32,
 }
 
 impl Buffers {
@@ -38,7 +40,7 @@ impl Buffers {
         let bytes = bytes.max(64) as usize;
         let ring = Rc::new(Memory::map(usize::from(count) * size_of::<BufRingEntry>())?);
         let data = Rc::new(Memory::map(usize::from(count) * bytes)?);
-        let mut buffers = Self { ring, data, count, bytes, tail: 0, untouched: 0 };
+        let mut buffers = Self { ring, data, count, bytes, tail: 0, untouched: 0, returned: 0 };
         buffers.hand_over(first.clamp(1, count));
         buffers.publish();
         Ok(buffers)
@@ -56,6 +58,12 @@ impl Buffers {
         let from = self.untouched;
         self.untouched += n;
         (from..from + n).for_each(|id| self.recycle(BufferId(id)));
+        self.returned = self.returned.saturating_sub(u32::from(n));
+    }
+
+    /// Buffers that were taken back since this was asked last.
+    pub fn returned(&mut self) -> u32 {
+        std::mem::take(&mut self.returned)
     }
 
     /// Bytes of one buffer.
@@ -86,6 +94,7 @@ impl Buffers {
         entry.set_len(self.bytes as u32);
         entry.set_bid(id.0);
         self.tail = self.tail.wrapping_add(1);
+        self.returned = self.returned.saturating_add(1);
     }
 
     /// Shows the kernel all buffers that were taken back.
