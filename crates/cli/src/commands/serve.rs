@@ -63,8 +63,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let server = serve::start(&plan)?;
     server.notes().iter().for_each(|note| eprintln!("note: {note}"));
     output::print(&format!("serving {} on {} ({})\n", plan.service, server.local_addr(), server.model()))?;
+    let mut told = 0;
     while sys::interrupt::seen() == 0 {
         std::thread::sleep(Duration::from_millis(50));
+        let failures = server.failures();
+        failures.iter().skip(told).for_each(|why| eprintln!("note: a thread that serves has ended: {why}"));
+        told = failures.len();
     }
     server.stop();
     let stats = server.join();

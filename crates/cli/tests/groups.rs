@@ -1,0 +1,98 @@
+//! Group models whose further group cannot be made or cannot serve, for want of descriptors: what it was given is reset
+//! and said, never left hanging, and the groups that live go on.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Running, free_port, program, skip};
+
+/// A model, the connections of its group, and how many descriptors are left for the next group besides the connection
+/// itself: none for its waker; its waker and not its ring; its ring and not all of its events.
+const CASES: [(&str, &str, usize, u64); 3] =
+    [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn serve(model: &str, option: &str) -> Running {
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$@\" 2>\"$0\""]).arg(dir.path().join("said"));
+    command.arg(env!("CARGO_BIN_EXE_loadline"));
+    command.args(["serve", "echo", "--model", model, "--option", option, "--listen", &format!("127.0.0.1:{port}")]);
+    Running::start(command, port, dir)
+}
+
+/// Sends a byte and gives what comes back: the byte, or how the connection ended.
+fn exchange(stream: &mut TcpStream) -> Result<(), ErrorKind> {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"x").map_err(|e| e.kind())?;
+    stream.read_exact(&mut [0]).map_err(|e| e.kind())
+}
+
+fn connected(server: &Running) -> TcpStream {
+    TcpStream::connect(server.addr).unwrap()
+}
+
+/// Groups that a server has: one, or two where the connection that tried whether it listens still had its place.
+fn groups(pid: u32) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim() == "serve-group").count()
+}
+
+/// Leaves a process so many descriptors besides those that it has: the limit below which just these are free.
+fn leave(pid: u32, free: u64) {
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let mut numbers: Vec<u64> = open.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
+    numbers.sort_unstable();
+    let mut limit = 0;
+    let mut left = free;
+    while left > 0 || numbers.binary_search(&limit).is_ok() {
+        left -= u64::from(numbers.binary_search(&limit).is_err());
+        limit += 1;
+    }
+    let status =
+        Command::new("prlimit").args(["--pid", &pid.to_string(), &format!("--nofile={limit}:{limit}")]).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn a_group_without_descriptors_resets_what_it_was_given_and_the_others_serve() {
+    if program("prlimit").is_none() {
+        return skip("groups without descriptors", "prlimit is not installed (util-linux)");
+    }
+    for (model, option, capacity, spare) in CASES {
+        let server = serve(model, option);
+        let mut first = Vec::new();
+        while first.is_empty() || first.len() < groups(server.pid()) * capacity {
+            let mut stream = connected(&server);
+            assert_eq!(exchange(&mut stream), Ok(()), "{model} {option}");
+            first.push(stream);
+        }
+        leave(server.pid(), 1 + spare);
+        for _ in 0..3 {
+            let ended =
+                exchange(&mut connected(&server)).expect_err(&format!("{model} {option}: there is no group for it"));
+            let told = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof].contains(&ended);
+            assert!(told, "{model} {option}: {ended:?}, not left without a word");
+        }
+        // A place in the group that lives is free again.
+        assert_eq!(exchange(&mut first[0]), Ok(()), "{model} {option}");
+        first.pop();
+        let again = Instant::now();
+        while exchange(&mut connected(&server)).is_err() {
+            assert!(again.elapsed() < PATIENCE, "{model} {option}: the group that lives takes nobody");
+        }
+        let said = || std::fs::read_to_string(server.dir.path().join("said")).unwrap();
+        let asked = Instant::now();
+        while !said().contains("Too many open files") {
+            assert!(asked.elapsed() < PATIENCE, "{model} {option}: {}", said());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
