@@ -233,6 +233,7 @@ impl Act<'_> {
         if self.parts.parts.len() > 1 {
             notes.push(format!("the load was made by {} agent processes", self.parts.parts.len()));
         }
+        whole.measured_s = merge::mean_s(self.parts.parts.iter().flatten());
         let mut trial = merge::trial(point, &plan.intensity, whole, window);
         trial.measured.series_completed = self.pulse.rates(window.begin_s, window.end_s);
         trial.notes.extend(notes);

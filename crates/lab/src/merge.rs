@@ -37,6 +37,13 @@ pub(crate) fn trial(point: &Point, intensity: &Intensity, part: LoadPart, window
     }
 }
 
+/// Length of the window of several agents. Each begins it when it is told, the last a little later, and counts its own; the
+/// sum of the counts over the mean length is the sum of the rates, where the longest would make all of them low.
+pub(crate) fn mean_s<'a>(parts: impl Iterator<Item = &'a LoadPart>) -> f64 {
+    let (sum, n) = parts.fold((0.0, 0.0), |(sum, n), part| (sum + part.measured_s, n + 1.0));
+    if n > 0.0 { sum / n } else { 0.0 }
+}
+
 fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let per_s = |n: f64| if part.measured_s > 0.0 { n / part.measured_s } else { 0.0 };
     let measured = &part.measured;
@@ -92,6 +99,13 @@ mod tests {
         let mut short = part();
         short.measured.errors.0.insert(ErrorKind::ClientPorts, 100);
         assert_eq!(rates(&Point::default(), &intensity, &short).sent_rate, 150.0);
+    }
+
+    #[test]
+    fn the_rates_of_agents_add_up_though_their_windows_differ() {
+        let of = |measured_s: f64| LoadPart { measured_s, ..LoadPart::default() };
+        assert_eq!(mean_s([of(4.0), of(4.2)].iter()), 4.1);
+        assert_eq!(mean_s([].iter()), 0.0);
     }
 
     #[test]
