@@ -60,6 +60,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("array", "count", "proxy: most events taken by one call (default 256)"),
     row("max_threads", "count", "blocking and group models: most threads; connections that need more are reset"),
     row("fair", "0|1", "event-groups: a wake serves all ready sockets instead of the lowest one"),
+    row("accept_all", "0|1", "select-array: a wait accepts all connections that have come, not one"),
     row("literal", "0|1", "uring-groups: an eventfd is signalled for each completed operation"),
     row("sends", "count", "most sends outstanding at once (uring: default 200; limits)"),
     row("active", "count", "high-throughput: connections that operations are posted for (default 100)"),

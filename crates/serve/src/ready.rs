@@ -33,8 +33,11 @@ pub(crate) trait Readiness {
     const EDGE: bool;
     /// What is ready when a descriptor is added is not told: it has to be tried.
     const TRY_NEW: bool = false;
+
     /// Most connections accepted at one wake.
-    const ACCEPTS: u32 = u32::MAX;
+    fn accepts(&self) -> u32 {
+        u32::MAX
+    }
 
     fn add(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
     fn change(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
@@ -179,7 +182,8 @@ impl<R: Readiness> Worker<R> {
     }
 
     fn accept(&mut self) {
-        let allowance = self.acceptor.as_mut().map_or(0, |a| a.allowance(self.now_ns).min(R::ACCEPTS));
+        let most = self.poller.accepts();
+        let allowance = self.acceptor.as_mut().map_or(0, |a| a.allowance(self.now_ns).min(most));
         for _ in 0..allowance {
             let Some(acceptor) = &mut self.acceptor else { return };
             match acceptor.take(self.now_ns, &self.shard.cell) {

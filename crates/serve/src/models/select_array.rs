@@ -3,7 +3,8 @@
 //! searches it again (FD_ISSET). Every socket is put into all three sets (to read, to write, exceptional) before every
 //! wait and looked for in all three after it, so a wait costs searches that grow with the square of the connections.
 //! As almost every socket has room to write, a wait ends at once: the thread never rests while anybody is connected. One
-//! connection is accepted a wait. One thread.
+//! connection is accepted a wait, so accepting slows down with the square of those that are connected; with option
+//! `accept_all` a wait accepts all that have come, and what is left are the searches. One thread.
 //!
 //! What the kernel does below is poll(2), a scan of the list; the searches are the model's own.
 //!
@@ -21,7 +22,8 @@ use crate::conn::Want;
 use crate::ready::{Readiness, Ready, WAKER};
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
-    launch.one_thread("select-array", Arrays::default)
+    let accept_all = launch.options.on("accept_all")?;
+    launch.one_thread("select-array", move || Arrays { accept_all, ..Arrays::default() })
 }
 
 /// The set of the original: a count and an array.
@@ -56,6 +58,7 @@ struct Arrays {
     write: FdArray,
     except: FdArray,
     list: Vec<Entry>,
+    accept_all: bool,
 }
 
 impl Arrays {
@@ -102,7 +105,10 @@ impl Arrays {
 
 impl Readiness for Arrays {
     const EDGE: bool = false;
-    const ACCEPTS: u32 = 1;
+
+    fn accepts(&self) -> u32 {
+        if self.accept_all { u32::MAX } else { 1 }
+    }
 
     fn add(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()> {
         self.sockets.push((fd.as_raw_fd(), token, want));

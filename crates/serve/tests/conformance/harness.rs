@@ -63,7 +63,8 @@ pub(crate) struct Variant {
     option: Option<&'static str>,
 }
 
-const VARIANTS: [Variant; 2] = [
+const VARIANTS: [Variant; 3] = [
+    Variant { model: "select-array", option: Some("accept_all") },
     Variant { model: "event-groups", option: Some("fair") },
     Variant { model: "uring-groups", option: Some("literal") },
 ];

@@ -4,9 +4,11 @@ mod conclude;
 mod counts;
 mod growth;
 mod held;
+mod looks;
 mod servers;
 mod stage;
 mod text;
+mod words;
 
 pub(super) use text::IO_MODELS;
 
@@ -16,12 +18,15 @@ use run::{Blocks, Intensity, LoadPlan, Protocol, Run, ServePlan, ThinkTime, Tria
 
 use super::Parameters;
 use crate::{Lab, LabError, Load, Places, Point};
+use held::Ended;
 use servers::Servers;
 use stage::Stage;
 
 /// Connections in a block after the twelfth, as multiples of the first ones: the source's last machine had blocks of 4,000.
 const LATER_BLOCKS: u32 = 4;
 const FIRST_BLOCKS: u32 = 12;
+/// Share of what the blocks offer from which all of it is served: a window begins and ends between two messages.
+const SERVED: f64 = 0.95;
 
 /// Conducts the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
@@ -82,13 +87,13 @@ fn conduct(
     let (outcome, held, counts) = servers.watch(|| lab.conduct(&scene, &loads, point));
     let mut trial = outcome?;
     trial.notes.extend(servers.notes());
-    held.put(&mut trial);
+    let ended = held.put(&mut trial);
     counts.put(&mut trial);
     growth::put(&mut trial, &before);
     if let Some(wire) = super::records::wire(&trial) {
         trial.axes.insert("wire_use".into(), wire.use_);
     }
-    let verdict = verdict(&trial, plans);
+    let verdict = verdict(&trial, plans, ended.as_ref());
     trial.notes.push(format!("what limited it: {verdict}"));
     Ok(trial)
 }
@@ -173,16 +178,26 @@ fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
-/// What judge says of this row alone; where it sees nothing full because the blocks offer no more, that.
-fn verdict(trial: &Trial, plans: &[LoadPlan]) -> String {
+/// What limited this row: what ended its connections; else that the blocks offer no more, where all of that is served;
+/// else what judge says of the row alone.
+fn verdict(trial: &Trial, plans: &[LoadPlan], ended: Option<&Ended>) -> String {
+    if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
+        return format!("{id} ({})", ended.words);
+    }
     let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
     judge::judge(&mut alone);
     let bottleneck = alone.findings.bottleneck;
     let offered: Option<f64> = plans.iter().map(offered_bytes_per_s).sum();
     let sent = trial.axes.get("bytes_per_s").copied().unwrap_or(0.0);
-    match offered.filter(|offered| bottleneck.id == "unknown" && sent >= 0.95 * offered) {
-        Some(offered) => format!("block-rate (the blocks offer {:.2} MB/s, which is served)", offered / 1e6),
-        None => format!("{} ({})", bottleneck.id, bottleneck.sentence),
+    let served = offered.filter(|offered| sent >= SERVED * offered).map(|offered| offered / 1e6);
+    match (served, bottleneck.id.as_str()) {
+        (Some(offered), "unknown" | "not-saturated") => {
+            format!("block-rate (the blocks offer {offered:.2} MB/s, which is served)")
+        }
+        (Some(offered), beside) => {
+            format!("block-rate (the blocks offer {offered:.2} MB/s, which is served; beside it {beside})")
+        }
+        (None, id) => format!("{id} ({})", bottleneck.sentence),
     }
 }
 

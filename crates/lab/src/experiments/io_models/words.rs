@@ -1,0 +1,85 @@
+//! What the table of models shows, in few words: the ranking itself is a table of the report.
+
+use run::Trial;
+
+use super::conclude::{SIX, axis, cost, row};
+
+/// Throughputs that differ by less are the same load, served.
+const SAME: f64 = 0.9;
+
+/// A sentence or two an entry, and what there is to say of select on arrays.
+pub(super) fn conclusions(rows: &[&Trial]) -> Vec<String> {
+    let entries = [1.0, 2.0, 3.0].into_iter().filter_map(|n| entry(rows, n));
+    entries.chain(collapse(rows)).collect()
+}
+
+fn entry(rows: &[&Trial], n: f64) -> Option<String> {
+    let of: Vec<&Trial> = rows.iter().copied().filter(|t| axis(t, "entry") == Some(n)).collect();
+    let attempted = axis(of.first()?, "connections")?;
+    let (full, short): (Vec<&Trial>, Vec<&Trial>) =
+        of.iter().copied().partition(|t| axis(t, "held").is_some_and(|held| held >= attempted));
+    let mut text = format!("Entry {n}: {} of {} hold all {attempted} connections", full.len(), of.len());
+    if !short.is_empty() {
+        let held = |t: &&Trial| format!("{} {}", t.label, axis(t, "held").unwrap_or(0.0));
+        text += &format!(" (fewer: {})", short.iter().map(held).collect::<Vec<_>>().join(", "));
+    }
+    text += &most_through(&full);
+    text += &least_processor(&full);
+    Some(text + ".")
+}
+
+/// Which moves most, unless all of them do what is offered.
+fn most_through(full: &[&Trial]) -> String {
+    let through = |t: &Trial| axis(t, "bytes_per_s").unwrap_or(0.0);
+    let least = full.iter().map(|t| through(t)).fold(f64::INFINITY, f64::min);
+    match full.iter().max_by(|a, b| through(a).total_cmp(&through(b))) {
+        Some(best) if least < SAME * through(best) => {
+            format!("; most throughput: {}, {:.1} MB/s", best.label, through(best) / 1e6)
+        }
+        Some(best) => format!(", and all of these serve what is offered, {:.1} MB/s", through(best) / 1e6),
+        None => String::new(),
+    }
+}
+
+/// Which needs the least processor a message, and which of the source's six.
+fn least_processor(full: &[&Trial]) -> String {
+    let least = |of: &dyn Fn(&str) -> bool| {
+        let known = full.iter().filter(|t| of(&t.label)).filter_map(|t| Some((t.label.as_str(), cost(t)?)));
+        known.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let Some((best, us)) = least(&|_| true) else { return String::new() };
+    let mut text = format!("; least processor a message: {best}, {us:.1} us");
+    if let Some((six, us)) = least(&|label| SIX.contains(&label)).filter(|(six, _)| *six != best) {
+        text += &format!(" (of the source's six: {six}, {us:.1} us)");
+    }
+    text
+}
+
+/// What select on arrays loses by accepting one connection a wait, and what by its searches.
+fn collapse(rows: &[&Trial]) -> Vec<String> {
+    let accepting = || {
+        let array = row(rows, "select-array", 1.0)?;
+        let (held, asked) = (axis(array, "held")?, axis(array, "connections")?);
+        let rare = row(rows, "select-array", 2.0).and_then(cost).zip(row(rows, "select", 2.0).and_then(cost));
+        let rare = rare.map_or_else(String::new, |(a, b)| {
+            format!(
+                "; where few are ready at once (entry 2) a message costs it {a:.0} us of processor, select {b:.0} us"
+            )
+        });
+        Some(format!(
+            "select-array takes one connection a wait, so it came to accept {held} of {asked} in entry 1{rare}."
+        ))
+    };
+    let searching = || {
+        let (all, bits) = (row(rows, "select-array:accept_all", 1.0)?, row(rows, "select", 1.0)?);
+        let user = |t: &Trial| t.server.as_ref()?.costs.get("process_user_us")?.per_request.value();
+        Some(format!(
+            "Its searches alone (accept_all, {} held) cost {:.1} us of user time a message in entry 1, select {:.1} us: all \
+             that are ready at a wait share them, so they slow it down and do not stop it.",
+            axis(all, "held")?,
+            user(all)?,
+            user(bits)?
+        ))
+    };
+    [accepting(), searching()].into_iter().flatten().collect()
+}
