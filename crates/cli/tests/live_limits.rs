@@ -68,7 +68,7 @@ fn a_quota_of_a_fifth_of_a_processor_is_named() {
     command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    let run = named(|| json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]));
+    let run = named(&["server-cpu-quota"], || json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]));
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
@@ -137,7 +137,7 @@ fn a_disk_that_each_request_reads_from_is_named() {
         Err(reason) => return skip("server-disk", &reason),
     };
     let url = format!("http://{}/", server.addr);
-    let run = named(|| json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]));
+    let run = named(&["server-disk"], || json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]));
     let busy = disk_busy(&run);
     if bottleneck(&run) != "server-disk" && busy < 0.95 {
         // A disk that is too fast for two processors is nothing that could be installed.

@@ -31,7 +31,7 @@ fn nginx_with_one_pinned_worker_is_at_its_processor_and_counts_agree() {
     let Some(server) = nginx(1, "", "") else { return skip("nginx", "nginx is not installed") };
     let url = format!("http://{}/file", server.addr);
     let mut completed = 0;
-    let run = named(|| {
+    let run = named(&["server-cpu", "server-single-thread"], || {
         let run = json(&binary, &["find", &url, "--budget", "12s", "--cpus", "0"]);
         completed += total(&run, "completed");
         run
@@ -56,7 +56,7 @@ fn a_starved_generator_is_named_and_not_the_server() {
         .map(|_| Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn().unwrap())
         .collect();
     let url = format!("http://{}/file", server.addr);
-    let run = named(|| json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]));
+    let run = named(&["client-cpu"], || json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]));
     hogs.iter_mut().for_each(|hog| {
         let _ = hog.kill();
         let _ = hog.wait();
@@ -72,7 +72,7 @@ fn a_rate_limit_is_told_from_a_limit_of_the_machine() {
         return skip("server-rate-limit", "nginx is not installed");
     };
     let url = format!("http://{}/file", server.addr);
-    let run = named(|| json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]));
+    let run = named(&["server-rate-limit"], || json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]));
     assert_eq!(bottleneck(&run), "server-rate-limit", "{}", verdict(&run));
 }
 
@@ -81,7 +81,7 @@ fn four_workers_that_sleep_20_ms_are_a_concurrency_of_200_a_second() {
     let (_alone, binary) = setup!("server-concurrency");
     let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=20"]);
     let url = format!("http://{}/", server.addr);
-    let run = named(|| json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0"]));
+    let run = named(&["server-concurrency"], || json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0"]));
     assert_eq!(bottleneck(&run), "server-concurrency", "{}", verdict(&run));
     let rate = num(&run["findings"]["capacity"]["rate"]);
     assert!((190.0..=210.0).contains(&rate), "capacity {rate}: {}", verdict(&run));
@@ -96,7 +96,9 @@ fn a_slow_accept_behind_a_short_backlog_is_the_accept_queue() {
         &["--model", "epoll", "--backlog", "4", "--option", "accept_every_ms=50", "--option", "accept_batch=4"],
     );
     let url = format!("http://{}/", server.addr);
-    let run = named(|| json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0", "--new-connections"]));
+    let run = named(&["accept-queue"], || {
+        json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0", "--new-connections"])
+    });
     assert_eq!(bottleneck(&run), "accept-queue", "{}", verdict(&run));
 }
 
@@ -105,7 +107,7 @@ fn header_and_body_written_apart_are_a_delayed_acknowledgement() {
     let (_alone, binary) = setup!("tcp-delayed-ack");
     let server = serve(&binary, 1, &["--option", "split_head=1"]);
     let url = format!("http://{}/", server.addr);
-    let run = named(|| json(&binary, &["find", &url, "--budget", "12s", "--cpus", "0"]));
+    let run = named(&["tcp-delayed-ack"], || json(&binary, &["find", &url, "--budget", "12s", "--cpus", "0"]));
     assert_eq!(bottleneck(&run), "tcp-delayed-ack", "{}", verdict(&run));
 }
 
