@@ -26,7 +26,9 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let budget = Budget::new(lab.run.plan.search.budget_s);
     let rest_s = budget.at_rest_s(lab.run.plan.observe.at_rest_s);
     lab.rest(&ground.scene, rest_s);
-    let mut finder = Finder { lab, ground, budget, response_s: 0.0, over: false };
+    // A first step shorter than one response would see nothing come back, and end the sweep.
+    let response_s = ground.first_s;
+    let mut finder = Finder { lab, ground, budget, response_s, over: false };
     finder.ceiling()?;
     let best = finder.sweep()?;
     if best > 0.0 {

@@ -20,6 +20,8 @@ pub struct Ground {
     pub scene: Scene,
     /// The load plan of the run, with target and placement put in; intensity and times change by trial.
     pub load: LoadPlan,
+    /// Seconds that the first request took, before any load.
+    pub first_s: f64,
     /// The embedded server; it ends when this is dropped.
     _server: Option<Crew>,
 }
@@ -76,9 +78,9 @@ impl Ground {
         load.protocol = target::resolve(&lab.run.plan.target.url, &load.protocol)?.protocol;
         load.cpus = places.client;
         lab.run.plan.load.protocol = load.protocol.clone();
-        first_request(lab, addr, &load)?;
+        let first_s = first_request(lab, addr, &load)?;
         let scene = lab.scene(addr, Some(watched));
-        Ok(Self { addr, scene, load, _server: Some(crew) })
+        Ok(Self { addr, scene, load, first_s, _server: Some(crew) })
     }
 
     fn of_target(lab: &mut Lab<'_>) -> Result<Self, LabError> {
@@ -88,10 +90,10 @@ impl Ground {
         let mut load = plan.load;
         load.protocol = found.protocol;
         lab.run.plan.load.protocol = load.protocol.clone();
-        first_request(lab, found.addr, &load)?;
+        let first_s = first_request(lab, found.addr, &load)?;
         let watched = Self::find_server(lab, found.addr, &mut load);
         let scene = lab.scene(found.addr, watched);
-        Ok(Self { addr: found.addr, scene, load, _server: None })
+        Ok(Self { addr: found.addr, scene, load, first_s, _server: None })
     }
 
     /// The server's processes, where they are on this machine; what cannot be seen is said and not an error.
@@ -142,15 +144,15 @@ impl Ground {
     }
 }
 
-/// One exchange before any load; a status that counts as a failure is said and not refused.
-fn first_request(lab: &mut Lab<'_>, addr: SocketAddr, load: &LoadPlan) -> Result<(), LabError> {
+/// One exchange before any load, and the seconds it took; a status that counts as a failure is said and not refused.
+fn first_request(lab: &mut Lab<'_>, addr: SocketAddr, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let first = preflight::first_request(addr, load);
     let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
     // S-Clients are for servers past their capacity, so one whose queue is full already is no mistake of the user.
     if let (true, Err(why)) = (s_clients && preflight::takes_none(addr, load), &first) {
         lab.note(format!("the first request was not answered, S-Clients go on without: {why}"));
-        return Ok(());
+        return Ok(0.0);
     }
     let first = first.map_err(|why| LabError::Preflight { target: target.clone(), why })?;
     lab.count(&first.tally());
@@ -160,7 +162,7 @@ fn first_request(lab: &mut Lab<'_>, addr: SocketAddr, load: &LoadPlan) -> Result
             "{target} answers {status:?}, which counts as a failure; correct the path, or say --expect-status {code}"
         ));
     }
-    Ok(())
+    Ok(first.took_us / 1e6)
 }
 
 fn allowed() -> Vec<u32> {
