@@ -18,7 +18,7 @@ pub(in crate::experiments) const EXPERIMENT: Experiment = Experiment {
            argument: the medium is full when (a) one more client brings less than 2 %, (b) it lengthens the response time by \
            1/Xmax within 10 %, (c) no host is above 80 %, and (d) the wire carries at least 90 % of its rate, framing counted.\n\n\
            Parameters: `medium` (ethernet10, hub100, switch:100M, wan:…, loopback), `clients` (5), `record_bytes` (2048), \
-           `exchange_ms` (fixed time of an exchange in place of the source's slow machines; -1: 3.3 on ethernet10, else 0), \
+           `congestion` (reno; host leaves this machine's own), `exchange_ms` (fixed time of an exchange in place of the source's slow machines; -1: 3.3 on ethernet10, else 0), \
            `seconds` a step.",
     toml: include_str!("../../../../../experiments/adding-clients.toml"),
     run,

@@ -91,18 +91,19 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
 }
 
 /// Busy share of a side's processors by what belongs to the experiment: its own processes and all interrupt work. Other
-/// programs of this machine would not run on a host of its own.
+/// programs of this machine would not run on a host of its own. Most kernels charge an interrupt to the process on whose
+/// back it runs as well, so interrupts add to the processes only as far as the processors were not idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let window = trial.measured.window;
     let total = |id: &str| side.recording.reading(id, "total", window).value();
     let interrupts = total("cpu.softirq")? + total("cpu.irq").unwrap_or(0.0);
     let own = side.counters.iter().find(|(id, _)| id.as_str() == "process.cpu")?.1.value()?;
-    let all: f64 = ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal", "cpu.idle", "cpu.iowait"]
-        .iter()
-        .filter_map(|id| total(id))
-        .sum();
-    (all > 0.0).then(|| (own + interrupts) / all)
+    let idle = total("cpu.idle")? + total("cpu.iowait").unwrap_or(0.0);
+    let ran: f64 =
+        ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal"].iter().filter_map(|id| total(id)).sum();
+    let all = ran + idle;
+    (all > 0.0).then(|| (own + interrupts).min(ran.max(own)) / all)
 }
 
 #[cfg(test)]
@@ -130,6 +131,33 @@ mod tests {
         trial.rates.completed_rate = 500.0;
         trial.axes = [("record_bytes".to_string(), 2048.0), ("clients".to_string(), 5.0)].into();
         trial
+    }
+
+    /// A side of one processor: its process, and what ticks met, in shares of the time.
+    fn loaded(own: f64, system: f64, softirq: f64) -> Side {
+        let column = |id: &'static str, instance: &str, share: f64| Column {
+            counter: CounterId::new(id),
+            instance: instance.into(),
+            values: vec![Some(0.0), Some(share * 2e6)],
+        };
+        let columns = vec![
+            column("cpu.system", "total", system),
+            column("cpu.softirq", "total", softirq),
+            column("cpu.idle", "total", 1.0 - system - softirq),
+        ];
+        let recording = Recording { t_s: vec![0.0, 2.0], columns, absent: vec![] };
+        let counters = [(CounterId::new("process.cpu"), run::Reading::Value(own * 2e6))].into();
+        Side { recording, counters, ..Side::default() }
+    }
+
+    #[test]
+    fn an_interrupt_on_a_process_s_back_is_counted_once() {
+        let t = trial(0.0, 0.0);
+        let busy = |own, system, softirq| busy(Some(&loaded(own, system, softirq)), &t).unwrap();
+        assert!((busy(0.9, 0.5, 0.46) - 0.96).abs() < 1e-9, "charged twice: 136 % of a processor");
+        assert!((busy(0.3, 0.3, 0.2) - 0.5).abs() < 1e-9, "met by nobody's process: both count");
+        assert!((busy(0.2, 0.7, 0.1) - 0.3).abs() < 1e-9, "other programs do not count");
+        assert!((busy(0.4, 0.0, 0.0) - 0.4).abs() < 1e-9, "too short for ticks");
     }
 
     #[test]

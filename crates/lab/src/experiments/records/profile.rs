@@ -1,6 +1,6 @@
 //! `throughput-profile` (source 3): one client, the same record again and again, 19 sizes; then the simple model of a read.
 
-use run::{Check, Trial};
+use run::{Check, Side, Trial};
 
 use super::derive::{axis, cost, processor_us, wire};
 use super::words::{percent, plain, rate, us};
@@ -15,7 +15,7 @@ pub(in crate::experiments) const EXPERIMENT: Experiment = Experiment {
            same record past its own cache; the server's cache always hits, so no disk takes part. The profile rises almost \
            linearly to 4096 bytes, gains little at 8192 (split in two requests), jumps at 12288 (one large read), and then levels \
            off. The plateau of 2048 bytes is taken apart from both ends; the sum of server, client, wire and fixed time is held \
-           against what was measured.\n\nParameters: `medium`, `sizes`, `exchange_ms` (fixed time of an exchange in place of the \
+           against what was measured.\n\nParameters: `medium`, `sizes`, `congestion` (reno; host leaves this machine's own), `exchange_ms` (fixed time of an exchange in place of the \
            source's slow machines; -1: 3.3 on ethernet10, else 0), `large_read_buffers` (0: every record is split), `seconds` a \
            size.",
     toml: include_str!("../../../../../experiments/throughput-profile.toml"),
@@ -164,25 +164,37 @@ fn segments(t: &Trial) -> String {
 
 /// Processor time of hosts and processes, and what lies between them.
 fn processors(t: &Trial) -> String {
-    let view = |name: &str, side: Option<&run::Side>| {
-        let of = |id: &str| cost(side, id).unwrap_or(f64::NAN);
-        let (host, process) = (of("cpu_net_us"), of("process_cpu_us"));
-        let (softirq, count) = (of("cpu_softirq_us"), of("softirqs_net_rx"));
-        format!(
-            "the {name}'s host takes {} a read net of rest, its process {}; {} are soft interrupts, {} of them receiving, {} each",
-            us(host),
-            us(process),
-            us(softirq),
-            plain(count),
-            us(softirq / count)
-        )
-    };
     format!(
-        "2048 bytes, processors: {}; {}. What a host takes beyond its process is interrupt work that is charged to nobody; a \
-         process above its host's figure was charged with interrupts on its back, or the host's is too coarsely sampled.",
-        view("server", t.server.as_ref()),
-        view("client", Some(&t.client))
+        "2048 bytes, processors: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
+         whose back they run; what a host takes beyond its process is interrupt work that met none.",
+        host_words("server", t.server.as_ref()),
+        host_words("client", Some(&t.client))
     )
+}
+
+/// A host's time against its process's. The host's is met by clock ticks: one that is too small for them says so.
+fn host_words(name: &str, side: Option<&Side>) -> String {
+    let of = |id: &str| cost(side, id);
+    let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
+        (Some(host), Some(process)) if host > process => format!(
+            "its process {} a read and its host {} net of rest: {} of interrupts and others lie between",
+            us(process),
+            us(host),
+            us(host - process)
+        ),
+        (Some(_), Some(process)) => {
+            format!("its process {} a read, and clock ticks met no more on its host", us(process))
+        }
+        _ => "its processor time is unknown".into(),
+    };
+    let receives = of("softirqs_net_rx").map_or(String::new(), |n| format!(", {} of them to receive", plain(n)));
+    let each = |time: f64| of("softirqs_net_rx").filter(|n| *n > 0.0).map(|n| format!(" ({} each)", us(time / n)));
+    let soft = match of("cpu_softirq_us") {
+        Some(time) if time > 0.0 => format!("soft interrupts {}{receives}{}", us(time), each(time).unwrap_or_default()),
+        Some(_) => format!("soft interrupts too short for a tick to meet one{receives}"),
+        None => "soft interrupts unknown".into(),
+    };
+    format!("the {name}: {gap}; {soft}")
 }
 
 /// The sum of the parts against the whole.
@@ -221,6 +233,22 @@ mod tests {
     fn the_record_is_split_between_one_page_and_three() {
         let asked: Vec<f64> = [512.0, 4096.0, 5000.0, 8192.0, 12288.0, 65536.0].map(exchanges).to_vec();
         assert_eq!(asked, [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_host_whose_ticks_met_nothing_says_so() {
+        let mut side = Side::default();
+        let mut put = |id: &str, v: f64| {
+            let per_request = run::Reading::Value(v);
+            side.costs.insert(id.into(), run::Cost { per_request, unit: "us".into() });
+        };
+        [("cpu_net_us", 0.0), ("cpu_softirq_us", 0.0), ("softirqs_net_rx", 1.99), ("process_cpu_us", 231.0)]
+            .into_iter()
+            .for_each(|(id, v)| put(id, v));
+        let words = host_words("server", Some(&side));
+        assert!(!words.contains("0.0 us") && words.contains("231 us") && words.contains("too short"), "{words}");
+        side.costs.clear();
+        assert!(host_words("server", Some(&side)).contains("unknown"));
     }
 
     #[test]
