@@ -382,6 +382,14 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("disk.write_bytes", "Disk", Bytes, Cumulative, "/proc/diskstats sectors written"),
     c("disk.busy", "Disk", Microseconds, Cumulative, "/proc/diskstats time with a request out"),
     c("disk.in_flight", "Disk", Count, Gauge, "/proc/diskstats requests out now"),
+    c("disk.flushes", "Disk", Count, Cumulative, "/proc/diskstats flush requests completed"),
+    c(
+        "disk.flushing",
+        "Disk",
+        Microseconds,
+        Cumulative,
+        "/proc/diskstats time of flush requests, which is no part of the time with a request out",
+    ),
     // Pressure (PSI).
     c(
         "pressure.cpu_some",

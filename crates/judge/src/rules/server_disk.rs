@@ -3,6 +3,7 @@
 use super::{Rule, Verdict, measured, server};
 use crate::Facts;
 use crate::number::{figure, percent, ratio};
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-disk",
@@ -14,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
     explain: "A disk is what binds when it has a request out nearly all the time and the server's own processes read from it or \
               write to it: somebody else's backup on the same disk is not the server's demand. On a disk that serves many \
               requests at once, busy all the time is not yet full; then the pressure counter (threads that stall for I/O) \
-              decides.",
+              decides. The kernel counts flushes (fsync) apart from that time, so they are added to it. A server whose few \
+              threads wait for a disk that is mostly idle is held by their number, not by the disk.",
 };
 
 /// Share of the time with a request out from which a disk counts as full.
@@ -26,10 +28,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         Err(verdict) => return verdict,
     };
     let span_us = view.span_s.unwrap_or(0.0) * 1e6;
-    let disks = view.instances("disk.busy").into_iter().filter_map(|(name, us)| Some((name, ratio(us, span_us)?)));
-    let Some((disk, busy)) = disks.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+    let Some(Load { disk, out, flushing }) = fullest(&view, span_us) else {
         return Verdict::CannotSay(vec!["disk.busy of the server's host".into()]);
     };
+    let busy = (out + flushing).min(1.0);
     let stalled = view.share_of_time("pressure.io_some");
     let own = [view.per_request("process.read_bytes"), view.per_request("process.write_bytes")];
     let waits = stalled.is_some_and(|s| s >= 0.5);
@@ -51,7 +53,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         ("disk.busy", &disk),
         (busy, ""),
         Some(1.0),
-        format!("{disk} had a request out {} of the time", percent(busy)),
+        match flushing >= 0.01 {
+            true => format!("{disk} had a request out {} of the time and flushed {}", percent(out), percent(flushing)),
+            false => format!("{disk} had a request out {} of the time", percent(out)),
+        },
     )];
     for (id, bytes, what) in
         [("process.read_bytes", own[0], "fetches from"), ("process.write_bytes", own[1], "sends to")]
@@ -74,5 +79,53 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         confidence: if waits { 0.9 } else { 0.75 },
         sentence: format!("the server waits for its disk {disk}, which was busy {} of the time", percent(busy)),
         evidence,
+    }
+}
+
+/// How a disk spent the time, in shares of it.
+struct Load {
+    disk: String,
+    /// With a read or write out.
+    out: f64,
+    /// Flushing, which the kernel does not count as a request out.
+    flushing: f64,
+}
+
+/// The disk that had most to do.
+fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
+    let flushes = view.instances("disk.flushing");
+    let of = |disk: &str| flushes.iter().find(|(name, _)| name == disk).and_then(|(_, us)| ratio(*us, span_us));
+    let disks = view.instances("disk.busy").into_iter().filter_map(|(disk, us)| {
+        let flushing = of(&disk).unwrap_or(0.0);
+        Some(Load { out: ratio(us, span_us)?, flushing, disk })
+    });
+    disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{Scene, Who};
+
+    /// One thread that writes a block and flushes it, a request: flushing is counted apart from requests that are out.
+    fn flushed(out_us: f64, flush_us: f64) -> run::Bottleneck {
+        let scene = Scene::new(2000.0, 500.0)
+            .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * out_us)
+            .per_s(Who::Server, "disk.flushing", "vda", move |p| p.x * flush_us)
+            .per_s(Who::Server, "process.write_bytes", "srv:100", |p| p.x * 4096.0);
+        let mut run = scene.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn the_time_of_flushes_is_the_disk_s_too() {
+        let b = flushed(400.0, 1500.0);
+        assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushed"), "{b:#?}");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_an_idle_disk_is_not_held_by_the_disk() {
+        let b = flushed(360.0, 160.0);
+        assert_eq!(b.id, "server-concurrency", "{b:#?}");
     }
 }

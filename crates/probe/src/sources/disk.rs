@@ -11,8 +11,18 @@ use crate::text::{lines, name, value, words};
 use crate::tree::Tree;
 use crate::units;
 
-const IDS: &[&str] =
-    &["disk.reads", "disk.read_bytes", "disk.writes", "disk.write_bytes", "disk.busy", "disk.in_flight"];
+const IDS: &[&str] = &[
+    "disk.reads",
+    "disk.read_bytes",
+    "disk.writes",
+    "disk.write_bytes",
+    "disk.busy",
+    "disk.in_flight",
+    "disk.flushes",
+    "disk.flushing",
+];
+/// Fields of a line from the first count on that are read; the last two came with kernel 5.5.
+const FIELDS: usize = 17;
 
 struct Disk {
     file: Kept,
@@ -35,17 +45,20 @@ impl Source for Disk {
             let mut fields = words(line).skip(2);
             let Some(disk) = fields.next().filter(|disk| is_whole(&mut self.whole, disk, round.tree)) else { continue };
             let Some(slots) = self.disks.slots(round.book, disk) else { continue };
-            let mut field = [None; 10];
+            let mut field = [None; FIELDS];
             for (number, word) in field.iter_mut().zip(fields) {
                 *number = value(word);
             }
-            let [reads, _, read_sectors, _, writes, _, written_sectors, _, in_flight, busy_ms] = field;
+            let [reads, _, read_sectors, _, writes, _, written_sectors, _, in_flight, busy_ms, .., flushes, flush_ms] =
+                field;
             round.book.put_some(slots, 0, reads);
             round.book.put_some(slots, 1, read_sectors.map(units::sector_bytes));
             round.book.put_some(slots, 2, writes);
             round.book.put_some(slots, 3, written_sectors.map(units::sector_bytes));
             round.book.put_some(slots, 4, busy_ms.map(|ms| ms * 1e3));
             round.book.put_some(slots, 5, in_flight);
+            round.book.put_some(slots, 6, flushes);
+            round.book.put_some(slots, 7, flush_ms.map(|ms| ms * 1e3));
         }
     }
 }
@@ -80,6 +93,7 @@ mod tests {
         let r = tree.sample("disk");
         assert_eq!((r.last("disk.reads", "vda"), r.last("disk.read_bytes", "vda")), (Some(112.0), Some(852.0 * 512.0)));
         assert_eq!((r.last("disk.busy", "vda"), r.last("disk.in_flight", "vda")), (Some(23e3), Some(2.0)));
+        assert_eq!((r.last("disk.flushes", "vda"), r.last("disk.flushing", "vda")), (Some(3.0), Some(170e3)));
         assert_eq!((r.last("disk.reads", "sda"), r.last("disk.busy", "sda")), (Some(5.0), None));
         assert!(r.0.columns.iter().all(|c| c.instance == "vda" || c.instance == "sda"));
     }
