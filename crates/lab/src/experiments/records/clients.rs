@@ -3,7 +3,7 @@
 
 use run::{Check, Trial};
 
-use super::derive::{axis, busy, cost, wire};
+use super::derive::{axis, busy, cost, processor_us, wire};
 use super::words::{percent, plain, rate, us};
 use super::{Ground, Parameters};
 use crate::experiments::{Experiment, check};
@@ -152,28 +152,43 @@ fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
+/// Share of its processors from which a server's own work may be what its clients wait for.
+const SERVER_BUSY: f64 = 0.8;
+
+/// What follows from the server's time a read: the delay is elsewhere only where the server did not get dearer, was not
+/// full, and the response time did grow.
+fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
+    if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
+        return "which says nothing while a part of it is unknown";
+    }
+    match (a_read[1] <= a_read[0] * 1.02, busy < SERVER_BUSY, r_us[1] > r_us[0] * 1.02) {
+        (true, true, true) => "while the response time rises: the delay is outside of the server",
+        (_, false, _) => {
+            "and that is as good as full: clients wait for the server's processors, or for what shares them"
+        }
+        (false, true, true) => "which is part of the longer response time",
+        (_, true, false) => "and the response time does not rise: nobody waits",
+    }
+}
+
 fn server_words(first: &Trial, last: &Trial) -> String {
-    let busy_of = |t: &Trial| busy(t.server.as_ref(), t).unwrap_or(f64::NAN);
-    let a_read = |t: &Trial| cost(t.server.as_ref(), "cpu_us").unwrap_or(f64::NAN);
-    let process = |t: &Trial| cost(t.server.as_ref(), "process_cpu_us").unwrap_or(f64::NAN);
-    let softirq = |t: &Trial| cost(t.server.as_ref(), "cpu_softirq_us").unwrap_or(f64::NAN);
-    let (before, after) = (a_read(first), a_read(last));
-    let meaning = if after <= before {
-        "while the response time rises: the delay is outside of the server"
-    } else {
-        "which is part of the longer response time"
-    };
+    let of = |t: &Trial, id: &str| cost(t.server.as_ref(), id).unwrap_or(f64::NAN);
+    let busy = [first, last].map(|t| busy(t.server.as_ref(), t).unwrap_or(f64::NAN));
+    let a_read = [first, last].map(|t| processor_us(t.server.as_ref()).unwrap_or(f64::NAN));
+    let softirq = [first, last].map(|t| of(t, "cpu_softirq_us"));
+    let process = [first, last].map(|t| of(t, "process_cpu_us"));
+    let meaning = where_the_delay_is(a_read, busy[1], [first, last].map(|t| axis(t, "response_n_over_x_us")));
     format!(
-        "3. The server's processors are {} busy by its own processes and interrupts with one client and {} with all; a read costs them {} and then {} (soft \
-         interrupts {} and {}; the server's process {} and {}), {meaning}.",
-        percent(busy_of(first)),
-        percent(busy_of(last)),
-        us(before),
-        us(after),
-        us(softirq(first)),
-        us(softirq(last)),
-        us(process(first)),
-        us(process(last)),
+        "3. The server's processors are {} busy by its own processes and interrupts with one client and {} with all; a read \
+         costs them {} and then {} (soft interrupts {} and {}; the server's process {} and {}), {meaning}.",
+        percent(busy[0]),
+        percent(busy[1]),
+        us(a_read[0]),
+        us(a_read[1]),
+        us(softirq[0]),
+        us(softirq[1]),
+        us(process[0]),
+        us(process[1]),
     )
 }
 
@@ -220,6 +235,18 @@ fn wire_words(last: &Trial, ground: &Ground, x_max: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_server_is_not_said_to_be_outside_of_the_delay() {
+        let ethernet = where_the_delay_is([250.0, 230.0], 0.28, [5114.0, 9723.0]);
+        assert!(ethernet.contains("outside"), "{ethernet}");
+        let full = where_the_delay_is([24.1, 10.2], 0.954, [58.0, 75.8]);
+        assert!(full.contains("full"), "{full}");
+        let free = where_the_delay_is([24.1, 10.2], 0.5, [58.0, 55.8]);
+        assert!(free.contains("nobody waits"), "{free}");
+        let unknown = where_the_delay_is([f64::NAN, 10.2], f64::NAN, [58.0, 55.8]);
+        assert!(unknown.contains("unknown"), "{unknown}");
+    }
 
     /// The source's own series: it must pass its own conditions (a) and (b).
     #[test]

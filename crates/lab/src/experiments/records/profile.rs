@@ -115,7 +115,9 @@ fn checks(trials: &[Trial], ground: &Ground) -> Vec<Check> {
 fn words(trials: &[Trial], ground: &Ground) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {
-        words.extend([messages(t), segments(t), processors(t)]);
+        words.push(messages(t));
+        words.extend(wire(t).map(|_| segments(t)));
+        words.push(processors(t));
     }
     for size in [2048.0, 57344.0] {
         words.extend(of_size(trials, size).map(|t| parts(t, ground)));
@@ -213,13 +215,13 @@ fn parts(t: &Trial, ground: &Ground) -> String {
         let missing = measured - sum;
         format!("{} are not accounted for ({} at each end): wake-ups, adapters, queues", us(missing), us(missing / 2.0))
     };
+    let wire = t.axes.get("wire_us_per_read").map_or(String::new(), |v| format!(" + wire {}", us(*v)));
     let fixed = if ground.exchange_ms > 0.0 { format!(" + fixed {}", us(fixed)) } else { String::new() };
     format!(
-        "{} bytes, simple model: server {} + client {} + wire {}{fixed} = {}; measured {}. {what}.",
+        "{} bytes, simple model: server {} + client {}{wire}{fixed} = {}; measured {}. {what}.",
         plain(axis(t, "record_bytes")),
         us(server),
         us(client),
-        us(axis(t, "wire_us_per_read")),
         us(sum),
         us(measured),
     )
