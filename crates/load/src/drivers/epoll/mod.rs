@@ -1,0 +1,178 @@
+//! The epoll driver: edge-triggered, everything registered once at the connect, write first and look at EPOLLOUT only
+//! after a write that would block, read until a short read. A keep-alive request costs one send and one receive, and a
+//! share of one epoll_pwait2. Source: epoll(7).
+
+mod ops;
+mod partner;
+
+use std::cell::Cell;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use sys::epoll::{Epoll, Events, Interest};
+use sys::{Errno, clock, socket};
+
+pub(crate) use self::ops::EpollOps;
+use self::ops::Slot;
+pub(crate) use self::partner::Told;
+use self::partner::{PARTNER, Partner, adopt};
+use super::Setup;
+use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
+
+/// Events taken by one wait: few enough that times within a pass stay true, enough to spread the cost of the call.
+const EVENTS: usize = 256;
+/// The clock is read again after so many events of a pass.
+const CLOCK_EVERY: usize = 8;
+/// Bytes of the receive buffer, and of the buffer that requests are written to.
+const BUFFER: usize = 64 * 1024;
+
+/// The epoll driver.
+#[derive(Debug)]
+pub(crate) struct EpollDriver {
+    ops: EpollOps,
+    events: EventsBox,
+    buffer: Box<[u8]>,
+}
+
+struct EventsBox(Events);
+
+impl std::fmt::Debug for EventsBox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Events")
+    }
+}
+
+impl EpollDriver {
+    /// A driver for the connections of one shard.
+    pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
+        let slots = std::iter::repeat_with(Slot::default).take(setup.capacity as usize).collect();
+        let ops = EpollOps {
+            epoll: Epoll::new()?,
+            slots,
+            target: setup.target,
+            sources: setup.source_addrs(),
+            next_source: 0,
+            nodelay: setup.nodelay,
+            now_ns: clock::monotonic_ns(),
+            scratch: vec![0; BUFFER].into_boxed_slice(),
+            partner: None,
+        };
+        let events = EventsBox(Events::with_capacity(EVENTS));
+        Ok(Self { ops, events, buffer: vec![0; BUFFER].into_boxed_slice() })
+    }
+
+    /// Makes this the establishing side: connections can be passed to the process at the other end.
+    pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
+        self.ops.partner = Some(Partner::establishing(end));
+    }
+
+    /// Makes this the handling side; what the other one says of phases appears in the cell.
+    pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<Told>>, Errno> {
+        self.ops.epoll.add(&end, PARTNER, Interest::IN | Interest::RDHUP | Interest::ET)?;
+        let partner = Partner::handling(end, self.ops.slots.len() as u32);
+        let told = partner.told();
+        self.ops.partner = Some(partner);
+        Ok(told)
+    }
+}
+
+impl Driver for EpollDriver {
+    type Ops = EpollOps;
+    const WAKES_LATE: bool = true;
+
+    fn ops(&mut self) -> &mut EpollOps {
+        &mut self.ops
+    }
+
+    fn wait(
+        &mut self,
+        until_ns: u64,
+        _batch: Batch,
+        mut f: impl FnMut(&mut EpollOps, Completion<'_>),
+    ) -> Result<(), Errno> {
+        let Self { ops, events, buffer } = self;
+        let events = &mut events.0;
+        if ops.partner.as_ref().is_some_and(Partner::behind) {
+            adopt(ops, &mut f)?;
+        }
+        ops.epoll.wait(events, Some(until_ns.saturating_sub(ops.now_ns)))?;
+        for at in 0..events.len() {
+            if at % CLOCK_EVERY == 0 {
+                ops.refresh();
+            }
+            let Some(event) = events.get(at) else { break };
+            if event.token == PARTNER {
+                adopt(ops, &mut f)?;
+                continue;
+            }
+            let (conn, generation) = (event.token as u32, (event.token >> 32) as u32);
+            if ops.is(conn, generation) {
+                on_event(ops, buffer, conn, event.flags, &mut f);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All that one event means: the end of a connect, room to write, bytes, the end.
+#[inline]
+fn on_event(
+    ops: &mut EpollOps,
+    buffer: &mut [u8],
+    conn: u32,
+    flags: Interest,
+    f: &mut impl FnMut(&mut EpollOps, Completion<'_>),
+) {
+    let generation = ops.slots[conn as usize].generation;
+    let broken = flags.intersects(Interest::ERR | Interest::HUP);
+    if ops.slots[conn as usize].connecting {
+        if !broken && !flags.contains(Interest::OUT) {
+            return;
+        }
+        match if broken { ops.take_error(conn) } else { Ok(()) } {
+            Ok(()) => {
+                ops.slots[conn as usize].connecting = false;
+                f(ops, Completion::Connected { conn });
+            }
+            Err(errno) => return f(ops, Completion::Failed { conn, op: Op::Connect, errno }),
+        }
+    }
+    if flags.contains(Interest::OUT) && ops.is(conn, generation) && !ops.slots[conn as usize].rest.is_empty() {
+        match ops.write_rest(conn) {
+            Ok(Sent::All) => f(ops, Completion::Writable { conn }),
+            Ok(Sent::Pending) => {}
+            Err(errno) => return f(ops, Completion::Failed { conn, op: Op::Send, errno }),
+        }
+    }
+    let ended = Interest::RDHUP | Interest::HUP | Interest::ERR;
+    if flags.intersects(Interest::IN | ended) {
+        read_all(ops, buffer, conn, generation, flags.intersects(ended), f);
+    }
+}
+
+/// Reads until a short read; when the end was announced, until the end.
+#[inline]
+fn read_all(
+    ops: &mut EpollOps,
+    buffer: &mut [u8],
+    conn: u32,
+    generation: u32,
+    to_the_end: bool,
+    f: &mut impl FnMut(&mut EpollOps, Completion<'_>),
+) {
+    while ops.is(conn, generation) {
+        let Some(fd) = &ops.slots[conn as usize].fd else { return };
+        match socket::recv(fd, buffer) {
+            Ok(0) => return f(ops, Completion::PeerClosed { conn }),
+            Ok(n) => {
+                f(ops, Completion::Received { conn, bytes: &buffer[..n] });
+                if n < buffer.len() && !to_the_end {
+                    return;
+                }
+            }
+            Err(Errno::AGAIN) => return,
+            Err(Errno::INTR) => {}
+            Err(errno) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The submitting half of the epoll driver: sockets, their registration, writing.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use run::Phase;
+use sys::epoll::{Epoll, Interest};
+use sys::{Errno, clock, socket};
+
+use super::partner::Partner;
+use crate::driver::{Ops, Sent, Start};
+
+/// Its submitting half.
+#[derive(Debug)]
+pub(crate) struct EpollOps {
+    pub(super) epoll: Epoll,
+    pub(super) slots: Vec<Slot>,
+    pub(super) target: SocketAddr,
+    pub(super) sources: Vec<SocketAddr>,
+    pub(super) next_source: usize,
+    pub(super) nodelay: bool,
+    pub(super) now_ns: u64,
+    pub(super) scratch: Box<[u8]>,
+    /// The other process of a two-process S-Client.
+    pub(super) partner: Option<Partner>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    pub(super) fd: Option<OwnedFd>,
+    pub(super) generation: u32,
+    pub(super) connecting: bool,
+    // What a write that would block left over, and from where on.
+    pub(super) rest: Vec<u8>,
+    rest_at: usize,
+}
+
+impl EpollOps {
+    #[inline]
+    pub(super) fn is(&self, conn: u32, generation: u32) -> bool {
+        self.slots.get(conn as usize).is_some_and(|s| s.generation == generation && s.fd.is_some())
+    }
+
+    pub(super) fn take_error(&self, conn: u32) -> Result<(), Errno> {
+        match &self.slots[conn as usize].fd {
+            Some(fd) => socket::take_error(fd),
+            None => Err(Errno::BADF),
+        }
+    }
+
+    /// A socket, bound to the next source address if there are any.
+    fn open(&mut self) -> Result<OwnedFd, Errno> {
+        let fd = socket::tcp(self.target)?;
+        if self.nodelay {
+            socket::set_nodelay(&fd, true)?;
+        }
+        if !self.sources.is_empty() {
+            socket::bind_address_no_port(&fd)?;
+            socket::bind(&fd, self.sources[self.next_source])?;
+            self.next_source = (self.next_source + 1) % self.sources.len();
+        }
+        Ok(fd)
+    }
+
+    pub(super) fn register(&mut self, conn: u32, fd: OwnedFd, connecting: bool) -> Result<(), Errno> {
+        let slot = &mut self.slots[conn as usize];
+        slot.generation = slot.generation.wrapping_add(1);
+        let token = u64::from(conn) | u64::from(slot.generation) << 32;
+        self.epoll.add(&fd, token, Interest::IN | Interest::OUT | Interest::RDHUP | Interest::ET)?;
+        (slot.fd, slot.connecting) = (Some(fd), connecting);
+        slot.rest.clear();
+        slot.rest_at = 0;
+        Ok(())
+    }
+
+    pub(super) fn write_rest(&mut self, conn: u32) -> Result<Sent, Errno> {
+        let slot = &mut self.slots[conn as usize];
+        let Some(fd) = &slot.fd else { return Err(Errno::BADF) };
+        while slot.rest_at < slot.rest.len() {
+            match socket::send(fd, &slot.rest[slot.rest_at..]) {
+                Ok(n) => slot.rest_at += n,
+                Err(Errno::AGAIN) => return Ok(Sent::Pending),
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        slot.rest.clear();
+        slot.rest_at = 0;
+        Ok(Sent::All)
+    }
+}
+
+impl Ops for EpollOps {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn refresh(&mut self) -> u64 {
+        self.now_ns = clock::monotonic_ns();
+        self.now_ns
+    }
+
+    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
+        let fd = self.open()?;
+        socket::connect(&fd, self.target)?;
+        // Registered after the connect: when it is up already (loopback), this tells without a wake-up.
+        self.register(conn, fd, true)
+    }
+
+    /// The socket itself is used again: connect(2) with AF_UNSPEC takes it back to where bind left it and sends nothing,
+    /// as close would, and spares the making, binding and registering of a new one.
+    fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
+        let slot = &mut self.slots[conn as usize];
+        let Some(fd) = &slot.fd else { return self.connect(conn) };
+        if !slot.connecting || socket::disconnect(fd).is_err() {
+            self.close(conn);
+            return self.connect(conn);
+        }
+        match socket::connect(fd, self.target) {
+            Ok(_) => Ok(()),
+            Err(e) => {
+                self.close(conn);
+                Err(e)
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
+        let slot = &mut self.slots[conn as usize];
+        let Some(fd) = &slot.fd else { return Err(Errno::BADF) };
+        let n = fill(&mut self.scratch).min(self.scratch.len());
+        let sent = match socket::send(fd, &self.scratch[..n]) {
+            Ok(sent) if sent == n => return Ok(Sent::All),
+            Ok(sent) => sent,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(e) => return Err(e),
+        };
+        slot.rest.extend_from_slice(&self.scratch[sent..n]);
+        // A short write may have met a socket that has room again: only a write that would block arms the edge.
+        self.write_rest(conn)
+    }
+
+    #[inline]
+    fn close(&mut self, conn: u32) {
+        let slot = &mut self.slots[conn as usize];
+        slot.generation = slot.generation.wrapping_add(1);
+        let was = slot.fd.take();
+        slot.connecting = false;
+        if let Some(partner) = self.partner.as_mut().filter(|_| was.is_some()) {
+            partner.give_back(conn);
+        }
+    }
+
+    fn half_close(&mut self, conn: u32) -> bool {
+        self.slots[conn as usize].fd.as_ref().is_some_and(|fd| socket::shutdown_write(fd).is_ok())
+    }
+
+    fn hand_over(&mut self, conn: u32, start: Start) -> Result<(), Errno> {
+        let (Some(partner), Some(fd)) = (&self.partner, &self.slots[conn as usize].fd) else {
+            return Err(Errno::NOSYS);
+        };
+        partner.pass_on(fd, start)?;
+        // The socket lives on over there, so closing our copy would leave it registered here.
+        let _ = self.epoll.delete(fd);
+        self.close(conn);
+        Ok(())
+    }
+
+    fn tell_phase(&mut self, phase: Phase, at_ns: u64) {
+        if let Some(partner) = &self.partner {
+            partner.tell(phase, at_ns);
+        }
+    }
+}
