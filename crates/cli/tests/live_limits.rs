@@ -1,57 +1,18 @@
-//! Limits that the operating system sets, on real servers: a processor quota and a disk are named by `find`. Speed
-//! relations matter, so these take the release binary (see `common`).
+//! Limits that the operating system sets, on real servers: a processor quota, memory and a disk are named by `find`.
+//! Speed relations matter, so these take the release binary (see `common`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use common::group::Group;
 use common::{Running, bottleneck, free_port, json, named, num, program, release_binary, skip, verdict};
 use serde_json::Value;
 
 /// One at a time: they measure.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-/// A control group that may use a fifth of a processor. Its processes must have ended before it is dropped.
-struct Quota(PathBuf);
-
-impl Quota {
-    /// `None` without the right to make one and to enter it.
-    fn make() -> Option<Self> {
-        let one = Path::new("/sys/fs/cgroup/cpu");
-        let (parent, limits) = match one.join("cpu.cfs_quota_us").exists() || one.join("cpu.stat").exists() {
-            true => (one, [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")].as_slice()),
-            false => (Path::new("/sys/fs/cgroup"), [("cpu.max", "10000 50000")].as_slice()),
-        };
-        let folder = parent.join(format!("loadline-limits-{}", std::process::id()));
-        std::fs::create_dir(&folder).ok()?;
-        let group = Self(folder);
-        let set = limits.iter().all(|(file, text)| std::fs::write(group.0.join(file), text).is_ok());
-        let entered = group.command(Path::new("true")).stderr(Stdio::null()).status();
-        (set && entered.is_ok_and(|s| s.success())).then_some(group)
-    }
-
-    /// A program that runs in the group from its first instruction on.
-    fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo $$ >\"$0/cgroup.procs\" || exit 1; exec \"$@\""]).arg(&self.0).arg(program);
-        command
-    }
-}
-
-impl Drop for Quota {
-    fn drop(&mut self) {
-        // The kernel lets go of an ended process a moment later.
-        for _ in 0..100 {
-            if std::fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
-}
 
 #[test]
 fn a_quota_of_a_fifth_of_a_processor_is_named() {
@@ -60,7 +21,8 @@ fn a_quota_of_a_fifth_of_a_processor_is_named() {
         return skip("server-cpu-quota", "no release binary; run `make test`, which builds it first");
     };
     // No package brings these rights, so this is skipped even where everything else is required.
-    let Some(group) = Quota::make() else {
+    let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
+    let Some(group) = Group::make("cpu", &one, &[("cpu.max", "10000 50000")]) else {
         return println!("SKIP server-cpu-quota: no right to make a control group with a quota");
     };
     let port = free_port();
@@ -147,4 +109,55 @@ fn a_disk_that_each_request_reads_from_is_named() {
         );
     }
     assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
+}
+
+/// Each request looks at a hundred pages anywhere in a file that it maps, which is larger than what the server may hold.
+/// Arguments: the file of 128 MiB, the port.
+const MORE_THAN_IT_MAY_HOLD: &str = r#"
+import http.server, mmap, os, random, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        for _ in range(100):
+            PAGES[random.randrange(len(PAGES))]
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+PAGES = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 0, prot=mmap.PROT_READ)
+PAGES.madvise(mmap.MADV_RANDOM)
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
+"#;
+
+#[test]
+fn a_server_that_may_hold_less_than_it_looks_at_is_short_of_memory() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(binary) = release_binary() else {
+        return skip("server-memory", "no release binary; run `make test`, which builds it first");
+    };
+    let Some(python) = program("python3") else { return skip("server-memory", "python3 is not installed") };
+    // No package brings these rights, so this is skipped even where everything else is required.
+    let limit = (48 << 20).to_string();
+    let Some(group) = Group::make("memory", &[("memory.limit_in_bytes", &limit)], &[("memory.max", &limit)]) else {
+        return println!("SKIP server-memory: no right to make a control group with a memory limit");
+    };
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = dir.path().join("file");
+    if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
+        return skip("server-memory", &format!("cannot write 128 MiB: {e}"));
+    }
+    // The test's own group would pay for pages that stay in the cache.
+    let _ = Command::new("dd")
+        .arg(format!("of={}", file.display()))
+        .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])
+        .stderr(Stdio::null())
+        .status();
+    let port = free_port();
+    let mut command = group.command(&python);
+    command.args(["-c", MORE_THAN_IT_MAY_HOLD]).arg(&file).arg(port.to_string());
+    let server = Running::start(command, port, dir);
+    let url = format!("http://{}/", server.addr);
+    let run = named(&["server-memory"], || json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]));
+    assert_eq!(bottleneck(&run), "server-memory", "{}", verdict(&run));
 }

@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use common::{json_of, num, release_binary, skip, verdict};
+use common::{bottleneck, json_of, named, num, release_binary, skip, verdict};
 use serde_json::Value;
 
 /// Much longer than what a busy machine adds, so that the round trip stays that of the way.
@@ -108,17 +108,17 @@ fn a_small_buffer_at_either_end_of_a_long_way_is_a_window() {
         Err(reason) => return skip("tcp-window", &reason),
     };
     let free = way.find(131_072);
-    assert_ne!(free["findings"]["bottleneck"]["id"], "tcp-window", "nothing is small yet: {}", verdict(&free));
+    assert_ne!(bottleneck(&free), "tcp-window", "nothing is small yet: {}", verdict(&free));
 
     way.small_buffers("client1", "tcp_rmem", 32768);
-    let run = way.find(131_072);
-    assert_eq!(run["findings"]["bottleneck"]["id"], "tcp-window", "{}", verdict(&run));
+    let run = named(&["tcp-window"], || way.find(131_072));
+    assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);
     way.small_buffers("server", "tcp_wmem", 16384);
     // The kernel takes 64 KiB from one write into a buffer of any size, so that this is many buffers.
-    let run = way.find(524_288);
-    assert_eq!(run["findings"]["bottleneck"]["id"], "tcp-window", "{}", verdict(&run));
+    let run = named(&["tcp-window"], || way.find(524_288));
+    assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.write_full") >= 0.5, "{}", verdict(&run));
 }

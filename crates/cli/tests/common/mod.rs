@@ -1,6 +1,7 @@
 //! What the live tests share: the binary, real servers on free ports, and what is missing said aloud.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod group;
 pub mod s_clients;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
