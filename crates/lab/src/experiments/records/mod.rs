@@ -6,8 +6,10 @@
 //! asleep in the server: without it the wire is the bottleneck from the first client on.
 
 mod clients;
+mod clients_words;
 mod derive;
 mod profile;
+mod profile_words;
 mod words;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,157 @@
+//! What `throughput-profile` says: the profile's shape, the plateau of 2048 bytes taken apart, and the simple model.
+
+use run::{Side, Trial};
+
+use super::Ground;
+use super::derive::{axis, cost, processor_us, wire};
+use super::profile::{at, of_size};
+use super::words::{percent, plain, rate, us};
+
+/// The sentences.
+pub(super) fn words(trials: &[Trial], ground: &Ground) -> Vec<String> {
+    let mut words = vec![shape(trials)];
+    if let Some(t) = of_size(trials, 2048.0) {
+        words.extend([messages(t), ends(t)]);
+        words.extend(wire(t).map(|_| segments(t)));
+        words.push(processors(t));
+    }
+    for size in [2048.0, 57344.0] {
+        words.extend(of_size(trials, size).map(|t| parts(t, ground)));
+    }
+    words
+}
+
+fn shape(trials: &[Trial]) -> String {
+    let best = trials.iter().max_by(|a, b| axis(a, "bytes_per_s").total_cmp(&axis(b, "bytes_per_s")));
+    let best = best.map_or(String::new(), |t| {
+        format!(" Most, {}, at {} bytes.", rate(axis(t, "bytes_per_s")), plain(axis(t, "record_bytes")))
+    });
+    let list: Vec<String> =
+        [512.0, 4096.0, 8192.0, 12288.0].iter().map(|s| format!("{} at {s}", rate(at(trials, *s)))).collect();
+    format!("Throughput: {} bytes.{best}", list.join(", "))
+}
+
+/// The messages of a read, as the client's own counts have them.
+fn messages(t: &Trial) -> String {
+    let tally = &t.tally;
+    let each = |bytes: u64, n: u64| plain(bytes as f64 / n.max(1) as f64);
+    let (sent, received) = (each(tally.bytes_sent, tally.sent), each(tally.bytes_received, tally.completed));
+    format!("2048 bytes, messages: the client sends {sent} bytes and receives {received} a read, {}.", rate_of(t))
+}
+
+fn rate_of(t: &Trial) -> String {
+    format!("{} reads/s and {} both ways", plain(t.rates.completed_rate), rate(axis(t, "message_bytes_per_s")))
+}
+
+/// What both hosts counted of a read by IP (the source's redirector and server), and whether a disk took part.
+fn ends(t: &Trial) -> String {
+    let end = |name: &str, side: Option<&Side>| {
+        let of = |id: &str| cost(side, id).map_or("unknown".into(), plain);
+        let [packets_in, bytes_in, packets_out, bytes_out] =
+            ["packets_in", "bytes_in", "packets_out", "bytes_out"].map(of);
+        format!("the {name} has {bytes_in} bytes in {packets_in} packets in and {bytes_out} in {packets_out} out")
+    };
+    let disk = match cost(t.server.as_ref(), "disk_read_bytes") {
+        Some(bytes) if bytes < 1.0 => "the server's cache hit every time: no disk took part".into(),
+        Some(bytes) => format!("the server fetched {} bytes a read from a disk", plain(bytes)),
+        None => "whether a disk took part is unknown".into(),
+    };
+    let (client, server) = (end("client", Some(&t.client)), end("server", t.server.as_ref()));
+    format!("2048 bytes, both ends by IP: {client}; {server}; {disk}.")
+}
+
+/// The same on the wire.
+fn segments(t: &Trial) -> String {
+    format!(
+        "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire; it is used to {}.",
+        plain(axis(t, "frames_per_read")),
+        plain(axis(t, "bytes_per_frame")),
+        plain(axis(t, "wire_bytes_per_read")),
+        us(axis(t, "wire_us_per_read")),
+        percent(axis(t, "wire_use")),
+    )
+}
+
+/// Processor time of hosts and processes, and what lies between them.
+fn processors(t: &Trial) -> String {
+    format!(
+        "2048 bytes, processors: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
+         whose back they run; what a host takes beyond its process is interrupt work that met none.",
+        host_words("server", t.server.as_ref()),
+        host_words("client", Some(&t.client))
+    )
+}
+
+/// A host's time against its process's. The host's is met by clock ticks: one that is too small for them says so.
+fn host_words(name: &str, side: Option<&Side>) -> String {
+    let of = |id: &str| cost(side, id);
+    let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
+        (Some(host), Some(process)) if host > process => format!(
+            "its process {} a read and its host {} net of rest: {} of interrupts and others lie between",
+            us(process),
+            us(host),
+            us(host - process)
+        ),
+        (Some(_), Some(process)) => {
+            format!("its process {} a read, and clock ticks met no more on its host", us(process))
+        }
+        _ => "its processor time is unknown".into(),
+    };
+    let receives = of("softirqs_net_rx").map_or(String::new(), |n| format!(", {} of them to receive", plain(n)));
+    let each = |time: f64| of("softirqs_net_rx").filter(|n| *n > 0.0).map(|n| format!(" ({} each)", us(time / n)));
+    let soft = match of("cpu_softirq_us") {
+        Some(time) if time > 0.0 => format!("soft interrupts {}{receives}{}", us(time), each(time).unwrap_or_default()),
+        Some(_) => format!("soft interrupts too short for a tick to meet one{receives}"),
+        None => "soft interrupts unknown".into(),
+    };
+    format!("the {name}: {gap}; {soft}")
+}
+
+/// The sum of the parts against the whole.
+fn parts(t: &Trial, ground: &Ground) -> String {
+    let measured = t.latency_us.mean;
+    let sum = axis(t, "model_us_per_read");
+    let fixed = axis(t, "fixed_us_per_read");
+    let server = processor_us(t.server.as_ref()).unwrap_or(f64::NAN);
+    let client = processor_us(Some(&t.client)).unwrap_or(f64::NAN);
+    let what = if sum > measured {
+        format!(
+            "The sum is {} more than was measured: parts of the read overlap, the wire carries one packet while the hosts work on another",
+            us(sum - measured)
+        )
+    } else {
+        let missing = measured - sum;
+        format!("{} are not accounted for ({} at each end): wake-ups, adapters, queues", us(missing), us(missing / 2.0))
+    };
+    let wire = t.axes.get("wire_us_per_read").map_or(String::new(), |v| format!(" + wire {}", us(*v)));
+    let fixed = if ground.exchange_ms > 0.0 { format!(" + fixed {}", us(fixed)) } else { String::new() };
+    format!(
+        "{} bytes, simple model: server {} + client {}{wire}{fixed} = {}; measured {}. {what}.",
+        plain(axis(t, "record_bytes")),
+        us(server),
+        us(client),
+        us(sum),
+        us(measured),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_whose_ticks_met_nothing_says_so() {
+        let mut side = Side::default();
+        let mut put = |id: &str, v: f64| {
+            let per_request = run::Reading::Value(v);
+            side.costs.insert(id.into(), run::Cost { per_request, unit: "us".into() });
+        };
+        [("cpu_net_us", 0.0), ("cpu_softirq_us", 0.0), ("softirqs_net_rx", 1.99), ("process_cpu_us", 231.0)]
+            .into_iter()
+            .for_each(|(id, v)| put(id, v));
+        let words = host_words("server", Some(&side));
+        assert!(!words.contains("0.0 us") && words.contains("231 us") && words.contains("too short"), "{words}");
+        side.costs.clear();
+        assert!(host_words("server", Some(&side)).contains("unknown"));
+    }
+}
