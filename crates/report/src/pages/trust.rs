@@ -31,14 +31,14 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         let highest = run.trials.iter().map(|t| t.rates.completed_rate).filter(|r| r.is_finite()).fold(0.0, f64::max);
         let used = quantity(highest / ceiling, Unit::Share);
         let detail = if trust.generator_limited {
-            format!("it was at its limit ({used} of it used), so the server is not to blame")
+            format!("with the network it was at its limit at {used} of that, so the server is not to blame")
         } else {
-            format!("{used} of it used at most")
+            format!("{used} of that were used at most")
         };
         let tone = if trust.generator_limited { Tone::Bad } else { Tone::Plain };
         figures.push(KeyFigure {
             name: "Generator".into(),
-            value: format!("{} requests/s alone", number(ceiling)),
+            value: format!("{} requests/s with no network", number(ceiling)),
             detail,
             tone,
         });
