@@ -21,6 +21,9 @@ use crate::ServeError;
 use crate::conn::Want;
 use crate::ready::{Readiness, Ready, WAKER};
 
+/// What poll(2) reports without being asked.
+const BROKEN: i16 = poll::ERR | poll::HUP | poll::NVAL;
+
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let accept_all = launch.options.on("accept_all")?;
     launch.one_thread("select-array", move || Arrays { accept_all, ..Arrays::default() })
@@ -74,29 +77,32 @@ impl Arrays {
     /// first one.
     fn fill(&mut self) {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
+        self.list.clear();
         for (fd, token, want) in &self.sockets {
+            let mut asked = 0;
             if want.read {
                 self.read.set(*fd);
+                asked |= poll::IN;
             }
             // Our own waker is no socket: it always has room.
             if *token != WAKER {
                 self.write.set(*fd);
                 self.except.set(*fd);
+                asked |= poll::OUT | poll::PRI;
             }
+            // One entry for all sets: poll(2) refuses a list that is longer than descriptors may be open.
+            self.list.push(Entry::new(*fd, asked));
         }
     }
 
-    /// select(): leaves in the sets what is ready.
+    /// select(): leaves in the sets what is ready. A broken socket is in all of them.
     fn select(&mut self, timeout_ns: Option<u64>) -> sys::Result<()> {
+        self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         let mut list = std::mem::take(&mut self.list);
-        list.clear();
-        for (set, asked) in self.sets() {
-            list.extend(set.0.drain(..).map(|fd| Entry::new(fd, asked)));
-        }
         poll::poll(&mut list, timeout_ns)?;
         for entry in list.iter().filter(|e| e.found() != 0) {
-            let found = self.sets().into_iter().find(|(_, asked)| *asked == entry.asked());
-            found.into_iter().for_each(|(set, _)| set.0.push(entry.fd()));
+            let found = if entry.found() & BROKEN == 0 { entry.found() } else { entry.asked() };
+            self.sets().into_iter().filter(|(_, event)| found & event != 0).for_each(|(set, _)| set.0.push(entry.fd()));
         }
         self.list = list;
         Ok(())
