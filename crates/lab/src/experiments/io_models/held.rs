@@ -11,15 +11,14 @@ use run::{ErrorKind, Trial};
 
 use super::looks::{Levels, Looks};
 
-/// Between two looks; longer where looks take long: the list of 48,000 sockets costs the kernel a tenth of a second, and
-/// who looks must not take the processor that is measured.
+/// Between two looks; longer where looks are dear: who looks must not take the processor that is measured.
 const EVERY: Duration = Duration::from_millis(250);
-const LOOKING_SHARE: u32 = 20;
+const LOOKING_SHARE: u64 = 10;
 
-/// A look at a server process that goes on until it is ended.
+/// A look at server processes that goes on until it is ended.
 pub(super) struct Held {
     stop: Arc<AtomicBool>,
-    looking: JoinHandle<Looks>,
+    looking: JoinHandle<Vec<Looks>>,
     rest: Levels,
 }
 
@@ -39,31 +38,44 @@ pub(super) struct Ended {
 }
 
 impl Held {
-    pub(super) fn watch(pid: u32, port: u16) -> Self {
-        let rest = Levels::of(pid, port);
+    /// Watches processes of one host, with their ports.
+    pub(super) fn watch(servers: Vec<(u32, u16)>) -> Self {
+        let at_rest = look(&servers);
+        let rest = sum(&at_rest);
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
-        let looking = std::thread::spawn(move || watch(pid, port, rest, &told));
+        let looking = std::thread::spawn(move || watch(&servers, &at_rest, &told));
         Self { stop, looking, rest }
     }
 
     pub(super) fn end(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
         self.looking.thread().unpark();
-        let looks = self.looking.join().unwrap_or_default();
-        Seen { rest: self.rest, most: looks.most, each: vec![looks] }
+        let each = self.looking.join().unwrap_or_default();
+        let most: Vec<Levels> = each.iter().map(|one| one.most).collect();
+        Seen { rest: self.rest, most: sum(&most), each }
     }
 }
 
-fn watch(pid: u32, port: u16, rest: Levels, stop: &AtomicBool) -> Looks {
-    let (begin, mut looks, mut pause) = (Instant::now(), Looks::begin(rest), EVERY);
+fn watch(servers: &[(u32, u16)], at_rest: &[Levels], stop: &AtomicBool) -> Vec<Looks> {
+    let (begin, mut pause) = (Instant::now(), EVERY);
+    let mut each: Vec<Looks> = at_rest.iter().map(|rest| Looks::begin(*rest)).collect();
     while !stop.load(Ordering::Relaxed) {
         std::thread::park_timeout(pause);
-        let looked = Instant::now();
-        looks.add(looked.duration_since(begin).as_secs_f64(), Levels::of(pid, port));
-        pause = EVERY.max(looked.elapsed() * LOOKING_SHARE);
+        let (t_s, before_ns) = (begin.elapsed().as_secs_f64(), sys::clock::thread_cpu_ns());
+        each.iter_mut().zip(look(servers)).for_each(|(looks, now)| looks.add(t_s, now));
+        let took_ns = sys::clock::thread_cpu_ns().saturating_sub(before_ns);
+        pause = EVERY.max(Duration::from_nanos(took_ns * LOOKING_SHARE));
     }
-    looks
+    each
+}
+
+fn look(servers: &[(u32, u16)]) -> Vec<Levels> {
+    servers.iter().map(|(pid, port)| Levels::of(*pid, *port)).collect()
+}
+
+fn sum(levels: &[Levels]) -> Levels {
+    levels.iter().fold(Levels::default(), |sum, one| sum.plus(*one))
 }
 
 /// Threads beyond those at rest that a model makes for the connections of one process.
@@ -77,16 +89,6 @@ fn rule(model: &str, held: f64) -> Option<f64> {
 }
 
 impl Seen {
-    /// All processes together.
-    pub(super) fn of(seen: impl Iterator<Item = Self>) -> Self {
-        let mut all = Self { rest: Levels::default(), most: Levels::default(), each: Vec::new() };
-        for one in seen {
-            (all.rest, all.most) = (all.rest.plus(one.rest), all.most.plus(one.most));
-            all.each.extend(one.each);
-        }
-        all
-    }
-
     /// Writes it on the axes of a trial; gives what ended it where not everything was held.
     pub(super) fn put(&self, trial: &mut Trial) -> Option<Ended> {
         let attempted = trial.axes.get("connections").copied().unwrap_or(0.0);

@@ -1,7 +1,10 @@
 //! One look at a server process from outside, and what is kept of many: the highest levels, and those of a quiet moment.
 
 use std::collections::HashSet;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+
+use sys::diag::Diag;
 
 /// A process that cannot take what waits in its accept queue is quiet after this; an empty queue is quiet at once.
 const STALLED_S: f64 = 2.0;
@@ -50,6 +53,55 @@ impl Looks {
     }
 }
 
+/// Connections of a port by their peers: those that are accepted, and those that wait for it. Each peer counts once: a
+/// table that changes while it is read can show a socket twice.
+#[derive(Debug, Default)]
+struct Peers {
+    accepted: HashSet<SocketAddr>,
+    waiting: HashSet<SocketAddr>,
+}
+
+impl Peers {
+    /// A socket that was not accepted has no inode yet.
+    fn add(&mut self, peer: SocketAddr, inode: u32) {
+        if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
+    }
+
+    /// Of a port in the network namespace of a process. sock_diag filters in the kernel; /proc/PID/net/tcp writes a line for
+    /// every socket of the machine, but reaches into other namespaces.
+    fn of(pid: u32, port: u16) -> Self {
+        let mut peers = Self::default();
+        let net = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/net")).ok();
+        let ours = net("self").is_some() && net("self") == net(&pid.to_string());
+        let asked = ours.then(|| Diag::open()?.peers(false, port, |peer, inode| peers.add(peer, inode)));
+        if !matches!(asked, Some(Ok(()))) {
+            peers = Self::listed(&std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap_or_default(), port);
+        }
+        peers
+    }
+
+    /// Established sockets of a local port in the text of /proc/net/tcp.
+    fn listed(table: &str, port: u16) -> Self {
+        let (mut peers, suffix) = (Self::default(), format!(":{port:04X}"));
+        for line in table.lines() {
+            let mut fields = line.split_whitespace().skip(1);
+            let (Some(local), Some(peer), Some(state)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
+            let Some(inode) = fields.nth(5).filter(|_| local.ends_with(&suffix) && state == "01") else { continue };
+            address(peer).into_iter().for_each(|peer| peers.add(peer, inode.parse().unwrap_or(0)));
+        }
+        peers
+    }
+}
+
+/// `0100007F:1F90`: an address in the machine's byte order and a port.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
+    let ip = Ipv4Addr::from(u32::from_str_radix(ip, 16).ok()?.to_ne_bytes());
+    Some(SocketAddr::from((ip, u16::from_str_radix(port, 16).ok()?)))
+}
+
 impl Levels {
     /// Looks at a process and at the connections of its port.
     pub(super) fn of(pid: u32, port: u16) -> Self {
@@ -59,10 +111,10 @@ impl Levels {
             let line = status.lines().find_map(|l| l.strip_prefix(name)).unwrap_or("0");
             line.trim_start_matches(':').split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0)
         };
-        let (accepted, waiting) = connections(&std::fs::read_to_string(proc.join("net/tcp")).unwrap_or_default(), port);
+        let peers = Peers::of(pid, port);
         Self {
-            accepted,
-            waiting,
+            accepted: peers.accepted.len() as f64,
+            waiting: peers.waiting.len() as f64,
             rss_bytes: field("VmRSS") * 1024.0,
             threads: field("Threads"),
             descriptors: std::fs::read_dir(proc.join("fd")).map_or(0.0, |d| d.count() as f64),
@@ -86,20 +138,6 @@ impl Levels {
             descriptors: both(self.descriptors, o.descriptors),
         }
     }
-}
-
-/// Established sockets of a local port: those that have an inode are accepted, those that wait in the accept queue have
-/// none yet. Each peer counts once: a table that changes while it is read can show a socket twice.
-fn connections(table: &str, port: u16) -> (f64, f64) {
-    let suffix = format!(":{port:04X}");
-    let (mut accepted, mut waiting) = (HashSet::new(), HashSet::new());
-    for line in table.lines() {
-        let mut fields = line.split_whitespace().skip(1);
-        let (Some(local), Some(peer), Some(state)) = (fields.next(), fields.next(), fields.next()) else { continue };
-        let Some(inode) = fields.nth(5).filter(|_| local.ends_with(&suffix) && state == "01") else { continue };
-        if inode == "0" { &mut waiting } else { &mut accepted }.insert(peer);
-    }
-    (accepted.len() as f64, waiting.len() as f64)
 }
 
 #[cfg(test)]
@@ -141,6 +179,20 @@ mod tests {
    2: 0100007F:1F90 0100007F:C002 01 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
    3: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 102 1 0 20 4 30 10 -1
 ";
-        assert_eq!(connections(table, 0x1F90), (1.0, 1.0));
+        let peers = Peers::listed(table, 0x1F90);
+        assert_eq!((peers.accepted.len(), peers.waiting.len()), (1, 1));
+        assert!(peers.accepted.contains(&SocketAddr::from(([127, 0, 0, 1], 0xC001))), "{peers:?}");
+    }
+
+    #[test]
+    fn the_kernel_and_its_table_tell_the_same() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let ends: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+        let _taken = listener.accept().unwrap();
+        let (pid, table) = (std::process::id(), std::fs::read_to_string("/proc/self/net/tcp").unwrap());
+        let (told, listed) = (Peers::of(pid, port), Peers::listed(&table, port));
+        assert_eq!((told.accepted.len(), told.waiting.len()), (1, ends.len() - 1));
+        assert_eq!((told.accepted, told.waiting), (listed.accepted, listed.waiting));
     }
 }

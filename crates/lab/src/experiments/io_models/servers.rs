@@ -83,8 +83,7 @@ impl Servers {
 
     /// Conducts while the servers are looked at from outside and asked for their own counts.
     pub(super) fn watch<T>(&mut self, conduct: impl FnOnce() -> T) -> (T, Seen, Counts) {
-        let looks: Vec<Held> =
-            self.pids().iter().zip(&self.addrs).map(|(pid, addr)| Held::watch(*pid, addr.port())).collect();
+        let held = Held::watch(self.pids().into_iter().zip(self.addrs.iter().map(SocketAddr::port)).collect());
         let (stop, origin) = (AtomicBool::new(false), Instant::now() + LEAD);
         let crews = &mut self.crews;
         let (outcome, counts) = std::thread::scope(|scope| {
@@ -93,7 +92,7 @@ impl Servers {
             stop.store(true, Ordering::Relaxed);
             (outcome, asking.join().unwrap_or_default())
         });
-        (outcome, Seen::of(looks.into_iter().map(Held::end)), counts)
+        (outcome, held.end(), counts)
     }
 }
 
