@@ -18,12 +18,33 @@ fn near(what: &str, value: f64, limit: f64) {
     assert!(off.abs() <= 0.03, "{what}: {value} is {:.1} % off {limit}", off * 100.0);
 }
 
+/// The same where acknowledgements have a wire of their own.
+const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
+
+/// What a medium is held to.
+struct Claim {
+    medium: &'static str,
+    /// Mbit/s of the wire that fills.
+    rate: f64,
+    /// Which wire that is; empty where there is only one.
+    wire: &'static str,
+    /// Share of it that is the user's bytes.
+    share: f64,
+}
+
+const fn one_wire(medium: &'static str, rate: f64) -> Claim {
+    Claim { medium, rate, wire: "", share: TCP_SHARE }
+}
+
+/// A switch whose port to the server is what all clients share.
+const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
+
 /// Loads a shared wire with clients and holds goodput and wire use of two common seconds against arithmetic.
-fn shared(test: &str, medium: &str, rate: f64, clients: usize, both: bool) {
+fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     if !has(test, "iperf3") {
         return;
     }
-    let Some(bed) = bed(test, &Spec::server_and_clients(clients, medium)) else { return };
+    let Some(bed) = bed(test, &Spec::server_and_clients(clients, claim.medium)) else { return };
     println!("{test}: {}", bed.made_of());
     let ports: Vec<u16> = (0..clients as u16).map(|n| 5201 + n).collect();
     let servers: Vec<_> = ports.iter().map(|port| iperf_server(&bed, "server", *port)).collect();
@@ -42,36 +63,47 @@ fn shared(test: &str, medium: &str, rate: f64, clients: usize, both: bool) {
     let (there, back) = if both { ("RX-S", "RX-C") } else { ("", "nothing") };
     let sum: f64 = started.into_iter().map(|c| c.bytes(begin, end, back)).sum::<f64>()
         + servers.into_iter().map(|s| s.bytes(begin, end, there)).sum::<f64>();
-    let grown = |id: &str| recording.sum(id, Window::ALL, |_| true).value().unwrap();
+    let grown =
+        |id: &str| recording.sum(id, Window::ALL, |wire| claim.wire.is_empty() || wire == claim.wire).value().unwrap();
     let span = recording.span_s(Window::ALL);
-    near(&format!("{test} wire Mbit/s"), grown("medium.bytes") * 8.0 / span / 1e6, rate);
+    near(&format!("{test} wire Mbit/s"), grown("medium.bytes") * 8.0 / span / 1e6, claim.rate);
     near(&format!("{test} busy share"), grown("medium.busy") / 1e6 / span, 1.0);
-    near(&format!("{test} goodput Mbit/s"), sum * 8.0 / span / 1e6, rate * TCP_SHARE);
+    near(&format!("{test} goodput Mbit/s"), sum * 8.0 / span / 1e6, claim.rate * claim.share);
 }
 
 #[test]
 fn ethernet10_one_host() {
-    shared("ethernet10_one_host", "ethernet10", 10.0, 1, false);
+    shared("ethernet10_one_host", &one_wire("ethernet10", 10.0), 1, false);
 }
 
 #[test]
 fn ethernet10_five_hosts() {
-    shared("ethernet10_five_hosts", "ethernet10", 10.0, 5, false);
+    shared("ethernet10_five_hosts", &one_wire("ethernet10", 10.0), 5, false);
 }
 
 #[test]
 fn ethernet10_five_hosts_both_ways() {
-    shared("ethernet10_five_hosts_both_ways", "ethernet10", 10.0, 5, true);
+    shared("ethernet10_five_hosts_both_ways", &one_wire("ethernet10", 10.0), 5, true);
 }
 
 #[test]
 fn the_hub_in_user_space_is_the_same_medium() {
-    shared("hub_in_user_space", "ethernet10:user", 10.0, 5, false);
+    shared("hub_in_user_space", &one_wire("ethernet10:user", 10.0), 5, false);
 }
 
 #[test]
 fn hub100_one_host() {
-    shared("hub100_one_host", "hub100", 100.0, 1, false);
+    shared("hub100_one_host", &one_wire("hub100", 100.0), 1, false);
+}
+
+#[test]
+fn switch_one_host() {
+    shared("switch_one_host", &SWITCH, 1, false);
+}
+
+#[test]
+fn switch_five_hosts() {
+    shared("switch_five_hosts", &SWITCH, 5, false);
 }
 
 #[test]
