@@ -107,6 +107,12 @@ impl Testbed {
         self.medium.made_of()
     }
 
+    /// Time on the wire that a medium of the kernel makes up after a pause, microseconds: its timer may be late by that
+    /// much. 0 where every frame takes its own time.
+    pub fn catches_up_us(&self) -> u64 {
+        self.medium.catches_up_us()
+    }
+
     /// A handle that reads the medium's counters from any thread. It does not keep the testbed alive.
     pub fn gauge(&self) -> MediumGauge {
         MediumGauge(Arc::downgrade(&self.medium))

@@ -47,6 +47,11 @@ pub(crate) trait Joined: Send + Sync {
 
     /// What it is made of, for notes: `kernel: …`, `user space: …`.
     fn made_of(&self) -> String;
+
+    /// Time on the wire that passes at once after a pause, microseconds; 0 where every frame takes its own.
+    fn catches_up_us(&self) -> u64 {
+        0
+    }
 }
 
 /// One wire, or one direction of one.

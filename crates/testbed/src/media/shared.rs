@@ -110,6 +110,10 @@ impl Joined for Kernel {
     fn made_of(&self) -> String {
         "kernel: a bridge whose ports share one ifb with htb, stations in turn".into()
     }
+
+    fn catches_up_us(&self) -> u64 {
+        LATE_US
+    }
 }
 
 impl Joined for UserSpace {
@@ -143,7 +147,7 @@ pub(super) fn bridge(net: &Net) -> Result<()> {
 
 /// How late the kernel's timer may be before the wire loses rate, as time on the wire; after a pause this much passes
 /// at once. `htb` sends into debt and waits until it is paid, so unlike with `tbf` the frame need not fit into it.
-const LATE_US: u64 = 400;
+pub(super) const LATE_US: u64 = 400;
 
 /// Numbers of classes: the wire, and the station of a host.
 const WIRE: &str = "1:fff";

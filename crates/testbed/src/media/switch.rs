@@ -55,6 +55,13 @@ impl Joined for Running {
     }
 
     fn made_of(&self) -> String {
-        "kernel: a bridge with htb on both ends of each port".into()
+        match self.bits_per_s {
+            Some(_) => "kernel: a bridge with htb on both ends of each port".into(),
+            None => "kernel: a bridge whose ports have no rate".into(),
+        }
+    }
+
+    fn catches_up_us(&self) -> u64 {
+        self.bits_per_s.map_or(0, |_| shared::LATE_US)
     }
 }

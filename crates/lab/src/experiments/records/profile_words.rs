@@ -107,6 +107,24 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     format!("the {name}: {gap}; {soft}")
 }
 
+/// What it means that the parts come to more than the whole. A medium of the kernel makes up for time that it stood
+/// idle, so that much of it is no work side by side.
+fn overlap(more_us: f64, catches_up_us: f64) -> String {
+    let sum = format!("The sum is {} more than was measured", us(more_us));
+    let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
+    match catches_up_us {
+        made_up if more_us <= made_up => format!(
+            "{sum}. That proves no overlap: after a pause this medium carries up to {} of its time at once",
+            us(made_up)
+        ),
+        made_up if made_up > 0.0 => format!(
+            "{sum}: {overlap}. Up to {} of it is the medium's, which carries that much of its time at once after a pause",
+            us(made_up)
+        ),
+        _ => format!("{sum}: {overlap}"),
+    }
+}
+
 /// The sum of the parts against the whole.
 fn parts(t: &Trial, ground: &Ground) -> String {
     let measured = t.latency_us.mean;
@@ -115,10 +133,7 @@ fn parts(t: &Trial, ground: &Ground) -> String {
     let server = processor_us(t.server.as_ref()).unwrap_or(f64::NAN);
     let client = processor_us(Some(&t.client)).unwrap_or(f64::NAN);
     let what = if sum > measured {
-        format!(
-            "The sum is {} more than was measured: parts of the read overlap, the wire carries one packet while the hosts work on another",
-            us(sum - measured)
-        )
+        overlap(sum - measured, ground.bed.catches_up_us() as f64)
     } else {
         let missing = measured - sum;
         format!("{} are not accounted for ({} at each end): wake-ups, adapters, queues", us(missing), us(missing / 2.0))
@@ -138,6 +153,14 @@ fn parts(t: &Trial, ground: &Ground) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_medium_makes_up_for_proves_no_overlap() {
+        assert!(overlap(109.0, 400.0).contains("proves no overlap"));
+        let proof = overlap(2540.0, 400.0);
+        assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 us"), "{proof}");
+        assert!(!overlap(83.5, 0.0).contains("medium"));
+    }
 
     #[test]
     fn a_host_whose_ticks_met_nothing_says_so() {
