@@ -1,5 +1,5 @@
-//! A table on the page, and what becomes of it on a phone: one that fits stays as it is, a narrow one of long words is
-//! stacked (each row a card, each figure with its heading), a wide one scrolls in its own box, says so, and keeps its
+//! A table on the page, and what becomes of it on a phone: one that fits stays as it is, a narrow one with sentences is
+//! stacked (each row a card, each figure with its heading), any other scrolls in its own box, says so, and keeps its
 //! first column in sight. The page runs no script, so the room a table takes is told from its texts.
 
 use askama::Template;
@@ -66,13 +66,14 @@ impl<'a> TableHtml<'a> {
 
 fn room(table: &Table) -> Room {
     let cells = |c: usize| table.rows.iter().filter_map(move |r| r.get(c)).map(|cell| cell.text.chars().count());
-    let asks = |c: usize| {
-        let widest = cells(c).chain([table.columns[c].name.chars().count()]).max().unwrap_or(0);
-        GAP + if table.columns[c].right { widest } else { widest.min(WORDS) }
-    };
+    // Headings wrap between their words.
+    let head = |c: usize| table.columns[c].name.split(' ').map(|word| word.chars().count()).max();
+    let widest = |c: usize| cells(c).chain(head(c)).max().unwrap_or(0);
+    let asks = |c: usize| GAP + if table.columns[c].right { widest(c) } else { widest(c).min(WORDS) };
+    let sentences = (0..table.columns.len()).any(|c| !table.columns[c].right && widest(c) > WORDS);
     match (0..table.columns.len()).map(asks).sum::<usize>() {
         asked if asked <= PHONE => Room::Fits,
-        _ if table.columns.len() <= STACKED => Room::Stacked,
+        _ if sentences && table.columns.len() <= STACKED => Room::Stacked,
         asked if asked <= PAGE => Room::Wide,
         _ => Room::Wider,
     }
@@ -94,7 +95,7 @@ mod tests {
         let long = "a claim of many words that wraps in its column";
         assert_eq!(room(&of(words(2), "short")), Room::Fits);
         assert_eq!(room(&of(words(5), long)), Room::Stacked);
-        assert_eq!(room(&of(words(6), "eleven char")), Room::Wide);
+        assert_eq!(room(&of(words(5), "eleven char")), Room::Wide);
         assert_eq!(room(&of(words(12), long)), Room::Wider);
     }
 
