@@ -4,7 +4,7 @@ use run::Trial;
 
 use super::conclude::{SIX, axis, cost, row};
 
-/// Throughputs that differ by less are the same load, served.
+/// Throughputs that are at least this share of the median are the same load, served.
 const SAME: f64 = 0.9;
 
 /// A sentence or two an entry, and what there is to say of select on arrays.
@@ -31,13 +31,14 @@ fn entry(rows: &[&Trial], n: f64) -> Option<String> {
 /// Which moves most, unless all of them do what is offered.
 fn most_through(full: &[&Trial]) -> String {
     let through = |t: &Trial| axis(t, "bytes_per_s").unwrap_or(0.0);
-    let least = full.iter().map(|t| through(t)).fold(f64::INFINITY, f64::min);
-    match full.iter().max_by(|a, b| through(a).total_cmp(&through(b))) {
-        Some(best) if least < SAME * through(best) => {
-            format!("; most throughput: {}, {:.1} MB/s", best.label, through(best) / 1e6)
-        }
-        Some(best) => format!(", and all of these serve what is offered, {:.1} MB/s", through(best) / 1e6),
-        None => String::new(),
+    let mut sorted = full.to_vec();
+    sorted.sort_by(|a, b| through(a).total_cmp(&through(b)));
+    let (Some(least), Some(best)) = (sorted.first(), sorted.last()) else { return String::new() };
+    let median = through(sorted[sorted.len() / 2]);
+    if through(least) < SAME * median {
+        format!("; most throughput: {}, {:.1} MB/s", best.label, through(best) / 1e6)
+    } else {
+        format!(", and all of these serve what is offered, {:.1} MB/s", median / 1e6)
     }
 }
 
@@ -82,4 +83,32 @@ fn collapse(rows: &[&Trial]) -> Vec<String> {
         ))
     };
     [accepting(), searching()].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(label: &str, held: f64, bytes_per_s: f64) -> Trial {
+        let axes = [("entry", 2.0), ("connections", 12.0), ("held", held), ("bytes_per_s", bytes_per_s)];
+        let axes = axes.map(|(name, v)| (name.to_string(), v)).into();
+        Trial { label: label.into(), axes, ..Trial::default() }
+    }
+
+    #[test]
+    fn who_holds_less_is_named_and_a_load_that_all_serve_ranks_nobody() {
+        let rows =
+            [trial("a", 12.0, 2.4e6), trial("b", 12.0, 2.35e6), trial("piled up", 12.0, 4e6), trial("c", 5.0, 9e6)];
+        let said = entry(&rows.iter().collect::<Vec<_>>(), 2.0).unwrap();
+        let wanted =
+            "Entry 2: 3 of 4 hold all 12 connections (fewer: c 5), and all of these serve what is offered, 2.4 MB/s.";
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn the_most_throughput_is_named_where_the_load_is_not_the_limit() {
+        let rows = [trial("a", 12.0, 2e6), trial("b", 12.0, 1e6)];
+        let said = entry(&rows.iter().collect::<Vec<_>>(), 2.0).unwrap();
+        assert_eq!(said, "Entry 2: 2 of 2 hold all 12 connections; most throughput: a, 2.0 MB/s.");
+    }
 }

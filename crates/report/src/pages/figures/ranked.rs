@@ -38,7 +38,10 @@ const RANKED: &[Ranked] = &[Ranked {
             "Entry 1, as fast as they can: by connections held, then by throughput (what the client received), then by \
              processor time a message.",
         ),
-        (2.0, "Entry 2, every block limited to its rate, ranked the same way."),
+        (
+            2.0,
+            "Entry 2, every block limited to its rate, ranked the same way. More than is offered is what had piled up.",
+        ),
         (3.0, "Entry 3, as many as the model holds, limited the same way."),
     ],
     keys: &[
