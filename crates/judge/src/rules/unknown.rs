@@ -19,8 +19,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(client) = facts.client() else {
-        let sentence = "no trial completed anything, so there is nothing to judge".to_string();
-        return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
+        let silent = facts.run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
+        let sentence = if silent && !facts.run.trials.is_empty() {
+            "these trials timed calls and sent no requests, so there is no bottleneck to look for"
+        } else {
+            "no trial completed anything, so there is nothing to judge"
+        };
+        return Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence: Vec::new() };
     };
     let busiest = facts.decisive.map(sides_of).unwrap_or_default();
     let busiest = busiest
