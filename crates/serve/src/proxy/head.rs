@@ -2,6 +2,8 @@
 //! passed on as it is (the usual case) or has fields that concern one connection only (RFC 9110, section 7.6.1).
 //! A request whose length could be read in two ways is refused (RFC 9112, section 6.3).
 
+use std::mem::MaybeUninit;
+
 use super::body::Body;
 
 /// Most header fields of a head.
@@ -55,9 +57,10 @@ struct Fields {
 
 /// Reads a request head; `None` when it is not complete yet.
 pub(super) fn request(bytes: &[u8]) -> Result<Option<Request>, Refused> {
-    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
-    let mut head = httparse::Request::new(&mut fields);
-    let length = match head.parse(bytes) {
+    // Not filled before: that would cost more than reading the usual head.
+    let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
+    let mut head = httparse::Request::new(&mut []);
+    let length = match head.parse_with_uninit_headers(bytes, &mut fields) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(431),
@@ -87,9 +90,10 @@ pub(super) fn request(bytes: &[u8]) -> Result<Option<Request>, Refused> {
 
 /// Reads a response head; `None` when it is not complete yet.
 pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, ()> {
-    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
-    let mut head = httparse::Response::new(&mut fields);
-    let length = match head.parse(bytes) {
+    let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
+    let mut head = httparse::Response::new(&mut []);
+    let outcome = httparse::ParserConfig::default().parse_response_with_uninit_headers(&mut head, bytes, &mut fields);
+    let length = match outcome {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(_) => return Err(()),
