@@ -9,7 +9,8 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-const SECONDS: u32 = 3;
+/// Length of a run.
+pub(crate) const SECONDS: u32 = 3;
 
 /// What one run of a generator came to.
 pub(crate) struct Outcome {
@@ -44,10 +45,15 @@ fn ours(addr: SocketAddr) -> Result<Outcome> {
 
 /// One run of wrk with 64 connections on one thread.
 pub(crate) fn wrk(addr: SocketAddr, path: &str) -> Result<Outcome> {
+    wrk_for(addr, path, SECONDS)
+}
+
+/// The same, over so many seconds.
+pub(crate) fn wrk_for(addr: SocketAddr, path: &str, seconds: u32) -> Result<Outcome> {
     let wrk = programs::find("wrk")?;
     let (text, cpu_us) = cpu::of_children(|| {
         let mut command = programs::pinned(CLIENT_CPU, &wrk);
-        programs::output(command.args(["-t1", "-c64", &format!("-d{SECONDS}s"), &format!("http://{addr}{path}")]))
+        programs::output(command.args(["-t1", "-c64", &format!("-d{seconds}s"), &format!("http://{addr}{path}")]))
     })?;
     let word_before = |mark: &str| {
         let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;

@@ -4,9 +4,13 @@
 use anyhow::Result;
 
 use super::generator::wrk;
-use super::server::cost;
+use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
+
+/// A round in slices: a virtual machine's slow moments last seconds, and both sides should have their share of each.
+const SLICES: usize = 3;
+const SLICE_SECONDS: u32 = 1;
 
 /// Processor microseconds a request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
@@ -17,7 +21,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     // Both once before, so that a proxy that answers nothing is an error and not a fast proxy.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
-    interleave(rounds, "us", || cost(ours.pid(), ours.addr), || cost(haproxy.pid(), haproxy.addr))
+    let of = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);
+    interleave(rounds * SLICES, "us", || of(&ours), || of(&haproxy))
 }
 
 fn haproxy(upstream: &str) -> Result<Server> {

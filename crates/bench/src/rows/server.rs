@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::Result;
 
-use super::generator::wrk;
+use super::generator::{SECONDS, wrk_for};
 use crate::compare::{Compared, interleave};
 use crate::{cpu, programs};
 
@@ -16,7 +16,12 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
 
 /// Processor microseconds a request of the server `pid` under wrk.
 pub(crate) fn cost(pid: u32, addr: SocketAddr) -> Result<f64> {
+    cost_in(pid, addr, SECONDS)
+}
+
+/// The same, over so many seconds.
+pub(crate) fn cost_in(pid: u32, addr: SocketAddr, seconds: u32) -> Result<f64> {
     let before = cpu::tree_us(pid)?;
-    let completed = wrk(addr, "/file")?.completed;
+    let completed = wrk_for(addr, "/file", seconds)?.completed;
     Ok((cpu::tree_us(pid)? - before) / completed)
 }
