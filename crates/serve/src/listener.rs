@@ -53,6 +53,14 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
+/// Gives connections that are accepted from now on the congestion control of option `congestion`.
+pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<(), ServeError> {
+    let Some(name) = options.get::<String>("congestion")? else { return Ok(()) };
+    let wants = "one of net.ipv4.tcp_allowed_congestion_control";
+    let bad = |_| ServeError::BadOption { name: "congestion", value: name.clone(), wants };
+    listeners.iter().try_for_each(|fd| socket::set_congestion(&**fd, &name).map_err(bad))
+}
+
 fn one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Result<OwnedFd> {
     let fd = socket::tcp(addr)?;
     socket::set_reuse_address(&fd, true)?;

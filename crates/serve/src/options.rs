@@ -58,6 +58,12 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("upstream_buffer", "bytes", "proxy: receive buffer of upstream connections (default: the kernel's)"),
     row("timed", "true or false", "proxy: time the calls of the event API and count them (default false)"),
     row("array", "count", "proxy: most events taken by one call (default 256)"),
+    row(
+        "gather_us",
+        "microseconds",
+        "proxy: rest under load, where it lets events come together (default 50; 0: none)",
+    ),
+    row("congestion", "name", "http and proxy: congestion control of accepted connections (default: the system's)"),
     row("max_threads", "count", "blocking and group models: most threads; connections that need more are reset"),
     row("fair", "0|1", "event-groups: a wake serves all ready sockets instead of the lowest one"),
     row("accept_all", "0|1", "select-array: a wait accepts all connections that have come, not one"),

@@ -124,6 +124,12 @@ pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
     sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO))
 }
 
+/// The congestion control, by its name in net.ipv4.tcp_available_congestion_control; connections that a listener accepts
+/// inherit it.
+pub fn set_congestion(fd: impl AsFd, name: &str) -> Result<()> {
+    sockopt::set_tcp_congestion(fd, name)
+}
+
 /// Size of the receive buffer in bytes (the kernel doubles it).
 pub fn set_recv_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
     sockopt::set_socket_recv_buffer_size(fd, bytes)

@@ -198,7 +198,9 @@ pub(crate) struct Launch<'a> {
 impl Launch<'_> {
     /// Listening sockets for `shards` threads, one for all or one each.
     pub(crate) fn listen(&self, shards: u32, own: bool) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
-        listener::open(&self.plan.listen, self.plan.backlog, shards, own, self.service.nagle())
+        let opened = listener::open(&self.plan.listen, self.plan.backlog, shards, own, self.service.nagle())?;
+        listener::tune(&opened.0, self.options)?;
+        Ok(opened)
     }
 
     /// What a thread of a readiness model needs.

@@ -3,6 +3,7 @@
 
 mod body;
 mod end;
+mod gather;
 mod head;
 mod io;
 mod leaving;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use run::ServePlan;
 
 use crate::server::Control;
-use crate::{ServeError, Server, listener};
+use crate::{Options, ServeError, Server, listener};
 use settings::Settings;
 use timing::Stopwatch;
 pub use timing::{CallTimer, Enough, Timings};
@@ -42,6 +43,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let control = Control::new(&plan.cpus, None);
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false)?;
+    listener::tune(&listeners, &Options::new(&plan.options)?)?;
     // From here on the server stops its threads whatever happens.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
     for listener in listeners {

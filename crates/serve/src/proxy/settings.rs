@@ -10,6 +10,9 @@ use crate::{Options, ServeError};
 /// Most bytes of a read, and thereby of what may wait for one side.
 const READ_BYTES: usize = 64 * 1024;
 
+/// Rest under load. A thread's timer slack adds up to as much again.
+const GATHER_US: u64 = 50;
+
 pub(super) struct Settings {
     pub(super) upstream: SocketAddr,
     pub(super) events: QueueOptions,
@@ -25,6 +28,8 @@ pub(super) struct Settings {
     pub(super) upstream_buffer: Option<usize>,
     /// Calls of the event API are timed and counted.
     pub(super) timed: bool,
+    /// How long a thread rests under load so that events come together, microseconds.
+    pub(super) gather_us: u64,
     /// Events taken by one call.
     pub(super) array: usize,
 }
@@ -50,6 +55,7 @@ impl Settings {
             read_bytes: options.get("read_bytes")?.unwrap_or(READ_BYTES).clamp(64, 1 << 24),
             upstream_buffer: options.get("upstream_buffer")?,
             timed: options.get("timed")?.unwrap_or(false),
+            gather_us: options.get("gather_us")?.unwrap_or(GATHER_US).min(10_000),
             array: options.get("array")?.unwrap_or(256).clamp(1, 65_536),
         })
     }

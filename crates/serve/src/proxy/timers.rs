@@ -10,7 +10,18 @@ use super::end::End;
 use super::pair::Phase;
 use super::worker::Worker;
 
+/// How long accepting rests when no descriptor is left.
+const REST_MS: u64 = 100;
+
 impl Worker {
+    /// No descriptor is left: accepting rests, what is open goes on.
+    pub(super) fn rest(&mut self) {
+        self.io.cell.accept_paused.add(1);
+        self.accept = false;
+        self.rest_until_ms = Some(self.io.now_ms + REST_MS);
+        let _ = self.io.queue.declare_fd(self.listener.as_raw_fd(), Mask::NONE);
+    }
+
     pub(super) fn timeout(&self) -> Option<Duration> {
         if self.accept || !self.again.is_empty() {
             return Some(Duration::ZERO);

@@ -3,7 +3,7 @@
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ struct Asked {
     serial: AtomicU32,
     array: AtomicUsize,
     calls: AtomicUsize,
+    /// Counts when it was asked.
+    at: AtomicU64,
     declarations: AtomicUsize,
 }
 
@@ -57,7 +59,7 @@ pub struct CallTimer {
 impl CallTimer {
     pub(super) fn new() -> (Self, Box<Stopwatch>) {
         let (asked, (sender, results)) = (Arc::new(Asked::default()), channel());
-        let watch = Stopwatch { asked: asked.clone(), sender, serial: 0, timings: Timings::default() };
+        let watch = Stopwatch { asked: asked.clone(), sender, serial: 0, slept: None, timings: Timings::default() };
         (Self { asked, results }, Box::new(watch))
     }
 
@@ -72,6 +74,7 @@ impl CallTimer {
         self.asked.array.store(array.max(1), Ordering::Relaxed);
         self.asked.calls.store(calls, Ordering::Relaxed);
         self.asked.declarations.store(declarations, Ordering::Relaxed);
+        self.asked.at.store(tsc::counts(), Ordering::Relaxed);
         self.asked.serial.fetch_add(1, Ordering::Release);
         let found = self.results.recv_timeout(at_most);
         self.asked.serial.fetch_add(1, Ordering::Release);
@@ -85,6 +88,8 @@ pub(super) struct Stopwatch {
     asked: Arc<Asked>,
     sender: Sender<Timings>,
     serial: u32,
+    /// Counts when the last wait began to block, if it did.
+    slept: Option<u64>,
     timings: Timings,
 }
 
@@ -97,7 +102,9 @@ impl Stopwatch {
             if was_on {
                 self.hand_over();
             }
-            self.timings = Timings::default();
+            // Asked during a wait: the proxy was not saturated, and perhaps nothing has come for a long time.
+            let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
+            self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {
             self.hand_over();
             self.serial = self.serial.wrapping_add(1);
@@ -129,8 +136,9 @@ impl Stopwatch {
         timeout: Option<Duration>,
     ) -> event::Result<usize> {
         if !self.on() {
-            return queue.get_next_event(out, timeout);
+            return self.untimed(queue, out, timeout);
         }
+        self.slept = None;
         let (found, counts) = timed(|| queue.get_next_event(out, Some(Duration::ZERO)));
         match found {
             Ok(0) => {
@@ -143,6 +151,18 @@ impl Stopwatch {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// A call that is not measured, of which only is kept whether it blocked.
+    fn untimed(
+        &mut self,
+        queue: &mut EventQueue,
+        out: &mut [Event],
+        timeout: Option<Duration>,
+    ) -> event::Result<usize> {
+        let found = queue.get_next_event(out, Some(Duration::ZERO))?;
+        self.slept = (found == 0).then(tsc::counts);
+        if found > 0 || timeout == Some(Duration::ZERO) { Ok(found) } else { queue.get_next_event(out, timeout) }
     }
 
     pub(super) fn declare(&mut self, queue: &mut EventQueue, fd: RawFd, mask: Mask) -> event::Result<()> {

@@ -12,6 +12,7 @@ use sys::wake::Waker;
 use sys::{Errno, clock, socket};
 
 use super::end::End;
+use super::gather::Gather;
 use super::io::{Io, Role};
 use super::pair::{Next, Pair, Phase};
 use super::settings::Settings;
@@ -25,8 +26,6 @@ use crate::slab::Slab;
 const BURST: u32 = 64;
 /// How long a client may take to read its answer after our side has ended.
 const LINGER_MS: u64 = 2000;
-/// How long accepting rests when no descriptor is left.
-const REST_MS: u64 = 100;
 
 pub(super) struct Worker {
     pub(super) io: Io,
@@ -80,7 +79,7 @@ impl Worker {
 
     pub(super) fn run(mut self) -> Result<(), ServeError> {
         let mut events = vec![Event::default(); self.io.settings.array];
-        let mut again = Vec::new();
+        let (mut again, mut gather) = (Vec::new(), Gather::new(self.io.settings.gather_us));
         while !self.control.stopping() {
             let timeout = self.timeout();
             let room = self.io.queue.room(events.len());
@@ -101,6 +100,9 @@ impl Worker {
                 }
             }
             self.timers();
+            if let Some(rest) = gather.after(count, room).filter(|_| !self.accept && self.again.is_empty()) {
+                std::thread::sleep(rest);
+            }
         }
         Ok(())
     }
@@ -228,14 +230,6 @@ impl Worker {
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);
         }
-    }
-
-    /// No descriptor is left: accepting rests, what is open goes on.
-    fn rest(&mut self) {
-        self.io.cell.accept_paused.add(1);
-        self.accept = false;
-        self.rest_until_ms = Some(self.io.now_ms + REST_MS);
-        let _ = self.io.queue.declare_fd(self.listener.as_raw_fd(), Mask::NONE);
     }
 }
 

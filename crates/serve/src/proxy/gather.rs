@@ -1,0 +1,88 @@
+//! Gathering events under load. A thread that is woken for every event or two spends much of its time on falling asleep
+//! and waking up, and so do its peers; a short rest before the next call lets events come together, as network cards
+//! do with their interrupts. Whether a rest pays is not guessed but seen: where rests gather too few events, because
+//! there is little load or only a few clients that wait for each other's answers, they stop for a long time.
+
+use std::time::Duration;
+
+/// A call that returned so many events was worth waking up for, and no rest follows it.
+const MANY: usize = 8;
+/// Events that the call after a rest has to return on average.
+const WORTH: usize = 6;
+/// Rests that are judged together.
+const TRIAL: usize = 16;
+/// Turns without a rest after rests that were not worth it: there, one turn in 250 rests.
+const HOLD: u32 = 4000;
+
+/// Decides when a thread rests.
+#[derive(Debug)]
+pub(super) struct Gather {
+    rest: Duration,
+    rested: bool,
+    /// Of the trial that goes on.
+    rests: usize,
+    events: usize,
+    hold: u32,
+}
+
+impl Gather {
+    /// Rests take this long, microseconds; 0 is never.
+    pub(super) fn new(rest_us: u64) -> Self {
+        let hold = if rest_us == 0 { u32::MAX } else { 0 };
+        Self { rest: Duration::from_micros(rest_us), rested: false, rests: 0, events: 0, hold }
+    }
+
+    /// A call with room for `room` returned `count` events: how long to rest before the next one. An array that is full
+    /// says that more is waiting.
+    #[inline]
+    pub(super) fn after(&mut self, count: usize, room: usize) -> Option<Duration> {
+        if self.hold > 0 {
+            self.hold -= u32::from(!self.rest.is_zero());
+            return None;
+        }
+        if std::mem::take(&mut self.rested) {
+            self.judge(count);
+        }
+        self.rested = self.hold == 0 && count < MANY && count < room;
+        self.rested.then_some(self.rest)
+    }
+
+    fn judge(&mut self, count: usize) {
+        (self.rests, self.events) = (self.rests + 1, self.events + count);
+        if self.rests == TRIAL {
+            self.hold = if self.events < TRIAL * WORTH { HOLD } else { 0 };
+            (self.rests, self.events) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rests in so many calls, of which those after a rest return `gathered` events and the others one.
+    fn rests(gather: &mut Gather, gathered: usize, room: usize, calls: usize) -> usize {
+        let mut rested = false;
+        let mut one = || {
+            rested = gather.after(if rested { gathered } else { 1 }, room).is_some();
+            rested
+        };
+        (0..calls).filter(|_| one()).count()
+    }
+
+    #[test]
+    fn rests_go_on_where_they_gather_events_and_stop_where_they_do_not() {
+        assert_eq!(rests(&mut Gather::new(50), 12, 256, 1000), 500, "every other call returns many");
+        let few = rests(&mut Gather::new(50), 2, 256, 10 * HOLD as usize);
+        assert!((TRIAL..=10 * TRIAL).contains(&few), "{few}");
+        assert_eq!(rests(&mut Gather::new(50), 1, 1, 1000), 0, "a full array");
+        assert_eq!(rests(&mut Gather::new(0), 12, 256, 1000), 0, "switched off");
+    }
+
+    #[test]
+    fn load_that_comes_later_is_found() {
+        let mut gather = Gather::new(50);
+        rests(&mut gather, 1, 256, 1000);
+        assert!(rests(&mut gather, 12, 256, 3 * HOLD as usize) > HOLD as usize / 2);
+    }
+}
