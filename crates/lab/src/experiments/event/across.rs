@@ -28,7 +28,7 @@ pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameter
     let limit = u32::try_from(sys::limits::descriptors().0).unwrap_or(u32::MAX);
     let number = total.div_ceil(limit.saturating_sub(SPARE).max(1));
     let seconds = Duration::from_secs_f64(parameters.number("seconds", 0.5).clamp(0.05, 60.0));
-    let web = Web::start(lab, &bench.cpus, LARGE_BYTES)?;
+    let web = Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?;
     for (name, _) in bench.checked().filter(|(name, _)| name == "epoll" || name == "uring") {
         let mut proxies = Vec::new();
         for _ in 0..number {

@@ -11,10 +11,11 @@ use run::{ColdPlan, Trial, TrialKind};
 use sys::socket;
 use sys::tsc::Calibration;
 
-use super::bench::{Amount, Library, Timing, calls};
+use super::bench::{Amount, Timing, calls};
+use super::callers::Library;
 use super::declares::{Declares, declares};
 use super::hot::Hot;
-use super::{across, conclude, places, sweeps};
+use super::{across, conclude, places, rate, sweeps};
 use crate::cold::Cold;
 use crate::experiments::Parameters;
 use crate::{Lab, LabError};
@@ -44,7 +45,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     let mut bench = Bench::new(lab, parameters)?;
     if parameters.flag("figures", true) {
         sweeps::arrays(&bench, lab, parameters, FIGURE_COLD)?;
-        sweeps::small_file(&bench, lab, FIGURE_COLD)?;
+        sweeps::small_file(&bench, lab, parameters, FIGURE_COLD)?;
     }
     across::processes(&bench, lab, parameters)?;
     let mut agents: Vec<Cold> = Vec::new();
@@ -60,7 +61,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
             break;
         }
         if level == FIGURE_COLD {
-            sweeps::rate(&bench, lab)?;
+            rate::rate(&bench, lab)?;
             sweeps::share(&bench, lab)?;
             sweeps::full_array(&bench, lab)?;
         }
@@ -153,21 +154,6 @@ impl Bench {
             });
             let lost = || Err(LabError::set_up("timing calls", std::io::Error::other("the thread panicked")));
             thread.join().unwrap_or_else(|_| lost())
-        })
-    }
-
-    /// Times one point with the library.
-    pub(super) fn time(
-        &self,
-        options: Options,
-        hot: usize,
-        (array, pieces): (usize, usize),
-        amount: Amount,
-    ) -> Result<Timing, LabError> {
-        self.on_cpu(|bench| {
-            let mut hot = Hot::open(hot)?;
-            let mut library = Library::new(options, &mut hot, &bench.cold, array)?;
-            Ok(calls(&mut library, &mut hot, array, pieces, amount, &bench.clock))
         })
     }
 

@@ -1,15 +1,11 @@
 //! Timing single calls of the event API with the cycle counter.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use ::event::{Event, EventQueue, Mask, Options};
-use sys::epoll::{Epoll, Interest};
-use sys::epoll_raw::{self, Slots};
 use sys::tsc::{self, Calibration};
 
+use super::callers::Caller;
 use super::hot::Hot;
-use crate::LabError;
 
 /// Share of the calls on either end that the trimmed mean leaves out: what was preempted is not the call's own time,
 /// and the counter's steps are too coarse for a median of short calls.
@@ -58,105 +54,8 @@ pub(super) struct Amount {
     pub(super) at_most: Duration,
 }
 
-/// Something that returns events.
-pub(super) trait Caller {
-    /// One call for at most `most` events; the timed part.
-    fn call(&mut self, most: usize) -> usize;
-    /// The descriptor of an event of the last call.
-    fn fd(&self, at: usize) -> RawFd;
-    /// A descriptor has been read to its end.
-    fn served(&mut self, _fd: RawFd) {}
-}
-
-/// The library.
-pub(super) struct Library {
-    queue: EventQueue,
-    events: Vec<Event>,
-    /// Says when a descriptor has been read.
-    tells: bool,
-}
-
-impl Library {
-    /// A queue with all these connections declared.
-    pub(super) fn new(options: Options, hot: &mut Hot, cold: &[OwnedFd], room: usize) -> Result<Self, LabError> {
-        let failed = |e: event::EventError| LabError::set_up("making an event queue", std::io::Error::other(e));
-        hot.quiet();
-        let mut queue = EventQueue::with(options).map_err(failed)?;
-        for fd in cold.iter().map(AsRawFd::as_raw_fd).chain(hot.fds()) {
-            queue.declare_interest(fd, Mask::READ, false).map_err(failed)?;
-        }
-        queue.flush().map_err(failed)?;
-        Ok(Self { queue, events: vec![Event::default(); room], tells: true })
-    }
-
-    /// The same without saying when a descriptor has been read, as the interface of the source.
-    pub(super) fn untold(self) -> Self {
-        Self { tells: false, ..self }
-    }
-
-    /// Declares, or with no kinds revokes.
-    #[inline]
-    pub(super) fn declare(&mut self, fd: RawFd, mask: Mask, want_state: bool) {
-        let _ = self.queue.declare_interest(fd, mask, want_state);
-    }
-
-    /// Hands over what is collected.
-    pub(super) fn flush(&mut self) {
-        let _ = self.queue.flush();
-    }
-}
-
-impl Caller for Library {
-    #[inline]
-    fn call(&mut self, most: usize) -> usize {
-        let most = most.min(self.events.len());
-        self.queue.get_next_event(&mut self.events[..most], Some(Duration::ZERO)).unwrap_or(0)
-    }
-
-    fn fd(&self, at: usize) -> RawFd {
-        self.events[at].fd
-    }
-
-    #[inline]
-    fn served(&mut self, fd: RawFd) {
-        if self.tells {
-            self.queue.drained(fd);
-        }
-    }
-}
-
-/// The bare system call of epoll, with the same interest.
-pub(super) struct Bare {
-    epoll: Epoll,
-    slots: Slots,
-}
-
-impl Bare {
-    pub(super) fn new(hot: &mut Hot, cold: &[OwnedFd]) -> Result<Self, LabError> {
-        let failed = |e: sys::Errno| LabError::set_up("making an epoll instance", std::io::Error::from(e));
-        hot.quiet();
-        let epoll = Epoll::new().map_err(failed)?;
-        for fd in cold.iter().map(AsRawFd::as_raw_fd).chain(hot.fds()) {
-            let interest = Interest::IN | Interest::RDHUP | Interest::ET;
-            epoll_raw::add(&epoll, fd, fd as u64, interest).map_err(failed)?;
-        }
-        Ok(Self { epoll, slots: Slots::default() })
-    }
-}
-
-impl Caller for Bare {
-    #[inline]
-    fn call(&mut self, most: usize) -> usize {
-        epoll_raw::wait(&self.epoll, &mut self.slots, most, Some(0)).unwrap_or(0)
-    }
-
-    fn fd(&self, at: usize) -> RawFd {
-        self.slots.iter().nth(at).map_or(-1, |e| e.token as RawFd)
-    }
-}
-
 /// Reads what the last call announced.
-fn serve(caller: &mut impl Caller, hot: &mut Hot, count: usize) {
+pub(super) fn serve(caller: &mut impl Caller, hot: &mut Hot, count: usize) {
     for at in 0..count {
         let fd = caller.fd(at);
         hot.serve(fd);
@@ -165,7 +64,7 @@ fn serve(caller: &mut impl Caller, hot: &mut Hot, count: usize) {
 }
 
 #[inline]
-fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
+pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     let start = tsc::counts();
     let count = caller.call(most);
     (tsc::counts().wrapping_sub(start), count)
@@ -241,9 +140,10 @@ pub(super) fn side_by_side(
 
 #[cfg(test)]
 mod tests {
+    use super::super::callers::{Bare, Library};
     use super::super::declares::declares;
     use super::*;
-    use event::BACKENDS;
+    use event::{BACKENDS, Options};
 
     #[test]
     fn every_call_of_every_back_end_returns_what_is_ready() {

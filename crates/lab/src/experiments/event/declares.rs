@@ -8,7 +8,8 @@ use sys::epoll::{Epoll, Interest};
 use sys::epoll_raw;
 use sys::tsc::{self, Calibration};
 
-use super::bench::{Amount, Caller, Library, Timing};
+use super::bench::{Amount, Timing};
+use super::callers::{Caller, Library};
 use super::hot::Hot;
 use crate::LabError;
 

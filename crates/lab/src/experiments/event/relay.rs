@@ -17,9 +17,11 @@ use crate::{Lab, LabError, Local, Places, start_server, target};
 
 /// The large file of the source, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
-/// Receive buffer of the proxy's upstream connections, bytes. Each read takes all that the window allows and lets the
-/// next piece in: a large file is thousands of events, and the proxy, not its web server, decides how many at a time.
-const UPSTREAM_BUFFER: u32 = 8192;
+/// Congestion control of the web server and of the proxy, whatever the system's default is: one that paces by a rate
+/// that it estimated (BBR) can hold tiny windows to a crawl for seconds, and then the web server is what limits.
+const CONGESTION: &str = "reno";
+/// T of the S-Clients: source 1's.
+const CONNECT_TIMEOUT_MS: f64 = 500.0;
 /// How long a generator may take to have its sockets.
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// The load runs for so long before anything is timed: connections are up, windows are open.
@@ -29,18 +31,27 @@ const WARM_UP: Duration = Duration::from_millis(150);
 pub(super) struct Web {
     _crew: Crew,
     addr: SocketAddr,
+    /// Receive buffer of the proxy's connections to it, bytes. Each read takes all that the window allows and lets the next
+    /// piece in: a large file is thousands of events, and the proxy, not its web server, decides how many at a time.
+    buffer_bytes: u32,
 }
 
 impl Web {
-    pub(super) fn start(lab: &Lab<'_>, places: &Places, body_bytes: u64) -> Result<Self, LabError> {
-        let plan = ServePlan {
+    pub(super) fn start(
+        lab: &Lab<'_>,
+        places: &Places,
+        parameters: &Parameters,
+        body_bytes: u64,
+    ) -> Result<Self, LabError> {
+        let mut plan = ServePlan {
             model: serve::default_model().into(),
             body_bytes,
             cpus: places.client.clone(),
             ..ServePlan::default()
         };
+        plan.options.insert("congestion".into(), CONGESTION.into());
         let (crew, addr, _) = start_server(&Local::default(), lab.program(), plan)?;
-        Ok(Self { _crew: crew, addr })
+        Ok(Self { _crew: crew, addr, buffer_bytes: parameters.count("upstream_buffer", 8192) })
     }
 }
 
@@ -50,17 +61,35 @@ pub(super) fn proxy_plan(web: &Web, places: &Places, events: &str) -> ServePlan 
     let options = [
         ("upstream", web.addr.to_string()),
         ("events", events.to_string()),
-        ("upstream_buffer", UPSTREAM_BUFFER.to_string()),
+        ("upstream_buffer", web.buffer_bytes.to_string()),
+        ("congestion", CONGESTION.to_string()),
+        // Nothing but the calls is to decide how many events come together.
+        ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));
     plan
 }
 
-/// Clients that fetch file after file, each on a new connection, until the value is dropped.
+/// Clients of which each fetches file after file on a new connection, until the value is dropped. On a large file this
+/// is what so many S-Clients do while none is turned away: one transfer each. S-Clients of source 1 begin further
+/// connections while a transfer lasts, and the number of transfers would not be the one that figure 6 is drawn over.
 pub(super) fn clients(lab: &Lab<'_>, places: &Places, addr: SocketAddr, number: u32) -> Result<Crew, LabError> {
+    let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
+    generator(lab, places, addr, intensity)
+}
+
+/// S-Clients of source 1: so many descriptors that always connect, whatever the proxy takes.
+pub(super) fn s_clients(lab: &Lab<'_>, places: &Places, addr: SocketAddr, number: u32) -> Result<Crew, LabError> {
+    let think = ThinkTime::default();
+    let intensity =
+        Intensity::SClients { descriptors: number.max(1), connect_timeout_ms: CONNECT_TIMEOUT_MS, think, pace: None };
+    generator(lab, places, addr, intensity)
+}
+
+fn generator(lab: &Lab<'_>, places: &Places, addr: SocketAddr, intensity: Intensity) -> Result<Crew, LabError> {
     let plan = LoadPlan {
         protocol: target::resolve(&format!("http://{addr}/"), &lab.run.plan.load.protocol)?.protocol,
-        intensity: Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() },
+        intensity,
         new_connections: true,
         cpus: places.client.clone(),
         ..LoadPlan::default()
@@ -102,6 +131,11 @@ impl Relay {
     /// Clients that fetch file after file, until the value is dropped.
     pub(super) fn clients(&self, lab: &Lab<'_>, number: u32) -> Result<Crew, LabError> {
         clients(lab, &self.places, self.server.local_addr(), number)
+    }
+
+    /// S-Clients that fetch file after file, until the value is dropped.
+    pub(super) fn s_clients(&self, lab: &Lab<'_>, number: u32) -> Result<Crew, LabError> {
+        s_clients(lab, &self.places, self.server.local_addr(), number)
     }
 
     /// Times calls with room for `array` events.
@@ -164,6 +198,18 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
+    /// The arrays for so many clients: those that they can fill, and the first two that they cannot, which show the
+    /// end of the line; all for the largest number.
+    pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
+        let most = self.clients.iter().all(|&other| other <= clients);
+        let mut above = 0;
+        let wanted = |array: &&usize| {
+            above += usize::from(**array > clients as usize);
+            most || above <= 2
+        };
+        self.arrays.iter().filter(wanted).copied().collect()
+    }
+
     pub(super) fn of(parameters: &Parameters, calls: usize) -> Self {
         let whole = |name: &str, default: &[f64]| parameters.numbers(name, default).into_iter().map(|v| v.max(1.0));
         let rounds = parameters.count("rounds", 3).max(1);

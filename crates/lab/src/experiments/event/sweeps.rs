@@ -4,7 +4,8 @@
 use ::event::{Backend, Options};
 
 use super::api::{Bench, HOT, PACE, UNTOLD, trial};
-use super::bench::{Bare, Library, Timing, calls, side_by_side};
+use super::bench::{Timing, calls, side_by_side};
+use super::callers::{Bare, Library};
 use super::hot::Hot;
 use super::relay::{LARGE_BYTES, Relay, Rounds, Sweep, Web};
 use crate::experiments::Parameters;
@@ -12,26 +13,26 @@ use crate::{Lab, LabError};
 
 /// The small file of the source, bytes.
 const SMALL_BYTES: u64 = 1024;
-/// Arrivals that stand behind an event.
-const ARRIVALS: [usize; 4] = [1, 2, 4, 8];
 
 /// Figure 6: a call against array_max, for several numbers of clients on a large file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
-    let (sweep, web) = (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, LARGE_BYTES)?);
+    let (sweep, web) =
+        (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
     for (name, _) in bench.checked() {
         let relay = Relay::start(lab, (&web, &bench.cpus), name, (cold, PACE))?;
         for &clients in &sweep.clients {
             let _crew = relay.clients(lab, clients)?;
-            let mut points: Vec<Rounds> = sweep.arrays.iter().map(|_| Rounds::default()).collect();
+            let arrays = sweep.arrays_for(clients);
+            let mut points: Vec<Rounds> = arrays.iter().map(|_| Rounds::default()).collect();
             for _ in 0..sweep.rounds {
-                for (point, &array) in points.iter_mut().zip(&sweep.arrays) {
+                for (point, &array) in points.iter_mut().zip(&arrays) {
                     if lab.stopped() {
                         return Ok(());
                     }
                     point.add(relay.calls(array, sweep.amount));
                 }
             }
-            for (point, &array) in points.iter().zip(&sweep.arrays) {
+            for (point, &array) in points.iter().zip(&arrays) {
                 keep_relayed(bench, lab, point, (name, clients, array))?;
             }
         }
@@ -66,15 +67,15 @@ fn end(lab: &mut Lab<'_>, relay: Relay, cold: u32) {
     }
 }
 
-/// Figure 7: declaring and revoking while clients fetch a small file, each on a new connection.
-pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, cold: u32) -> Result<(), LabError> {
-    let web = Web::start(lab, &bench.cpus, SMALL_BYTES)?;
+/// Figure 7: declaring and revoking while S-Clients fetch a small file.
+pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
+    let web = Web::start(lab, &bench.cpus, parameters, SMALL_BYTES)?;
     for (name, _) in bench.checked() {
         if lab.stopped() {
             return Ok(());
         }
         let relay = Relay::start(lab, (&web, &bench.cpus), name, (cold, PACE))?;
-        let crew = relay.clients(lab, HOT as u32)?;
+        let crew = relay.s_clients(lab, HOT as u32)?;
         let found = relay.declares(bench.amount);
         drop(crew);
         end(lab, relay, cold);
@@ -88,23 +89,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, cold: u32) -> Result<
             ("revoked", found.revoked.len() as f64),
         ];
         rounds.add(found);
-        lab.keep(trial(format!("{name} small file, 32 clients"), &rounds.timing(&bench.clock), &values))?;
-    }
-    Ok(())
-}
-
-/// A call against how many arrivals stand behind each event, in rounds: the machine has slower and faster moments.
-pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
-    const ROUNDS: usize = 5;
-    let part = super::bench::Amount { calls: bench.amount.calls / ROUNDS, at_most: bench.amount.at_most / 2 };
-    for round in 1..=ROUNDS {
-        for (name, options) in bench.checked() {
-            for arrivals in ARRIVALS {
-                let timing = bench.time(*options, HOT, (10, arrivals), part)?;
-                let label = format!("{name} hot rate, {arrivals} arrivals an event, round {round}");
-                lab.keep(trial(label, &timing, &[("arrivals", arrivals as f64)]))?;
-            }
-        }
+        lab.keep(trial(format!("{name} small file, 32 S-Clients"), &rounds.timing(&bench.clock), &values))?;
     }
     Ok(())
 }
