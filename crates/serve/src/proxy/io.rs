@@ -33,6 +33,8 @@ pub(super) struct Io {
     pub(super) cell: Arc<Cell>,
     pub(super) buffer: Vec<u8>,
     pub(super) now_ms: u64,
+    /// Upstream connections that work for a pair.
+    pub(super) attached: usize,
     /// Requests sent once more because a kept connection was gone.
     pub(super) repeated: u64,
 }
@@ -48,6 +50,7 @@ impl Io {
             settings,
             cell,
             now_ms: clock::monotonic_ns() / 1_000_000,
+            attached: 0,
             repeated: 0,
         }
     }

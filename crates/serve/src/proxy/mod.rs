@@ -2,6 +2,7 @@
 //! Threads are shards: each has its own listener, queue, clients and kept upstream connections.
 
 mod body;
+mod counting;
 mod end;
 mod gather;
 mod head;

@@ -5,12 +5,10 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use event::{Event, EventQueue, Mask};
-use sys::tsc::{self, Calibration};
-
-use crate::stats::Cell;
+use sys::tsc;
 
 /// Longest wait for what was timed after the time was over. The proxy looks at least at its next event.
 const LAST_WORD: Duration = Duration::from_secs(1);
@@ -53,13 +51,21 @@ struct Asked {
 #[derive(Debug)]
 pub struct CallTimer {
     asked: Arc<Asked>,
-    results: Receiver<Timings>,
+    /// Each with the serial that asked for it.
+    results: Receiver<(u32, Timings)>,
 }
 
 impl CallTimer {
     pub(super) fn new() -> (Self, Box<Stopwatch>) {
         let (asked, (sender, results)) = (Arc::new(Asked::default()), channel());
-        let watch = Stopwatch { asked: asked.clone(), sender, serial: 0, slept: None, timings: Timings::default() };
+        let watch = Stopwatch {
+            asked: asked.clone(),
+            sender,
+            serial: 0,
+            done: false,
+            slept: None,
+            timings: Timings::default(),
+        };
         (Self { asked, results }, Box::new(watch))
     }
 
@@ -70,15 +76,27 @@ impl CallTimer {
             Enough::Calls(n) => (n, usize::MAX),
             Enough::Declarations(n) => (usize::MAX, n),
         };
-        while self.results.try_recv().is_ok() {}
         self.asked.array.store(array.max(1), Ordering::Relaxed);
         self.asked.calls.store(calls, Ordering::Relaxed);
         self.asked.declarations.store(declarations, Ordering::Relaxed);
         self.asked.at.store(tsc::counts(), Ordering::Relaxed);
+        let serial = self.asked.serial.fetch_add(1, Ordering::Release).wrapping_add(1);
+        let found = self.result_of(serial, at_most);
         self.asked.serial.fetch_add(1, Ordering::Release);
-        let found = self.results.recv_timeout(at_most);
-        self.asked.serial.fetch_add(1, Ordering::Release);
-        found.or_else(|_| self.results.recv_timeout(LAST_WORD)).unwrap_or_default()
+        found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
+    }
+
+    /// Waits for what was asked with this serial; anything else came too late for its own question.
+    fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
+        let until = Instant::now() + at_most;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.results.recv_timeout(left) {
+                Ok((of, found)) if of == serial => return Some(found),
+                Ok(_) => {}
+                Err(_) => return None,
+            }
+        }
     }
 }
 
@@ -86,8 +104,10 @@ impl CallTimer {
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     asked: Arc<Asked>,
-    sender: Sender<Timings>,
+    sender: Sender<(u32, Timings)>,
     serial: u32,
+    /// What this serial asked for has been handed over.
+    done: bool,
     /// Counts when the last wait began to block, if it did.
     slept: Option<u64>,
     timings: Timings,
@@ -98,16 +118,16 @@ impl Stopwatch {
         let asked = self.asked.serial.load(Ordering::Acquire);
         if asked != self.serial {
             let was_on = self.on();
-            self.serial = asked;
             if was_on {
                 self.hand_over();
             }
+            (self.serial, self.done) = (asked, false);
             // Asked during a wait: the proxy was not saturated, and perhaps nothing has come for a long time.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {
             self.hand_over();
-            self.serial = self.serial.wrapping_add(1);
+            self.done = true;
         }
         match self.asked.array.load(Ordering::Relaxed) {
             0 => most,
@@ -116,7 +136,7 @@ impl Stopwatch {
     }
 
     const fn on(&self) -> bool {
-        self.serial % 2 == 1
+        self.serial % 2 == 1 && !self.done
     }
 
     fn enough(&self) -> bool {
@@ -126,7 +146,7 @@ impl Stopwatch {
 
     fn hand_over(&mut self) {
         // Nobody listens any more when the experiment has ended.
-        let _ = self.sender.send(std::mem::take(&mut self.timings));
+        let _ = self.sender.send((self.serial, std::mem::take(&mut self.timings)));
     }
 
     pub(super) fn next(
@@ -183,50 +203,10 @@ impl Stopwatch {
 
 /// What a call returned, and its counts of the cycle counter.
 #[inline(always)]
-fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
+pub(super) fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
     let start = tsc::counts();
     let outcome = call();
     (outcome, tsc::counts().wrapping_sub(start))
-}
-
-/// A clock whose figures are among the counts of the server, for proxies in other processes.
-#[derive(Debug)]
-pub(super) struct CountingClock {
-    cell: Arc<Cell>,
-    clock: Calibration,
-    /// Counts of the calls since the median was last told.
-    recent: Vec<u64>,
-}
-
-/// Calls that a median is taken of.
-const MEDIAN_OF: usize = 128;
-
-impl CountingClock {
-    pub(super) fn new(cell: Arc<Cell>) -> Box<Self> {
-        Box::new(Self { cell, clock: Calibration::measure(), recent: Vec::with_capacity(MEDIAN_OF) })
-    }
-
-    pub(super) fn next(
-        &mut self,
-        queue: &mut EventQueue,
-        out: &mut [Event],
-        timeout: Option<Duration>,
-    ) -> event::Result<usize> {
-        let (found, counts) = timed(|| queue.get_next_event(out, Some(Duration::ZERO)));
-        let found = found?;
-        if found == 0 {
-            return if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) };
-        }
-        self.cell.calls.add(1);
-        self.cell.call_events.add(found as u64);
-        self.recent.push(counts);
-        if self.recent.len() == MEDIAN_OF {
-            let (_, median, _) = self.recent.select_nth_unstable(MEDIAN_OF / 2);
-            self.cell.call_median_ns.set(self.clock.ns(*median) as u64);
-            self.recent.clear();
-        }
-        Ok(found)
-    }
 }
 
 #[cfg(test)]
@@ -258,5 +238,27 @@ mod tests {
         assert!(timings.rejected >= 3, "{timings:?}");
         assert!(timings.calls.iter().all(|&(counts, events)| counts > 0 && events == 1));
         assert_eq!(watch.room(9), 1, "the room stays");
+    }
+
+    #[test]
+    fn a_result_belongs_to_the_question_that_asked_for_it() {
+        let (timer, mut watch) = CallTimer::new();
+        let mut queue = EventQueue::new(Backend::Epoll).unwrap();
+        let (a, mut b) = UnixStream::pair().unwrap();
+        watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap();
+        let mut events = [Event::default(); 4];
+        let asker = std::thread::spawn(move || {
+            (1..=200)
+                .map(|array| (array, timer.measure(array, Enough::Calls(array), Duration::from_secs(20)).calls.len()))
+                .collect::<Vec<_>>()
+        });
+        while !asker.is_finished() {
+            let room = watch.room(events.len());
+            b.write_all(b"x").unwrap();
+            watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
+            assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
+        }
+        // However the thread that asks and the one that answers take turns.
+        assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use event::{Event, EventQueue, Mask};
 
+use super::counting::CountingClock;
 use super::end::End;
-use super::timing::{CountingClock, Stopwatch};
+use super::timing::Stopwatch;
 
 /// A queue, perhaps with a clock beside it.
 pub(super) struct Queue {

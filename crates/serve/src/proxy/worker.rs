@@ -11,12 +11,13 @@ use event::{Event, EventQueue, Mask};
 use sys::wake::Waker;
 use sys::{Errno, clock, socket};
 
+use super::counting::CountingClock;
 use super::end::End;
 use super::gather::Gather;
 use super::io::{Io, Role};
 use super::pair::{Next, Pair, Phase};
 use super::settings::Settings;
-use super::timing::{CountingClock, Stopwatch};
+use super::timing::Stopwatch;
 use super::watch::Queue;
 use crate::ServeError;
 use crate::server::Control;
@@ -100,7 +101,9 @@ impl Worker {
                 }
             }
             self.timers();
-            if let Some(rest) = gather.after(count, room).filter(|_| !self.accept && self.again.is_empty()) {
+            if let Some(rest) =
+                gather.after(count, room, self.io.attached).filter(|_| !self.accept && self.again.is_empty())
+            {
                 std::thread::sleep(rest);
             }
         }
@@ -188,12 +191,11 @@ impl Worker {
     }
 
     pub(super) fn close(&mut self, place: u32) {
-        let Some(pair) = self.pairs.remove(place) else { return };
-        let Pair { client, upstream, .. } = *pair;
-        self.io.drop_end(client);
-        if let Some(end) = upstream {
+        let Some(mut pair) = self.pairs.remove(place) else { return };
+        if let Some(end) = pair.detach(&mut self.io) {
             self.io.drop_end(end);
         }
+        self.io.drop_end(pair.client);
         self.io.cell.closed();
     }
 

@@ -113,7 +113,7 @@ impl Pair {
         (self.answer, self.told) = (Answer::Done, false);
         io.cell.requests.add(1);
         let all_sent = self.upload.done() && self.to_upstream.is_empty();
-        if let Some(end) = self.upstream.take() {
+        if let Some(end) = self.detach(io) {
             if self.keep_upstream && all_sent && !end.ended {
                 io.keep(end);
             } else {
@@ -135,7 +135,7 @@ impl Pair {
         if in_order && self.answer == Answer::Body(Body::UntilClose) {
             return self.finish(io);
         }
-        if let Some(end) = self.upstream.take() {
+        if let Some(end) = self.detach(io) {
             io.drop_end(end);
         }
         if self.kept && self.repeatable {

@@ -8,7 +8,7 @@ use crate::proxy::io::Io;
 impl Pair {
     /// Tells the client a status of our own and ends the connection.
     pub(in crate::proxy) fn refuse(&mut self, io: &mut Io, status: Refused) -> Next {
-        if let Some(end) = self.upstream.take() {
+        if let Some(end) = self.detach(io) {
             io.drop_end(end);
         }
         if self.told {

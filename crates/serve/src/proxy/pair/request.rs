@@ -1,7 +1,7 @@
 //! The way up: a request head is awaited, an upstream connection taken, and the request passed on.
 
 use super::{Answer, Next, Pair, Phase};
-use crate::proxy::end::Read;
+use crate::proxy::end::{End, Read};
 use crate::proxy::head::{self, Refused};
 use crate::proxy::io::Io;
 
@@ -80,7 +80,15 @@ impl Pair {
             end.readable = true;
         }
         self.upstream = Some(end);
+        io.attached += 1;
         Ok(())
+    }
+
+    /// The upstream connection is the pair's no more.
+    pub(in crate::proxy) fn detach(&mut self, io: &mut Io) -> Option<End> {
+        let end = self.upstream.take()?;
+        io.attached -= 1;
+        Some(end)
     }
 
     pub(super) fn exchange(&mut self, io: &mut Io) -> Next {

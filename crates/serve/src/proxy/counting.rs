@@ -1,0 +1,50 @@
+//! Timing the calls of the event API in a proxy of another process, whose counts tell what they cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use event::{Event, EventQueue};
+use sys::tsc::Calibration;
+
+use super::timing::timed;
+use crate::stats::Cell;
+
+/// A clock whose figures are among the counts of the server, for proxies in other processes.
+#[derive(Debug)]
+pub(super) struct CountingClock {
+    cell: Arc<Cell>,
+    clock: Calibration,
+    /// Counts of the calls since the median was last told.
+    recent: Vec<u64>,
+}
+
+/// Calls that a median is taken of.
+const MEDIAN_OF: usize = 128;
+
+impl CountingClock {
+    pub(super) fn new(cell: Arc<Cell>) -> Box<Self> {
+        Box::new(Self { cell, clock: Calibration::measure(), recent: Vec::with_capacity(MEDIAN_OF) })
+    }
+
+    pub(super) fn next(
+        &mut self,
+        queue: &mut EventQueue,
+        out: &mut [Event],
+        timeout: Option<Duration>,
+    ) -> event::Result<usize> {
+        let (found, counts) = timed(|| queue.get_next_event(out, Some(Duration::ZERO)));
+        let found = found?;
+        if found == 0 {
+            return if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) };
+        }
+        self.cell.calls.add(1);
+        self.cell.call_events.add(found as u64);
+        self.recent.push(counts);
+        if self.recent.len() == MEDIAN_OF {
+            let (_, median, _) = self.recent.select_nth_unstable(MEDIAN_OF / 2);
+            self.cell.call_median_ns.set(self.clock.ns(*median) as u64);
+            self.recent.clear();
+        }
+        Ok(found)
+    }
+}
