@@ -4,7 +4,9 @@
 LOADLINE := target/release/loadline
 OUT ?= loadline-runs/latest
 
-.PHONY: run build test bench fuzz docs clean
+PREFIX ?= /usr/local
+
+.PHONY: run build test bench fuzz docs clean install-event
 
 run: build
 	$(LOADLINE) find --out $(OUT)
@@ -30,6 +32,14 @@ fuzz:
 # Rewrites the generated pages of docs/; a test fails while they differ from the tables in the code.
 docs: build
 	$(LOADLINE) list --write-docs docs
+
+# The event API for C: both libraries, the header and the file for pkg-config.
+install-event: | cargo
+	cargo build --release --locked -p loadline-event-c --lib --example pkg_config
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 crates/sys/event-c/include/loadline_event.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 target/release/libloadline_event_c.a target/release/libloadline_event_c.so $(DESTDIR)$(PREFIX)/lib/
+	target/release/examples/pkg_config $(PREFIX) > $(DESTDIR)$(PREFIX)/lib/pkgconfig/loadline-event.pc
 
 clean:
 	cargo clean

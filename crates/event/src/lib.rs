@@ -63,6 +63,11 @@
 //! # }
 //! ```
 
+/// The examples of the page in `docs/` are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/event-library.md")]
+struct Page;
+
 mod backends;
 mod error;
 mod group;

@@ -16,12 +16,21 @@ fn skip(what: &str) {
     assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
 }
 
-fn build(cc: &str, out: &Path, library: &[&str]) {
+/// The program that the page for users shows.
+fn shown_program(dir: &Path) -> PathBuf {
+    let page = include_str!("../../../../docs/event-library.md");
+    let program = page.split("```c\n").nth(1).unwrap().split("```").next().unwrap();
+    let source = dir.join("hello.c");
+    std::fs::write(&source, program).unwrap();
+    source
+}
+
+fn build(cc: &str, program: &Path, out: &Path, library: &[&str]) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"));
     let status = Command::new(cc)
         .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(source.join("include"))
-        .arg(source.join("examples/echo.c"))
+        .arg(program)
         .arg("-o")
         .arg(out)
         .args(library)
@@ -78,8 +87,14 @@ fn a_c_program_uses_both_libraries() {
         assert!(command.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
     }
     let (fixed, shared) = (dir.path().join("fixed"), dir.path().join("shared"));
-    build(cc, &fixed, &[archive.to_str().unwrap(), "-lpthread", "-ldl", "-lm", "-lgcc_s"]);
-    build(cc, &shared, &["-L", lib.to_str().unwrap(), "-lloadline_event_c"]);
+    let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/echo.c");
+    build(cc, &echo, &fixed, &[archive.to_str().unwrap(), "-lpthread", "-ldl", "-lm", "-lgcc_s"]);
+    let by_name = ["-L", lib.to_str().unwrap(), "-lloadline_event_c"];
+    build(cc, &echo, &shared, &by_name);
+    let hello = dir.path().join("hello");
+    build(cc, &shown_program(dir.path()), &hello, &by_name);
+    let said = Command::new(&hello).env("LD_LIBRARY_PATH", &lib).output().unwrap();
+    assert_eq!((said.status.code(), said.stdout.as_slice()), (Some(0), &b"5 bytes\n"[..]));
     for backend in ["epoll", "uring", "poll", "select"] {
         echoes(&fixed, backend);
         echoes(&shared, backend);
