@@ -25,7 +25,8 @@ use stage::Stage;
 /// Connections in a block after the twelfth, as multiples of the first ones: the source's last machine had blocks of 4,000.
 const LATER_BLOCKS: u32 = 4;
 const FIRST_BLOCKS: u32 = 12;
-/// Share of what the blocks offer from which all of it is served: a window begins and ends between two messages.
+/// Share of what the blocks offer from which all of it is served: a window begins and ends between two messages. As much
+/// beyond the whole, what had piled up is served, and then something else limits.
 const SERVED: f64 = 0.95;
 
 /// Conducts the experiment.
@@ -189,7 +190,8 @@ fn verdict(trial: &Trial, plans: &[LoadPlan], ended: Option<&Ended>) -> String {
     let bottleneck = alone.findings.bottleneck;
     let offered: Option<f64> = plans.iter().map(offered_bytes_per_s).sum();
     let sent = trial.axes.get("bytes_per_s").copied().unwrap_or(0.0);
-    let served = offered.filter(|offered| sent >= SERVED * offered).map(|offered| offered / 1e6);
+    let served = offered.filter(|offered| (SERVED..=1.0 / SERVED).contains(&(sent / offered)));
+    let served = served.map(|offered| offered / 1e6);
     match (served, bottleneck.id.as_str()) {
         (Some(offered), "unknown" | "not-saturated") => {
             format!("block-rate (the blocks offer {offered:.2} MB/s, which is served)")
@@ -218,6 +220,19 @@ mod tests {
         let of = |rate| offered_bytes_per_s(&plan(&Parameters::default(), 1000, blocks(rate), &[]));
         assert_eq!(of(0.0), None);
         assert!(of(200_000.0).is_some_and(|v| (v - 200_000.0).abs() < 1.0));
+    }
+
+    #[test]
+    fn the_blocks_limit_what_is_neither_short_of_them_nor_piled_up() {
+        let blocks = Blocks { block_rate_bytes_per_s: 200_000.0, ..Blocks::default() };
+        let plans = [plan(&Parameters::default(), 1000, blocks, &[])];
+        let of = |sent: f64, ended: Option<&Ended>| {
+            let axes = [("bytes_per_s".to_string(), sent)].into();
+            verdict(&Trial { axes, ..Trial::default() }, &plans, ended).starts_with("block-rate")
+        };
+        assert_eq!([0.9, 1.0, 1.04, 2.0].map(|share| of(share * 200_000.0, None)), [false, true, true, false]);
+        let ended = Ended { id: Some("server-fds"), words: "descriptors".into() };
+        assert!(!of(200_000.0, Some(&ended)), "what ended the connections comes first");
     }
 
     #[test]
