@@ -78,7 +78,24 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     evidence.push(place.0);
     let (sentence, extra) = places(facts, &view);
     evidence.extend(extra);
+    evidence.extend(waits_for_a_disk(&view));
     Verdict::Binds { confidence: place.1, sentence, evidence }
+}
+
+/// Share of the time with a thread stalled for a disk from which that is what the threads sleep for.
+const STALLED: f64 = 0.3;
+
+/// What the threads sleep for, where it is a disk that is not full: more of them would use it better.
+fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
+    let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= STALLED)?;
+    let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
+    let text = format!(
+        "a request moves {} B to or from a disk, and a thread of the host waited for one {} of the time: that is what its \
+         threads sleep for, and the disk itself is not full",
+        figure(own),
+        percent(stalled)
+    );
+    (own >= 1.0).then(|| measured(view, ("pressure.io_some", ""), (stalled, ""), Some(STALLED), text))
 }
 
 /// Where the requests wait, and how sure that makes the verdict.

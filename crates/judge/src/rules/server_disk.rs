@@ -111,6 +111,7 @@ mod tests {
         let scene = Scene::new(2000.0, 500.0)
             .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * out_us)
             .per_s(Who::Server, "disk.flushing", "vda", move |p| p.x * flush_us)
+            .per_s(Who::Server, "pressure.io_some", "", |p| p.x * 1600.0)
             .per_s(Who::Server, "process.write_bytes", "srv:100", |p| p.x * 4096.0);
         let mut run = scene.run();
         crate::judge(&mut run);
@@ -127,5 +128,6 @@ mod tests {
     fn a_thread_that_waits_for_an_idle_disk_is_not_held_by_the_disk() {
         let b = flushed(360.0, 160.0);
         assert_eq!(b.id, "server-concurrency", "{b:#?}");
+        assert!(b.evidence.iter().any(|e| e.text.contains("what its threads sleep for")), "{b:#?}");
     }
 }

@@ -68,6 +68,9 @@ fn model(trial: &mut Trial, ground: &Ground) {
         let share = bytes * trial.rates.completed_rate / wire.rate;
         trial.axes.insert("server_throughput_share".into(), share);
     }
+    for (name, time) in ["server_processor_us", "client_processor_us"].into_iter().zip(parts) {
+        trial.axes.extend(time.map(|us| (name.to_string(), us)));
+    }
     trial.axes.insert("fixed_us_per_read".into(), fixed);
     trial.axes.insert("model_us_per_read".into(), sum);
 }
