@@ -188,7 +188,7 @@ fn hot_rate(run: &mut Run) {
 fn declaring(run: &mut Run) {
     let cost = |value: &str| middle(run, "epoll small file", value);
     if let (Some(declare), Some(revoke)) = (cost("small_declare_us"), cost("small_revoke_us")) {
-        let name = "epoll: declaring over revoking, 32 clients on a small file (the source: declaring is longer)";
+        let name = "epoll: declaring over revoking, 32 S-Clients on a small file (the source: declaring is longer)";
         run.findings.checks.push(check(name, declare / revoke.max(1e-9), "at least", 1.0));
     }
     let of = |value: &str| middle(run, "epoll, ", value);

@@ -112,7 +112,7 @@ fn conclude(run: &mut Run) {
             continue;
         }
         let kept = last.1 / first.1;
-        let text = format!("{name}: completed rate with {} cold connections over that without", last.0);
+        let text = format!("{name}: rate with {} cold connections over none", last.0);
         let flat = name == "epoll" || name == "uring";
         let (relation, limit) = if flat { ("at least", 0.9) } else { ("at most", 0.7) };
         run.findings.checks.push(check(text, kept, relation, limit));
