@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn read(path: &Path, seconds: Option<f64>) -> anyhow::Result<Workload> {
     let script = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("scr"));
     let mut workload = if script {
-        workload::read_script(path, seconds.unwrap_or(10.0))?
+        workload::read_script(path, seconds.unwrap_or(10.0), |note| eprintln!("note: {note}"))?
     } else {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;

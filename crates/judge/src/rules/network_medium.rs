@@ -90,8 +90,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let medium = medium_use(trial);
     let (laws, held) = conditions(facts);
     let share = medium.as_ref().map_or(0.0, |m| m.share);
-    let rising = rising(trial);
-    if share >= WIRE_FULL || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
+    // A queue that overflows is the wire's own word that it is full, whatever a mean over the window says.
+    let overflow = overflow(trial);
+    let limited = overflow.is_some() || facts.limited();
+    let rising = overflow.or_else(|| rising(trial));
+    if share >= WIRE_FULL || (share >= WIRE_BUSY && rising.is_some() && limited) {
         let confidence = if share >= WIRE_FULL { 0.8 + 0.05 * held as f64 } else { 0.6 + 0.05 * held as f64 };
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
         let sentence = format!("the link is full: it carries {} of what it can", percent(share));
@@ -133,6 +136,22 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     }
     let held = lines.len();
     (lines, held)
+}
+
+/// Frames that the medium's own full queue dropped, where they explain most of what was sent again.
+fn overflow(trial: &Trial) -> Option<Evidence> {
+    let views = sides_of(trial);
+    let most = |id: &'static str| views.iter().filter_map(|v| v.value(id)).fold(0.0, f64::max);
+    let again = most("tcp.retrans_segs") - most("tcp.syn_retrans");
+    let view = views.iter().find(|v| v.value("medium.drops").is_some_and(|n| n >= 10.0))?;
+    let dropped = view.value("medium.drops")?;
+    let text = format!(
+        "the medium's full queue dropped {} frames, {} segments were sent again",
+        figure(dropped),
+        figure(again)
+    );
+    (again >= 10.0 && dropped >= 0.5 * again)
+        .then(|| measured(view, ("medium.drops", ""), (dropped, ""), Some(0.0), text))
 }
 
 /// What rises when a wire is too busy.
@@ -188,4 +207,29 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
     );
     let evidence = measured(&view, ("connection.rtt", ""), (rtt, "us"), Some(before), text);
     Some((0.6, "the queue is in the network: a link on the way is full".into(), vec![evidence]))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{Scene, Who};
+
+    /// One closed loop through a hub that is used to 80 %, with a fifth of the segments sent again; `drops` for its queue.
+    fn verdict(drops: f64) -> String {
+        let mut run = Scene::new(3000.0, 2000.0)
+            .steps(&[64])
+            .rates(&[])
+            .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
+            .per_s(Who::Server, "medium.drops", "hub", move |p| p.x * drops)
+            .per_s(Who::Server, "medium.bytes", "hub", |_| 10e6)
+            .level(Who::Server, "medium.rate", "hub", 12.5e6)
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck.id
+    }
+
+    #[test]
+    fn a_medium_whose_queue_overflows_is_full_and_not_lossy() {
+        assert_eq!(verdict(0.2), "network-medium");
+        assert_eq!(verdict(0.01), "network-loss");
+    }
 }

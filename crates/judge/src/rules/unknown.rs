@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(client) = facts.client() else {
-        let silent = facts.run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
+        let silent = facts.run.trials.iter().all(|t| t.tally.attempted.max(t.tally.sent) == 0);
         let sentence = if silent && !facts.run.trials.is_empty() {
             "these trials timed calls and sent no requests, so there is no bottleneck to look for"
         } else {

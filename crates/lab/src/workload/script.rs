@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 use super::{Result, WorkloadError, access};
 
-/// Reads a `.SCR` file and what it names; the trial takes `seconds`.
-pub fn read_script(path: &Path, seconds: f64) -> Result<Workload> {
+/// Reads a `.SCR` file and what it names; the trial takes `seconds`. What of it is left out is told to `note`.
+pub fn read_script(path: &Path, seconds: f64, mut note: impl FnMut(String)) -> Result<Workload> {
     let mut workload = Workload { seconds, seed: 1, process: Vec::new() };
     for line in lines(path)? {
-        workload.process.push(process(path, &line)?);
+        workload.process.push(process(path, &line, &mut note)?);
     }
     let wrong = |message| WorkloadError::Script { file: path.display().to_string(), line: None, message };
     workload.check().map_err(wrong)?;
@@ -50,7 +50,7 @@ fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
 }
 
 /// `[REPEAT n] PROCESS params.SCP dataPages codeFile [procName [priority I|N|H|R]]`
-fn process(path: &Path, line: &Line) -> Result<ProcessSpec> {
+fn process(path: &Path, line: &Line, note: &mut impl FnMut(String)) -> Result<ProcessSpec> {
     const FORM: &str = "expected [REPEAT n] PROCESS file.SCP dataPages codeFile [name [I|N|H|R]]";
     let (repeat, words) = repeat(path, line)?;
     let [keyword, script, pages, code, rest @ ..] = words else { return Err(wrong(path, line, FORM)) };
@@ -62,7 +62,15 @@ fn process(path: &Path, line: &Line) -> Result<ProcessSpec> {
     let priority = letter(path, line, rest.get(1), &letters)?;
     let name = rest.first().map_or("probeprc", |n| n.trim_end_matches(".EXE").trim_end_matches(".exe"));
     let code_path = beside(path, code);
-    let code_file = if code_path.exists() { code_path.display().to_string() } else { String::new() };
+    let mut code_file = code_path.display().to_string();
+    if !code_path.exists() {
+        note(format!(
+            "{} line {}: the code file {code_file} is not there, so no code pages are touched",
+            path.display(),
+            line.number
+        ));
+        code_file.clear();
+    }
     let script = beside(path, script);
     let mut spec = ProcessSpec { repeat, name: name.into(), priority, data_pages, code_file, thread: Vec::new() };
     for line in lines(&script)? {
@@ -204,7 +212,9 @@ mod tests {
             ("A.SCP", "REPEAT 3 THREAD A.SCT T\nTHREAD A.SCT\n"),
             ("A.SCT", SCT),
         ]);
-        let workload = read_script(&main, 20.0).unwrap();
+        let mut notes = Vec::new();
+        let workload = read_script(&main, 20.0, |note| notes.push(note)).unwrap();
+        assert!(notes.len() == 1 && notes[0].contains("A.SCR line 1") && notes[0].contains("CODE.DAT"), "{notes:?}");
         let process = &workload.process[0];
         assert_eq!((process.repeat, process.name.as_str(), process.priority.as_str()), (2, "IDEAGEN", "high"));
         assert_eq!((process.thread[0].repeat, process.thread[0].priority.as_str()), (3, "time-critical"));
@@ -217,14 +227,14 @@ mod tests {
     #[test]
     fn errors_name_file_and_line() {
         let (_dir, main) = script(&[("A.SCR", "\nPROCESS A.SCP ten CODE.DAT\n"), ("A.SCP", "")]);
-        let error = read_script(&main, 1.0).unwrap_err().to_string();
+        let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
         assert!(error.contains("A.SCR line 2") && error.contains("ten"), "{error}");
         let (_dir, main) = script(&[
             ("A.SCR", "PROCESS A.SCP 1 C\n"),
             ("A.SCP", "THREAD A.SCT\n"),
             ("A.SCT", &SCT.replace("CPUTIME 0 0\n", "")),
         ]);
-        let error = read_script(&main, 1.0).unwrap_err().to_string();
+        let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
         assert!(error.contains("A.SCT") && error.contains("CPUTIME is missing"), "{error}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod columns;
 mod draw;
+mod plateau;
 mod published;
 mod ranked;
 mod table;
