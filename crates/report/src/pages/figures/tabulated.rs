@@ -157,10 +157,10 @@ pub(super) const TABLES: &[Columns] = &[
         caption: "Every timing of get_next_event(). Rounds in which a call would have blocked are rejected; the timer's own cost is taken off.",
         columns: &[
             c("mean", "axis call_us", Unit::Micros),
+            c("calls", "axis calls", Unit::Plain),
+            c("events a call", "axis returned", Unit::Plain),
             c("median", "axis median_us", Unit::Micros),
             c("p99", "axis p99_us", Unit::Micros),
-            c("events a call", "axis returned", Unit::Plain),
-            c("calls", "axis calls", Unit::Plain),
             c("rejected calls", "axis rejected", Unit::Plain),
             c("rejected rounds", "axis rejected_rounds", Unit::Plain),
             c("trimmed mean", "axis trimmed_us", Unit::Micros),
