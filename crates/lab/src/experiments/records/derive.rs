@@ -50,15 +50,17 @@ pub(super) fn axes(trial: &mut Trial) {
     let record = trial.axes.get("record_bytes").copied().unwrap_or(0.0);
     let clients = trial.axes.get("clients").copied().unwrap_or(1.0);
     let tally = &trial.measured.tally;
-    let each = |bytes: u64| bytes as f64 / tally.completed.max(1) as f64;
-    let (out, in_) = (each(tally.bytes_sent), each(tally.bytes_received));
-    let messages = out + in_;
+    let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
+    // Of the whole trial: reads that a window's edge cuts would blur 60 and 2108.
+    let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
+    let whole = &trial.tally;
+    let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
     let mut figures = vec![
         ("bytes_per_s", x * record),
         // What the source's counter shows: messages with their heads, both ways.
         ("message_bytes_per_s", x * messages),
-        ("message_out_bytes", out),
-        ("message_in_bytes", in_),
+        ("message_out_bytes", sent),
+        ("message_in_bytes", received),
         ("response_n_over_x_us", clients / x * 1e6),
     ];
     if let Some(wire) = wire(trial) {
