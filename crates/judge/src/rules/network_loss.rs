@@ -18,7 +18,8 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "One segment in a hundred that is sent again already costs much: a lost one stops its connection for a round trip, a \
               lost last one for a timer of 200 ms or more. SYNs that are sent again because a full listener dropped them are \
-              not loss in the network and are taken off. If the link is full, loss is its symptom.",
+              not loss in the network and are taken off. If the link is full, loss is its symptom: what a medium's own full queue \
+              dropped is not looked for elsewhere.",
 };
 
 /// Share of segments sent again from which loss counts.
@@ -33,6 +34,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let text = format!("{} of {} segments were sent again ({})", figure(lost), figure(sent), percent(share));
     if share < LOST || lost < 10.0 {
         return Verdict::RuledOut(text);
+    }
+    if let Some(full) = super::network_medium::overflow(view.trial) {
+        return Verdict::RuledOut(format!("{text}, but {}", full.text));
     }
     if let Some(all) = all_came_back(facts) {
         return Verdict::RuledOut(format!("{text}, but all of {} was completed", rate(all)));

@@ -34,6 +34,9 @@ const WIRE_FULL: f64 = 0.9;
 /// Use from which it does when collisions, deferrals, drops or retransmissions rise.
 const WIRE_BUSY: f64 = 0.667;
 
+/// Confidence where the medium's own queue overflows.
+const OVERFLOWS: f64 = 0.8;
+
 /// How full the fullest known medium of a trial was.
 pub(crate) struct MediumUse {
     /// Share of what it carries, 0 to 1.
@@ -92,10 +95,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let share = medium.as_ref().map_or(0.0, |m| m.share);
     // A queue that overflows is the wire's own word that it is full, whatever a mean over the window says.
     let overflow = overflow(trial);
+    let own = if overflow.is_some() { OVERFLOWS } else { 0.6 };
     let limited = overflow.is_some() || facts.limited();
     let rising = overflow.or_else(|| rising(trial));
     if share >= WIRE_FULL || (share >= WIRE_BUSY && rising.is_some() && limited) {
-        let confidence = if share >= WIRE_FULL { 0.8 + 0.05 * held as f64 } else { 0.6 + 0.05 * held as f64 };
+        let confidence = if share >= WIRE_FULL { 0.8 + 0.05 * held as f64 } else { own + 0.05 * held as f64 };
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
         let sentence = format!("the link is full: it carries {} of what it can", percent(share));
         return Verdict::Binds { confidence, sentence, evidence };
@@ -138,13 +142,15 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     (lines, held)
 }
 
-/// Frames that the medium's own full queue dropped, where they explain most of what was sent again.
-fn overflow(trial: &Trial) -> Option<Evidence> {
+/// Frames that the queue of a busy medium dropped, where they explain most of what was sent again. Over the whole
+/// recording: what is dropped before the window is sent again inside of it, when its timer fires.
+pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
+    medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
-    let most = |id: &'static str| views.iter().filter_map(|v| v.value(id)).fold(0.0, f64::max);
+    let most = |id: &'static str| views.iter().map(|v| grown(v, id)).fold(0.0, f64::max);
     let again = most("tcp.retrans_segs") - most("tcp.syn_retrans");
-    let view = views.iter().find(|v| v.value("medium.drops").is_some_and(|n| n >= 10.0))?;
-    let dropped = view.value("medium.drops")?;
+    let view = views.iter().find(|v| grown(v, "medium.drops") >= 10.0)?;
+    let dropped = grown(view, "medium.drops");
     let text = format!(
         "the medium's full queue dropped {} frames, {} segments were sent again",
         figure(dropped),
@@ -152,6 +158,14 @@ fn overflow(trial: &Trial) -> Option<Evidence> {
     );
     (again >= 10.0 && dropped >= 0.5 * again)
         .then(|| measured(view, ("medium.drops", ""), (dropped, ""), Some(0.0), text))
+}
+
+/// Growth of a counter over all that was recorded.
+fn grown(view: &View<'_>, id: &'static str) -> f64 {
+    let recording = &view.side.recording;
+    let (Some(begin_s), Some(end_s)) = (recording.t_s.first(), recording.t_s.last()) else { return 0.0 };
+    let all = run::Window { begin_s: *begin_s, end_s: *end_s };
+    recording.sum(id, all, |_| true).value().unwrap_or(0.0)
 }
 
 /// What rises when a wire is too busy.
