@@ -2,7 +2,7 @@
 //! A poll goes on until it is disarmed or a completion without `more` says that it has ended.
 //!
 //! An armed poll holds the file open in the kernel: a descriptor is to be disarmed before it is closed.
-//! Source: io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_POLL_REMOVE, io_uring/poll.c.
+//! Source: io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.
 
 use std::os::fd::RawFd;
 
@@ -69,7 +69,9 @@ impl PollRing {
     /// Disarms the poll with this token; completions that it has left behind may still come.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
-        let remove = opcode::PollRemove::new(token).build().user_data(NOTHING);
+        // Not IORING_OP_POLL_REMOVE: that fails with EALREADY while the poll is about to tell something, and leaves it
+        // armed; it would keep the file of a closed descriptor open for ever. A cancellation is kept for then.
+        let remove = opcode::AsyncCancel::new(token).build().user_data(NOTHING);
         self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
     }
 
