@@ -142,6 +142,11 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// Whether any trial asked a server for anything: those that only time a library do not.
+pub(crate) fn asked(run: &Run) -> bool {
+    run.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
+}
+
 /// The server's side of a trial.
 pub(crate) fn server_of(trial: &Trial) -> Option<View<'_>> {
     trial.server.as_ref().map(|s| View::new("server", trial, s))

@@ -39,7 +39,7 @@ pub use objective::{Limits, holds, limits};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
 pub use steady::steady;
-pub use sweep::Plateau;
+pub use sweep::{FLAT, Plateau};
 pub use view::{Host, Task, View};
 
 use run::Run;

@@ -5,7 +5,7 @@ use run::{Intensity, Trial, TrialKind};
 use crate::facts::good;
 
 /// A step of less than this share of more throughput for twice the clients is none: the rate has stopped growing.
-const FLAT: f64 = 0.05;
+pub const FLAT: f64 = 0.05;
 /// The first step that reaches this share of the highest rate stands for the saturated server.
 pub(crate) const REACHED: f64 = 0.97;
 

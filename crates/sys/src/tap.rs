@@ -4,6 +4,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use crate::socket::set_int;
 use crate::{Errno, Result, last_errno};
 
 const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
@@ -42,10 +43,10 @@ impl Tap {
     /// Turns a raw packet socket (`AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking) into the program's end of an
     /// interface of the socket's namespace: it reads what the interface takes in and sends what is written.
     pub fn on_interface(fd: OwnedFd, name: &str) -> Result<Self> {
-        set(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
+        set_int(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
         // The largest that is allowed without root is taken where this is more.
-        set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, QUEUE_BYTES)?;
-        set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, QUEUE_BYTES)?;
+        set_int(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, QUEUE_BYTES)?;
+        set_int(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, QUEUE_BYTES)?;
         crate::syn_count::bind(&fd, name, libc::ETH_P_ALL as u16)?;
         Ok(Self { fd })
     }
@@ -96,16 +97,6 @@ fn turn_off(control: BorrowedFd<'_>, name: &str, offloads: &[(u32, &'static str)
         }
     }
     Ok(refused)
-}
-
-fn set(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> Result<()> {
-    let pointer: *const libc::c_int = &value;
-    let length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the pointer is valid for the size given; the kernel only reads.
-    match unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, pointer.cast(), length) } {
-        0 => Ok(()),
-        _ => Err(last_errno()),
-    }
 }
 
 fn named(name: &str) -> Result<libc::ifreq> {

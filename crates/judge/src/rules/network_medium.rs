@@ -34,9 +34,6 @@ const WIRE_FULL: f64 = 0.9;
 /// Use from which it does when collisions, deferrals, drops or retransmissions rise.
 const WIRE_BUSY: f64 = 0.667;
 
-/// Confidence where the medium's own queue overflows.
-const OVERFLOWS: f64 = 0.8;
-
 /// How full the fullest known medium of a trial was.
 pub(crate) struct MediumUse {
     /// Share of what it carries, 0 to 1.
@@ -95,11 +92,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let share = medium.as_ref().map_or(0.0, |m| m.share);
     // A queue that overflows is the wire's own word that it is full, whatever a mean over the window says.
     let overflow = overflow(trial);
-    let own = if overflow.is_some() { OVERFLOWS } else { 0.6 };
-    let limited = overflow.is_some() || facts.limited();
+    let full = share >= WIRE_FULL || overflow.is_some();
     let rising = overflow.or_else(|| rising(trial));
-    if share >= WIRE_FULL || (share >= WIRE_BUSY && rising.is_some() && limited) {
-        let confidence = if share >= WIRE_FULL { 0.8 + 0.05 * held as f64 } else { own + 0.05 * held as f64 };
+    if full || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
+        let confidence = if full { 0.8 } else { 0.6 } + 0.05 * held as f64;
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
         let sentence = format!("the link is full: it carries {} of what it can", percent(share));
         return Verdict::Binds { confidence, sentence, evidence };

@@ -1,7 +1,5 @@
 //! The closed-loop sweep: 1, 2, 4, … clients until more clients bring no more throughput.
 
-/// Growth below which a step counts as flat: a doubling of clients that brings less than this.
-const GROWTH: f64 = 1.05;
 /// Flat steps in a row that end the sweep: one can be noise.
 const FLAT_STEPS: u32 = 2;
 
@@ -28,7 +26,7 @@ impl Sweep {
 
     /// Takes the completed rate of the step that [`Sweep::next`] asked for.
     pub fn saw(&mut self, completed_rate: f64) {
-        self.flat = if completed_rate < self.best * GROWTH { self.flat + 1 } else { 0 };
+        self.flat = if completed_rate < self.best * (1.0 + judge::FLAT) { self.flat + 1 } else { 0 };
         self.best = self.best.max(completed_rate);
         if self.best <= 0.0 {
             self.ended = Some("nothing came back");

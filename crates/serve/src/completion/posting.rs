@@ -53,7 +53,8 @@ impl Worker {
         };
         self.waited = patient && fed == 0;
         self.buffers.publish();
-        for (index, generation) in self.starved.drain(..fed).collect::<Vec<_>>() {
+        for _ in 0..fed {
+            let Some((index, generation)) = self.starved.pop_front() else { break };
             if self.conn(index, generation).is_some() {
                 self.arm(index, true)?;
             }

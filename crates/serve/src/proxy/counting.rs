@@ -6,7 +6,7 @@ use std::time::Duration;
 use event::{Event, EventQueue};
 use sys::tsc::Calibration;
 
-use super::timing::timed;
+use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
 /// A clock whose figures are among the counts of the server, for proxies in other processes.
@@ -35,7 +35,7 @@ impl CountingClock {
         let (found, counts) = timed(|| queue.get_next_event(out, Some(Duration::ZERO)));
         let found = found?;
         if found == 0 {
-            return if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) };
+            return after_nothing(queue, out, timeout);
         }
         self.cell.calls.add(1);
         self.cell.call_events.add(found as u64);

@@ -163,7 +163,7 @@ impl Stopwatch {
         match found {
             Ok(0) => {
                 self.timings.rejected += 1;
-                if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
+                after_nothing(queue, out, timeout)
             }
             Ok(n) => {
                 self.timings.calls.push((counts, n as u32));
@@ -182,7 +182,7 @@ impl Stopwatch {
     ) -> event::Result<usize> {
         let found = queue.get_next_event(out, Some(Duration::ZERO))?;
         self.slept = (found == 0).then(tsc::counts);
-        if found > 0 || timeout == Some(Duration::ZERO) { Ok(found) } else { queue.get_next_event(out, timeout) }
+        if found > 0 { Ok(found) } else { after_nothing(queue, out, timeout) }
     }
 
     pub(super) fn declare(&mut self, queue: &mut EventQueue, fd: RawFd, mask: Mask) -> event::Result<()> {
@@ -199,6 +199,15 @@ impl Stopwatch {
             self.timings.revoked.push(counts);
         }
     }
+}
+
+/// The wait that was asked for, after a look that found nothing.
+pub(super) fn after_nothing(
+    queue: &mut EventQueue,
+    out: &mut [Event],
+    timeout: Option<Duration>,
+) -> event::Result<usize> {
+    if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
 }
 
 /// What a call returned, and its counts of the cycle counter.

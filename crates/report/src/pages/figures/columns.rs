@@ -52,7 +52,9 @@ pub(super) fn tables(name: &str, run: &Run) -> Vec<Block> {
     let mut blocks: Vec<Block> = ranked::tables(name, &run.trials).into_iter().map(Block::Table).collect();
     // What was ranked is not told twice to somebody at a terminal.
     let brief = (!blocks.is_empty()).then_some(0);
-    blocks.extend(plateau::table(run).filter(|_| name == "throughput-profile").map(Block::Table));
+    if name == "throughput-profile" {
+        blocks.extend(plateau::table(run).map(Block::Table));
+    }
     for spec in TABLES.iter().filter(|t| t.experiment == name) {
         blocks.extend(ours(spec, &run.trials).map(|table| Block::Table(Table { brief, ..table })));
         blocks.extend(spec.published.map(|(caption, csv)| Block::Table(theirs(caption, csv))));
