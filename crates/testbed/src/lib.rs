@@ -16,9 +16,11 @@ mod holder;
 mod media;
 pub mod named;
 mod net;
+mod steer;
 mod testbed;
 mod tools;
 
 pub use error::{Result, TestbedError};
 pub use media::{MEDIA, Medium, MediumSpec};
+pub use steer::Steered;
 pub use testbed::{MediumGauge, Spec, Testbed};

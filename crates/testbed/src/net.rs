@@ -47,6 +47,13 @@ impl Net {
         Ok(Self { hosts, middle })
     }
 
+    /// The number of a host.
+    pub(crate) fn index(&self, host: &str) -> Result<usize> {
+        let known = || self.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
+        let at = self.hosts.iter().position(|h| h.name == host);
+        at.ok_or_else(|| TestbedError::Host { name: host.into(), known: known() })
+    }
+
     /// The namespace of a host.
     pub(crate) fn netns(&self, host: usize) -> &Netns {
         self.holder(host).map_or(&self.middle.netns, |h| &h.netns)

@@ -1,5 +1,6 @@
 //! A testbed in use: where its hosts are, how to start programs in them, and what the medium did.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::process::Command;
 use std::sync::{Arc, Weak};
@@ -7,9 +8,11 @@ use std::sync::{Arc, Weak};
 use run::{Column, CounterId, Recording};
 use sys::netns::Netns;
 
-use crate::error::{Result, TestbedError, setup};
+use crate::error::{Result, setup};
 use crate::media::{Joined, Medium, Wire};
 use crate::net::Net;
+use crate::steer::{self, Receiver, Steered};
+use crate::tools;
 
 /// What to build.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -18,13 +21,17 @@ pub struct Spec {
     pub hosts: Vec<String>,
     /// What joins them, as [`Medium::parse`] reads it.
     pub medium: String,
+    /// Processors that do the kernel's receiving work of a host, as a network card's interrupts would; a host without an
+    /// entry leaves it to the processor of whoever sends. What came of it, [`Testbed::steered`] says.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub receives_on: BTreeMap<String, Vec<u32>>,
 }
 
 impl Spec {
     /// A server and `clients` clients (`client1`, `client2`, …) on a medium.
     pub fn server_and_clients(clients: usize, medium: &str) -> Self {
         let hosts = std::iter::once("server".to_string()).chain((1..=clients).map(|n| format!("client{n}")));
-        Self { hosts: hosts.collect(), medium: medium.into() }
+        Self { hosts: hosts.collect(), medium: medium.into(), receives_on: BTreeMap::new() }
     }
 }
 
@@ -34,6 +41,7 @@ pub struct Testbed {
     /// Goes first: a forwarder lets go of its interfaces.
     medium: Arc<dyn Joined>,
     medium_text: String,
+    steered: BTreeMap<String, Steered>,
     net: Net,
 }
 
@@ -48,8 +56,10 @@ impl Testbed {
     pub fn build(spec: &Spec) -> Result<Self> {
         let medium = Medium::parse(&spec.medium)?;
         let net = Net::new(&spec.hosts, medium.hosts_apart())?;
+        let receivers = steer::ask(&spec.receives_on, &net)?;
         let joined = medium.join(&net)?;
-        Ok(Self { medium: Arc::from(joined), medium_text: spec.medium.clone(), net })
+        let steered = receivers.into_iter().map(Receiver::settle).collect();
+        Ok(Self { medium: Arc::from(joined), medium_text: spec.medium.clone(), steered, net })
     }
 
     /// Names of the hosts.
@@ -59,42 +69,39 @@ impl Testbed {
 
     /// The address of a host on the medium.
     pub fn address(&self, host: &str) -> Result<IpAddr> {
-        let at = self.index(host)?;
+        let at = self.net.index(host)?;
         Ok(self.net.hosts[at].address.into())
     }
 
     /// A process that is in the host's namespace as long as the testbed lives: `/proc/PID/net` is its network.
     pub fn netns_pid(&self, host: &str) -> Result<u32> {
-        Ok(self.net.pid(self.index(host)?))
+        Ok(self.net.pid(self.net.index(host)?))
     }
 
     /// The namespace of a host, to start programs in it.
     pub fn netns(&self, host: &str) -> Result<Netns> {
-        Ok(self.net.netns(self.index(host)?).clone())
+        Ok(self.net.netns(self.net.index(host)?).clone())
     }
 
     /// A command that will run in a host.
     pub fn command(&self, host: &str, program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
         let mut command = Command::new(program);
-        self.net.netns(self.index(host)?).enter(&mut command);
+        self.net.netns(self.net.index(host)?).enter(&mut command);
         Ok(command)
     }
 
     /// Sets a network sysctl of a host: `sysctl("server", "net.ipv4.tcp_syncookies", "0")`.
     pub fn sysctl(&self, host: &str, key: &str, value: &str) -> Result<()> {
         let path = format!("/proc/sys/{}", key.replace('.', "/"));
-        let what = format!("set {key} to {value} in {host}");
-        let mut command = self.command(host, "/bin/sh")?;
-        command.args(["-c", r#"printf %s "$2" > "$1""#, "sh", &path, value]);
         let advice = "the name may be wrong, or this setting is not one of a namespace";
-        let output = command.output().map_err(setup(what.clone(), advice))?;
-        match output.status.success() {
-            true => Ok(()),
-            false => {
-                let message = String::from_utf8_lossy(&output.stderr).trim().to_string();
-                Err(TestbedError::Setup { what, message, advice })
-            }
-        }
+        let written = tools::write(self.net.netns(self.net.index(host)?), &path, value);
+        written.map_err(setup(format!("set {key} to {value} in {host}"), advice))
+    }
+
+    /// How the receiving work of a host was put on the processors that the spec gives it, or why it was not; `None`
+    /// where the spec gives it none.
+    pub fn steered(&self, host: &str) -> Option<&Steered> {
+        self.steered.get(host)
     }
 
     /// What joins the hosts, as it was asked for.
@@ -116,12 +123,6 @@ impl Testbed {
     /// A handle that reads the medium's counters from any thread. It does not keep the testbed alive.
     pub fn gauge(&self) -> MediumGauge {
         MediumGauge(Arc::downgrade(&self.medium))
-    }
-
-    fn index(&self, host: &str) -> Result<usize> {
-        let known = || self.hosts().collect::<Vec<_>>().join(", ");
-        let at = self.net.hosts.iter().position(|h| h.name == host);
-        at.ok_or_else(|| TestbedError::Host { name: host.into(), known: known() })
     }
 }
 

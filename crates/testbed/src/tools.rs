@@ -20,6 +20,18 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
 
+/// Writes a value into a file of `/proc/sys` as the namespace sees it.
+pub(crate) fn write(netns: &Netns, path: &str, value: &str) -> std::io::Result<()> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", r#"printf %s "$2" > "$1""#, "sh", path, value]);
+    netns.enter(&mut command);
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_string())),
+    }
+}
+
 fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     let missing = |source| TestbedError::Program { program, package: "iproute2", source };
     let mut command = tool(program);

@@ -67,7 +67,7 @@ impl Up {
     fn spec(&self) -> Spec {
         match self.hosts.is_empty() {
             true => Spec::server_and_clients(self.clients, &self.medium),
-            false => Spec { hosts: self.hosts.clone(), medium: self.medium.clone() },
+            false => Spec { hosts: self.hosts.clone(), ..Spec::server_and_clients(0, &self.medium) },
         }
     }
 }

@@ -6,11 +6,12 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use probe::{Probe, Scope};
-use run::{ErrorKind, Intensity, LoadPlan, Recording, ServePlan, Trial, TrialKind, Window};
+use run::{ErrorKind, LoadPlan, Recording, ServePlan, Trial, TrialKind, Window};
 use sys::netns::Inside;
 use sys::syn_count::SynCounter;
 use testbed::{Spec, Testbed};
 
+use super::deal::deal;
 use crate::agent::Crew;
 use crate::{Guest, Lab, LabError, Load, Places, Point, Scene, Watched};
 
@@ -31,7 +32,6 @@ pub(in crate::experiments) struct Arena {
     addr: SocketAddr,
     clients: Vec<Guest>,
     client_cpus: Vec<u32>,
-    server_cpus: Vec<u32>,
     scene: Scene,
     syns: SynCounter,
     probe: Probe,
@@ -50,8 +50,37 @@ impl Arena {
         clients: u32,
         server: &ServePlan,
     ) -> Result<Self, LabError> {
-        let bed = Testbed::build(&Spec::server_and_clients(clients as usize, medium))?;
-        let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
+        Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
+    }
+
+    /// The same with the kernel's receiving work for the server on the server's own processor, as a network card's
+    /// interrupts would be; without that, it runs on the processor of whoever sends. A note says which of them it is.
+    pub(in crate::experiments) fn build_receiving(
+        lab: &mut Lab<'_>,
+        medium: &str,
+        clients: u32,
+        server: &ServePlan,
+    ) -> Result<Self, LabError> {
+        let places = places();
+        let receives_on = std::iter::once(("server".to_string(), places.server.clone())).collect();
+        let spec = Spec { receives_on, ..Spec::server_and_clients(clients as usize, medium) };
+        let arena = Self::on(lab, &spec, &places, server)?;
+        lab.note(match arena.bed.steered("server") {
+            Some(Ok(by)) => format!(
+                "the kernel's receiving work for the server runs on the server's own processor, as a network card's \
+                 interrupts would (receive packet steering: {by})"
+            ),
+            Some(Err(why)) => format!(
+                "the kernel's receiving work for the server runs on the clients' processor, so dropped connection \
+                 requests cost the server next to nothing and the decline is small: {why}"
+            ),
+            None => "where the kernel's receiving work for the server runs is not known".into(),
+        });
+        Ok(arena)
+    }
+
+    fn on(lab: &mut Lab<'_>, spec: &Spec, places: &Places, server: &ServePlan) -> Result<Self, LabError> {
+        let bed = Testbed::build(spec)?;
         let listen = SocketAddr::new(bed.address("server")?, PORT);
         let plan = ServePlan { listen: listen.to_string(), cpus: places.server.clone(), ..server.clone() };
         let host = Guest::of(&bed, "server")?;
@@ -65,7 +94,8 @@ impl Arena {
             shared: places.shared(),
         };
         let scene = Scene::new(addr, Some(watched)).with_client("client1", Some(bed.netns_pid("client1")?));
-        let clients = (1..=clients).map(|n| Guest::of(&bed, &format!("client{n}"))).collect::<Result<_, _>>()?;
+        let clients = spec.hosts.iter().filter(|host| *host != "server");
+        let clients = clients.map(|host| Guest::of(&bed, host)).collect::<Result<_, _>>()?;
         let syns = count_syns(&bed)?;
         let sources = Some(vec!["netstat", "listener"]);
         let netns_pid = Some(bed.netns_pid("server")?);
@@ -73,8 +103,7 @@ impl Arena {
         Ok(Self {
             addr,
             clients,
-            client_cpus: places.client,
-            server_cpus: places.server,
+            client_cpus: places.client.clone(),
             scene,
             syns,
             probe,
@@ -87,22 +116,6 @@ impl Arena {
     /// Sets a network sysctl of the server's host.
     pub(in crate::experiments) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
         Ok(self.bed.sysctl("server", key, value)?)
-    }
-
-    /// Lets the kernel's receiving work for the server run on the server's own processor, as a network card's interrupt
-    /// would (receive packet steering); without it, that work runs on the processor of whoever sends. Returns what to
-    /// say where it cannot be set.
-    pub(in crate::experiments) fn receive_on_server_cpu(&self) -> Result<Option<String>, LabError> {
-        let mask = self.server_cpus.iter().filter(|c| **c < 64).fold(0_u64, |mask, cpu| mask | 1 << cpu);
-        // The sysfs of the host's own namespace is mounted for this one command.
-        let script = r#"mount -t sysfs sysfs /sys && echo "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
-        let mut command = self.bed.command("server", "unshare")?;
-        let output = command.args(["-m", "sh", "-c", script, "sh", &format!("{mask:x}")]).output();
-        let done =
-            output.map_err(|e| LabError::set_up("running unshare in the server's namespace", e))?.status.success();
-        let why = "the work of receiving could not be moved to the server's processor (that needs root), so dropped \
-                   connection requests cost the clients' processor time and the decline is small";
-        Ok((!done).then(|| why.to_string()))
     }
 
     /// Processors that the clients may use.
@@ -201,6 +214,10 @@ impl Arena {
     }
 }
 
+fn places() -> Places {
+    Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
+}
+
 /// The packet filter, opened inside the server's namespace.
 fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     let (family, kind, protocol) = SynCounter::KIND;
@@ -237,60 +254,5 @@ fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
         trial.notes.push(format!("the kernel's count of SYNs is left out: it answered {cookies} of them with cookies"));
     } else if let Some((opens, drops)) = opens.zip(grown(|c| c.drops)) {
         trial.axes.insert("syns_kernel".into(), opens + drops);
-    }
-}
-
-/// Deals a load out to hosts as evenly as whole numbers go; a host without a share gets none.
-fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
-    let share = |total: u32, at: u32| total / hosts + u32::from(at < total % hosts);
-    let one = |at: u32| {
-        let mut dealt = plan.clone();
-        let units = match &mut dealt.intensity {
-            Intensity::Closed { connections, .. } => {
-                *connections = share(*connections, at);
-                *connections
-            }
-            Intensity::SClients { descriptors, pace, .. } => {
-                *descriptors = share(*descriptors, at);
-                pace.iter_mut().for_each(|pace| pace.rate /= f64::from(hosts));
-                *descriptors
-            }
-            Intensity::Open { rate, max_connections, .. } => {
-                *rate /= f64::from(hosts);
-                *max_connections = (*max_connections / hosts).max(1);
-                u32::MAX
-            }
-        };
-        dealt.threads = plan.threads.min(units);
-        dealt.seed = plan.seed + u64::from(at);
-        dealt.phase = plan.phase_of(at, hosts);
-        (units > 0).then_some(dealt)
-    };
-    (0..hosts).map(one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use run::ThinkTime;
-
-    use super::*;
-
-    #[test]
-    fn a_load_is_dealt_out_whole() {
-        for total in [1, 3, 4, 7, 1040] {
-            let think = ThinkTime::default();
-            let intensity = Intensity::SClients { descriptors: total, connect_timeout_ms: 500.0, think, pace: None };
-            let dealt = deal(&LoadPlan { intensity, threads: 3, ..LoadPlan::default() }, 4);
-            let sum: u32 = dealt
-                .iter()
-                .flatten()
-                .map(|p| match p.intensity {
-                    Intensity::SClients { descriptors, .. } => descriptors,
-                    _ => 0,
-                })
-                .sum();
-            assert_eq!(sum, total);
-            assert_eq!(dealt.iter().flatten().count() as u32, total.min(4));
-        }
     }
 }

@@ -8,6 +8,7 @@ pub(super) mod request_rate;
 pub(super) mod wan;
 
 mod arena;
+mod deal;
 mod text;
 
 pub(super) use arena::Arena;

@@ -13,10 +13,8 @@ const MULTIPLES: [f64; 10] = [0.25, 0.5, 0.8, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 25
 /// Conducts the experiment, once for each setting of the syncookies.
 pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
-    let mut arena = Arena::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
-    if let Some(why) = arena.receive_on_server_cpu()? {
-        lab.note(why);
-    }
+    let (medium, hosts) = (parameters.text("medium", "switch"), parameters.count("hosts", 4));
+    let mut arena = Arena::build_receiving(lab, &medium, hosts, &plan)?;
     for cookies in parameters.texts("syncookies", &["off", "on"]) {
         arena.server_sysctl("net.ipv4.tcp_syncookies", if cookies == "on" { "1" } else { "0" })?;
         for multiple in parameters.numbers("multiples", &MULTIPLES) {

@@ -23,8 +23,8 @@ S-Clients offer `multiples` of the capacity, with syncookies off and on. Reporte
 a dropped connection request costs ((1 - X/X0) of a processor over the dropped rate), overflows of the accept queue,
 cookies, and phantoms: connections that the client holds for established and the server does not know.
 
-The receiving work of the kernel is steered to the server's processor where that is allowed (root): on one machine it
-would otherwise be charged to the clients. Drops cost far less today than in 1997, so the range goes further.";
+The receiving work of the kernel is steered to the server's processor: on one machine it would otherwise be charged to
+the clients. Where the kernel does not allow that (before 6.3 it needs root), a note says so and the decline is small. Drops cost far less today than in 1997, so the range goes further.";
 
 /// `bursty`.
 pub(in crate::experiments) const BURSTY: &str = "\

@@ -1,0 +1,92 @@
+//! Which processors do the kernel's receiving work of a host. Between namespaces that work runs where the packet was
+//! sent, so a server's interrupts would cost its clients' processor time; with receive packet steering they cost its own.
+//! Source: Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sys::netns::Netns;
+
+use crate::error::Result;
+use crate::net::Net;
+use crate::tools;
+
+/// What new interfaces of a namespace get; a namespace's own root may write it, unlike an interface's `rps_cpus`.
+const DEFAULT: &str = "/proc/sys/net/core/rps_default_mask";
+
+/// The same of one interface. The sysfs of the host's own namespace is mounted for this one command.
+const ONE: &str = r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
+
+/// How a host's receiving work was put on its processors, for notes; or why it was not.
+pub type Steered = std::result::Result<&'static str, String>;
+
+/// A host whose receiving work is to be steered, while its testbed is made.
+pub(crate) struct Receiver<'a> {
+    host: &'a str,
+    netns: &'a Netns,
+    mask: String,
+    asked: bool,
+}
+
+/// Before the hosts have their interfaces: asks for the masks that new ones get.
+pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
+    let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
+        let netns = net.netns(net.index(host)?);
+        Ok(Receiver::ask(host, netns, cpus))
+    };
+    wanted.iter().map(receiver).collect()
+}
+
+impl<'a> Receiver<'a> {
+    fn ask(host: &'a str, netns: &'a Netns, cpus: &[u32]) -> Self {
+        let mask = mask(cpus);
+        let asked = tools::write(netns, DEFAULT, &mask).is_ok();
+        Self { host, netns, mask, asked }
+    }
+
+    /// Once it has one: what came of that; where the kernel refused, the mask of the interface is set, which only root may.
+    pub(crate) fn settle(self) -> (String, Steered) {
+        let steered = match self.asked {
+            true => Ok("rps_default_mask of its namespace"),
+            false => self.set().map(|()| "rps_cpus of its interface"),
+        };
+        (self.host.into(), steered)
+    }
+
+    fn set(&self) -> Result<(), String> {
+        let refused = |why: &str| format!("rps_default_mask is not for this user, and rps_cpus needs root ({why})");
+        let mut command = tools::tool("unshare");
+        command.args(["-m", "sh", "-c", ONE, "sh", &self.mask]);
+        self.netns.enter(&mut command);
+        let output = command.output().map_err(|e| refused(&format!("unshare: {e}")))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(refused(String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
+}
+
+/// Processors as the kernel reads a set of them: words of 32 bits, the highest first.
+fn mask(cpus: &[u32]) -> String {
+    let words = cpus.iter().max().map_or(1, |cpu| cpu / 32 + 1);
+    let mut text = String::new();
+    for word in (0..words).rev() {
+        let bits = cpus.iter().filter(|cpu| **cpu / 32 == word).fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32));
+        let comma = if word == 0 { "" } else { "," };
+        let _ = write!(text, "{bits:08x}{comma}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mask;
+
+    #[test]
+    fn processors_are_written_as_the_kernel_reads_them() {
+        assert_eq!(mask(&[1]), "00000002");
+        assert_eq!(mask(&[0, 31]), "80000001");
+        assert_eq!(mask(&[64, 3]), "00000001,00000000,00000008");
+        assert_eq!(mask(&[]), "00000000");
+    }
+}

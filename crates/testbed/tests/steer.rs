@@ -1,0 +1,60 @@
+//! Proof that a host's packets are received on the processor that the spec gives it, as root and without: the kernel
+//! counts what each processor took in.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use common::{again_without_root, bed, skip};
+use loadline_testbed::Spec;
+use sys::netns::Inside;
+
+/// Packets; far more than anything else brings to one processor in the time that they take.
+const PACKETS: u64 = 20_000;
+/// Packets between two pauses: fewer than a processor's queue holds.
+const TURN: u64 = 200;
+
+/// Packets that a processor took in since the machine started: first column of its row, the thirteenth is its number.
+fn taken_in(cpu: u32) -> u64 {
+    let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
+    let rows = text.lines().map(|line| line.split_whitespace().map(|v| u64::from_str_radix(v, 16).unwrap()));
+    let rows: Vec<Vec<u64>> = rows.map(Iterator::collect).collect();
+    rows.iter().find(|row| row.get(12) == Some(&u64::from(cpu))).map_or(0, |row| row[0])
+}
+
+#[test]
+fn packets_are_received_on_the_processor_of_their_host() {
+    let test = "packets_are_received_on_the_processor_of_their_host";
+    let cpus = sys::limits::allowed_cpus().unwrap();
+    let [here, .., there] = cpus[..] else { return skip(test, "there is one processor") };
+    let spec = Spec {
+        receives_on: std::iter::once(("server".to_string(), vec![there])).collect(),
+        ..Spec::server_and_clients(1, "switch")
+    };
+    let Some(bed) = bed(test, &spec) else { return };
+    match bed.steered("server").unwrap() {
+        Ok(by) => println!("steered by {by}"),
+        Err(why) => return skip(test, why),
+    }
+    assert_eq!(bed.steered("client1"), None);
+    let want = Inside::Socket { family: 2, kind: 2, protocol: 0 };
+    let socket = UdpSocket::from(bed.netns("client1").unwrap().open(&[want]).unwrap().pop().unwrap());
+    sys::limits::confine_to_cpus(&[here]).unwrap();
+    let before = taken_in(there);
+    let server = (bed.address("server").unwrap(), 9);
+    for n in 0..PACKETS {
+        // Nobody listens; the refusal of one datagram is told to the next one.
+        let _ = socket.send_to(&[0], server);
+        if n % TURN == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let grown = taken_in(there) - before;
+    println!("{grown} packets on processor {there}");
+    assert!(grown >= PACKETS, "{grown} of {PACKETS} packets were received on processor {there}");
+    drop(bed);
+    sys::limits::confine_to_cpus(&cpus).unwrap();
+    again_without_root(test, test);
+}
