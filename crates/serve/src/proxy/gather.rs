@@ -2,7 +2,9 @@
 //! and waking up, and so do its peers; a short rest before the next call lets events come together, as network cards
 //! do with their interrupts. Whether a rest pays is not guessed but seen: where rests gather too few events, because
 //! there is little load, they stop for a long time. Where few exchanges are under way nobody rests: all would wait for it,
-//! and 8 to 12 clients that wait for their answers got a third fewer of them.
+//! and 8 to 12 clients that wait for their answers got a third fewer of them. How long: at first the shortest rest that a
+//! timer is worth; longer where it brings only a small part of what is under way, because then the others are what
+//! everybody waits for, and shorter again where it brings most of it.
 
 use std::time::Duration;
 
@@ -12,6 +14,11 @@ const MANY: usize = 8;
 const WORTH: usize = 6;
 /// So many exchanges have to be under way at the upstream, which goes on with them during a rest.
 const UNDER_WAY: usize = 16;
+/// Part of what is under way below which a rest may be longer, and above which it has to be shorter: one of so many, and
+/// all but one.
+const PARTS: usize = 3;
+/// The longest rest over the shortest.
+const LONGEST: u32 = 4;
 /// Rests that are judged together.
 const TRIAL: usize = 16;
 /// Turns without a rest after rests that were not worth it: there, one turn in 250 rests.
@@ -20,19 +27,24 @@ const HOLD: u32 = 4000;
 /// Decides when a thread rests.
 #[derive(Debug)]
 pub(super) struct Gather {
-    rest: Duration,
+    shortest: Duration,
+    /// Of the shortest.
+    times: u32,
     rested: bool,
     /// Of the trial that goes on.
     rests: usize,
     events: usize,
+    /// The sum of what was under way when the rests began.
+    under_way: usize,
     hold: u32,
 }
 
 impl Gather {
-    /// Rests take this long, microseconds; 0 is never.
+    /// The shortest rests take this long, microseconds; 0 is never.
     pub(super) fn new(rest_us: u64) -> Self {
         let hold = if rest_us == 0 { u32::MAX } else { 0 };
-        Self { rest: Duration::from_micros(rest_us), rested: false, rests: 0, events: 0, hold }
+        let shortest = Duration::from_micros(rest_us);
+        Self { shortest, times: 1, rested: false, rests: 0, events: 0, under_way: 0, hold }
     }
 
     /// A call with room for `room` returned `count` events, and afterwards so many exchanges are under way: how long to rest
@@ -40,21 +52,31 @@ impl Gather {
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, under_way: usize) -> Option<Duration> {
         if self.hold > 0 {
-            self.hold -= u32::from(!self.rest.is_zero());
+            self.hold -= u32::from(!self.shortest.is_zero());
             return None;
         }
         if std::mem::take(&mut self.rested) {
             self.judge(count);
         }
         self.rested = self.hold == 0 && count < MANY.min(room) && under_way >= UNDER_WAY;
-        self.rested.then_some(self.rest)
+        if !self.rested {
+            return None;
+        }
+        self.under_way += under_way;
+        Some(self.shortest * self.times)
     }
 
     fn judge(&mut self, count: usize) {
         (self.rests, self.events) = (self.rests + 1, self.events + count);
         if self.rests == TRIAL {
-            self.hold = if self.events < TRIAL * WORTH { HOLD } else { 0 };
-            (self.rests, self.events) = (0, 0);
+            if self.events < TRIAL * WORTH {
+                (self.hold, self.times) = (HOLD, 1);
+            } else if self.events * PARTS < self.under_way {
+                self.times = (self.times * 2).min(LONGEST);
+            } else if self.events * PARTS > self.under_way * (PARTS - 1) {
+                self.times = (self.times / 2).max(1);
+            }
+            (self.rests, self.events, self.under_way) = (0, 0, 0);
         }
     }
 }
@@ -87,6 +109,19 @@ mod tests {
         let mut gather = Gather::new(50);
         assert!((0..100).all(|_| gather.after(1, 256, UNDER_WAY - 1).is_none()));
         assert!(gather.after(1, 256, UNDER_WAY).is_some());
+    }
+
+    #[test]
+    fn a_rest_grows_while_it_brings_a_small_part_and_shrinks_when_it_brings_most() {
+        let mut gather = Gather::new(50);
+        // The last rest of three trials.
+        let mut last = |gathered: usize, under_way: usize| {
+            let rest = |call| gather.after(if call % 2 == 0 { 1 } else { gathered }, 256, under_way);
+            (0..6 * TRIAL).filter_map(rest).last().map(|rest| rest.as_micros())
+        };
+        assert_eq!(last(10, 40), Some(200));
+        assert_eq!(last(20, 40), Some(200), "half of it: neither");
+        assert_eq!(last(35, 40), Some(50));
     }
 
     #[test]

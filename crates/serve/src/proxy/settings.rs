@@ -10,7 +10,7 @@ use crate::{Options, ServeError};
 /// Most bytes of a read, and thereby of what may wait for one side.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Rest under load. A thread's timer slack adds up to as much again.
+/// Shortest rest under load. A thread's timer slack adds up to as much again.
 const GATHER_US: u64 = 50;
 
 pub(super) struct Settings {
@@ -28,7 +28,7 @@ pub(super) struct Settings {
     pub(super) upstream_buffer: Option<usize>,
     /// Calls of the event API are timed and counted.
     pub(super) timed: bool,
-    /// How long a thread rests under load so that events come together, microseconds.
+    /// How long a thread rests at least under load so that events come together, microseconds.
     pub(super) gather_us: u64,
     /// Events taken by one call.
     pub(super) array: usize,
