@@ -91,13 +91,12 @@ impl Watch for Screen {
     }
 
     fn trial(&mut self, trial: &Trial) {
+        if trial.tally.attempted == 0 && trial.tally.completed == 0 {
+            return self.line(&unloaded(trial));
+        }
         if !self.began {
             self.began = true;
             self.line(&row("step", ["completed", "p50", "p99", "errors"], "busiest"));
-        }
-        if trial.tally.attempted == 0 && trial.tally.completed == 0 {
-            // No load was sent: the step timed calls, say, and its figures are in the report.
-            return self.line(&row(&trial.label, [""; 4], ""));
         }
         let time = |us: f64| quantity(us, Unit::Micros);
         let figures = [
@@ -125,9 +124,33 @@ fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     line.trim_end().to_string()
 }
 
+/// A step without load, which timed calls, say: it has none of the figures of the others, so no columns either.
+fn unloaded(trial: &Trial) -> String {
+    let axis = |name: &str| trial.axes.get(name).copied();
+    let time = axis("call_us").or_else(|| axis("median_us"));
+    let calls = axis("calls").map_or_else(String::new, |n| format!(", {n:.0} calls"));
+    match time {
+        Some(us) => format!("{}: {} a call{calls}", trial.label, quantity(us, Unit::Micros)),
+        None => trial.label.clone(),
+    }
+}
+
 fn error_share(trial: &Trial) -> f64 {
     let m = &trial.measured.tally;
     let failed = (m.error_count() + m.unexpected_status) as f64;
     let all = (m.completed + m.error_count()) as f64;
     if all > 0.0 { failed / all } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_without_load_says_what_it_timed_and_stands_under_no_columns() {
+        let mut trial = Trial { label: "epoll, 750 cold".into(), ..Trial::default() };
+        assert_eq!(unloaded(&trial), "epoll, 750 cold");
+        trial.axes = [("call_us", 1.79), ("calls", 10_000.0)].map(|(name, v)| (name.to_string(), v)).into();
+        assert_eq!(unloaded(&trial), "epoll, 750 cold: 1.79 µs a call, 10000 calls");
+    }
 }

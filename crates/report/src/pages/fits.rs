@@ -28,7 +28,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("fits", "Fitted curves", weight, vec![Block::Table(table)])]
 }
 
-/// One row a coefficient; what is of the whole curve stands in the first.
+/// One row a coefficient, each with the curve's name; what else is of the whole curve stands in the first.
 fn rows(name: &str, fit: &Fit) -> Vec<Vec<Cell>> {
     let row = |(i, (coefficient, value)): (usize, (&String, &f64))| {
         let interval = fit.intervals.get(coefficient);
@@ -38,7 +38,7 @@ fn rows(name: &str, fit: &Fit) -> Vec<Vec<Cell>> {
         );
         let once = |text: String| if i == 0 { Cell::new(text) } else { Cell::default() };
         vec![
-            once(name.into()),
+            Cell::new(name),
             Cell::new(coefficient.clone()),
             Cell::new(number(*value)),
             interval,

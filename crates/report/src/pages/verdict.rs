@@ -20,9 +20,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if figures::experiment(run).is_some() { Vec::new() } else { judged(run, "") }
 }
 
-/// The verdict of an experiment stands behind its own conclusions.
+/// The verdict of an experiment stands behind its own conclusions. Where no request was sent there is none.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
-    if figures::experiment(run).is_none() { Vec::new() } else { judged(run, "What the counters say") }
+    let loaded = run.trials.iter().any(|t| t.tally.attempted + t.tally.sent > 0);
+    if figures::experiment(run).is_none() || !loaded { Vec::new() } else { judged(run, "What the counters say") }
 }
 
 fn judged(run: &Run, title: &str) -> Vec<Section> {

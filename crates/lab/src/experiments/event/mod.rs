@@ -11,6 +11,7 @@ mod hot;
 mod proxy;
 mod rate;
 mod relay;
+mod rounds;
 mod sweeps;
 
 use run::Trial;
@@ -26,25 +27,27 @@ Source: G. Banga, J. Mogul, P. Druschel, A Scalable and Explicit Event Delivery 
 figures 6 and 7.
 
 Figure 6: `clients` clients fetch a 40 MB file, each on a new connection, through a proxy whose calls of get_next_event
-are timed, with 750 cold connections that agents hold. The proxy's receive window is about 8 KiB, so a file is
-thousands of events and the proxy is what limits. So many S-Clients are so many transfers here: on a large file S-Clients
-that are never turned away would begin ever more, and there would be no number to draw over. Several rounds over
-`array_max` (for fewer clients those that they fill and two more); a round in which a call would have blocked is
-rejected, and a point without a better round is shown and left out of fits and checks. The median: network interrupts
-fall into some of the calls. All sockets use the congestion control reno: one that paces by an estimate can hold windows
-that small to a crawl, and then the web server limits. Figure 7: 32 S-Clients (descriptors that always connect, T 500 ms)
-on a 1 KB file, each file a declaration and a revocation.
+are timed, with 750 cold connections that agents hold. The proxy's receive window is about 8 KiB, so a file is thousands
+of events and the proxy is what limits. Clients are not S-Clients here, because those connect again while a transfer
+lasts and nothing turns them away: behind such a proxy 4, 12 and 32 of them had 1,028, 1,036 and 1,056 transfers under
+way within two seconds, and only the limit of descriptors stopped them. So there would be no number to draw over; a
+client with one transfer at a time is what the source's figure counts. Several rounds over `array_max` (for fewer
+clients those that they fill and two more); a round in which a call would have blocked is rejected, points of the source
+(up to 10) that lack calls get further rounds, and a point without a round that counts is shown and left out of fits and
+checks. The median: network interrupts fall into some of the calls. All sockets use the congestion control reno: one
+that paces by an estimate can hold windows that small to a crawl, and then the web server limits. Figure 7: 32 S-Clients
+(descriptors that always connect, T 500 ms) on a 1 KB file, each file a declaration and a revocation.
 
 Against cold connections, exactly: 32 connections always have something to read, because one thread writes to each that
 was served, untimed, takes events with get_next_event, timed, and reads what they announce, untimed. `cold` connections
 are declared too. No call blocks. The hot rate: 1, 2, 4 or 8 arrivals behind each event take turns call by call, and
-connections in which nobody is interested get the others, so the same work goes on between two calls. Beside the declarations stand the system calls of epoll alone. `across` cold
-connections, more than a process may have descriptors, are spread over proxies in several processes, each of which times
-itself.
+connections in which nobody is interested get the others, so the same work goes on between two calls. Beside the
+declarations stand the system calls of epoll alone. `across` cold connections, more than a process may have descriptors,
+are spread over proxies in several processes, each of which times itself.
 
-Timed with the cycle counter, its own cost subtracted, `calls` calls a point (fewer where the seconds are over first).
-The checks of the second kind use the mean without the dearest and the cheapest twentieth: the time of a call that was
-preempted is not its own.
+Timed with the cycle counter, its own cost subtracted, `calls` calls a point (fewer where the seconds are over first:
+the table says how many). The checks of the second kind use the mean without the dearest and the cheapest twentieth: the
+time of a call that was preempted is not its own.
 
 Published: a call costs linearly more with array_max until the clients run out; at most 0.005 % of change from 0 to 2000
 cold connections; no growth with the hot rate; declaring costs more than revoking.

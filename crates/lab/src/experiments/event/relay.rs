@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use run::{AgentSpec, ColdPlan, Intensity, LoadPlan, ServePlan, ThinkTime};
 use serve::{CallTimer, Enough, Server, Timings};
-use sys::tsc::Calibration;
 
-use super::bench::{Amount, Timing};
+use super::bench::Amount;
 use crate::agent::Crew;
 use crate::cold::Cold;
 use crate::experiments::Parameters;
@@ -152,73 +151,5 @@ impl Relay {
     pub(super) fn end(self) -> (u64, u64) {
         let held = self.cold.map(Cold::close).unwrap_or_default();
         (held.held, held.lost)
-    }
-}
-
-/// The calls of several rounds at one point. A round in which a call would have blocked is rejected: the proxy was not
-/// saturated. Its calls are used only where no round is better, and the point then says so.
-#[derive(Default)]
-pub(super) struct Rounds {
-    good: Vec<(u64, u32)>,
-    spare: Vec<(u64, u32)>,
-    pub(super) rejected_rounds: usize,
-    blocked: u64,
-}
-
-impl Rounds {
-    pub(super) fn add(&mut self, found: Timings) {
-        self.blocked += found.rejected;
-        if found.rejected > 0 {
-            self.rejected_rounds += 1;
-            self.spare.extend(found.calls);
-        } else {
-            self.good.extend(found.calls);
-        }
-    }
-
-    /// Whether some round never blocked.
-    pub(super) fn saturated(&self) -> bool {
-        !self.good.is_empty()
-    }
-
-    pub(super) fn timing(&self, clock: &Calibration) -> Timing {
-        let calls = if self.saturated() { &self.good } else { &self.spare };
-        let events = calls.iter().map(|c| c.1 as usize).sum();
-        Timing::of(calls.iter().map(|c| c.0).collect(), events, self.blocked as usize, clock)
-    }
-}
-
-/// The parameters of a sweep through the proxy.
-pub(super) struct Sweep {
-    pub(super) arrays: Vec<usize>,
-    pub(super) clients: Vec<u32>,
-    pub(super) rounds: u32,
-    /// Of one round.
-    pub(super) amount: Amount,
-}
-
-impl Sweep {
-    /// The arrays for so many clients: those that they can fill, and the first two that they cannot, which show the
-    /// end of the line; all for the largest number.
-    pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
-        let most = self.clients.iter().all(|&other| other <= clients);
-        let mut above = 0;
-        let wanted = |array: &&usize| {
-            above += usize::from(**array > clients as usize);
-            most || above <= 2
-        };
-        self.arrays.iter().filter(wanted).copied().collect()
-    }
-
-    pub(super) fn of(parameters: &Parameters, calls: usize) -> Self {
-        let whole = |name: &str, default: &[f64]| parameters.numbers(name, default).into_iter().map(|v| v.max(1.0));
-        let rounds = parameters.count("rounds", 3).max(1);
-        let seconds = parameters.number("relay_seconds", 0.5).clamp(0.02, 60.0) / f64::from(rounds);
-        Self {
-            arrays: whole("array_max", &[1.0, 2.0, 4.0, 8.0, 10.0, 64.0]).map(|v| v as usize).collect(),
-            clients: whole("clients", &[4.0, 32.0]).map(|v| v as u32).collect(),
-            rounds,
-            amount: Amount { calls: calls.div_ceil(rounds as usize), at_most: Duration::from_secs_f64(seconds) },
-        }
     }
 }

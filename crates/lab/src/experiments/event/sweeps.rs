@@ -7,7 +7,8 @@ use super::api::{Bench, HOT, PACE, UNTOLD, trial};
 use super::bench::{Timing, calls, side_by_side};
 use super::callers::{Bare, Library};
 use super::hot::Hot;
-use super::relay::{LARGE_BYTES, Relay, Rounds, Sweep, Web};
+use super::relay::{LARGE_BYTES, Relay, Web};
+use super::rounds::{Rounds, Sweep};
 use crate::experiments::Parameters;
 use crate::{Lab, LabError};
 
@@ -18,18 +19,21 @@ const SMALL_BYTES: u64 = 1024;
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let (sweep, web) =
         (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
+    let mut purse = sweep.purse(bench.checked().count());
     for (name, _) in bench.checked() {
         let relay = Relay::start(lab, (&web, &bench.cpus), name, (cold, PACE))?;
         for &clients in &sweep.clients {
             let _crew = relay.clients(lab, clients)?;
             let arrays = sweep.arrays_for(clients);
             let mut points: Vec<Rounds> = arrays.iter().map(|_| Rounds::default()).collect();
-            for _ in 0..sweep.rounds {
+            for round in 0..sweep.rounds + sweep.more {
                 for (point, &array) in points.iter_mut().zip(&arrays) {
                     if lab.stopped() {
                         return Ok(());
                     }
-                    point.add(relay.calls(array, sweep.amount));
+                    if let Some(amount) = sweep.amount(array, round, point.calls()) {
+                        point.add(relay.calls(array, purse.take(amount)));
+                    }
                 }
             }
             for (point, &array) in points.iter().zip(&arrays) {
