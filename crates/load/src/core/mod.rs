@@ -33,6 +33,8 @@ const EARLY_NS: u64 = 90_000;
 const AWAKE: f64 = 0.45;
 /// At this rate the loop hardly sleeps anyway, and processor time is better spent on requests.
 const BUSY_PER_S: f64 = 20_000.0;
+/// Timers that fire in one pass: a generator that is behind has thousands due, and must still see its orders and answers.
+const TURN: usize = 256;
 /// What collecting answers adds to a response time at most.
 const LONGEST_BATCH_US: u64 = 200;
 
@@ -213,7 +215,8 @@ impl<C: Client> Core<C> {
     pub(crate) fn advance<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         self.record.advance(now, self.in_flight);
-        while let Some(conn) = self.timers.pop_due(now) {
+        for _ in 0..TURN {
+            let Some(conn) = self.timers.pop_due(now) else { break };
             self.fire(ops, conn);
         }
         match &self.mode {

@@ -248,3 +248,22 @@ fn the_first_connects_of_several_processes_interleave() {
     syns.dedup();
     assert!(syns.len() == 80 && syns.windows(2).all(|w| w[1] - w[0] == 5_000_000), "{syns:?}");
 }
+
+/// A generator that is far behind has all its descriptors due at once.
+#[test]
+fn what_is_due_at_once_is_taken_in_turns() {
+    use crate::driver::{Batch, Driver as _};
+    let plan = crate::share::prepared(&plan(sclients(1000, 500.0), 1.0));
+    let proto::ClientKind::Echo(client) = proto::client(&plan.protocol).unwrap() else { panic!("no echo") };
+    let task = crate::share::task(&plan, 0, 0, u64::from(u32::MAX));
+    let (request, answer) = crate::ceiling::exchange(&plan, &client);
+    let mut driver = crate::drivers::sim::SimDriver::new(task.capacity(), &full_listener(), request, &answer);
+    let mut core = super::Core::new(task, &client);
+    core.start(driver.ops());
+    driver.wait(10_000_000_000, Batch::default(), |_, _| {}).unwrap();
+    let attempted = [(); 5].map(|()| {
+        core.advance(driver.ops());
+        core.record.counts.attempted
+    });
+    assert_eq!(attempted, [256, 512, 768, 1000, 1000]);
+}
