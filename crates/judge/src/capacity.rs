@@ -15,7 +15,8 @@ pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
     let failed = failed_at(facts, open.unwrap_or(0.0));
     let below = |rate: &f64| failed.is_none_or(|f| *rate < f);
     let closed = facts.sweep.iter().copied().filter(|t| held(t)).map(good).filter(below).reduce(f64::max);
-    let one = facts.decisive.filter(|t| facts.search.is_empty() && facts.sweep.is_empty() && held(t)).map(good);
+    let lone = lone(facts);
+    let one = lone.iter().copied().filter(|t| held(t)).map(good).reduce(f64::max);
     let candidates = [open, closed, one];
     let found = candidates.into_iter().flatten().reduce(f64::max).and_then(positive);
     let objective = facts.limits.text.clone();
@@ -28,7 +29,7 @@ pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
             held: true,
         }),
         None => {
-            let tried = facts.search.iter().chain(&facts.sweep).copied();
+            let tried = facts.search.iter().chain(&facts.sweep).chain(&lone).copied();
             let least = tried.min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate)).or(facts.decisive)?;
             Some(Capacity {
                 rate: finite(good(least))?,
@@ -41,6 +42,16 @@ pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
                 held: false,
             })
         }
+    }
+}
+
+/// Trials that belong to neither a search nor a sweep, where there is nothing else: loads that an experiment or the user
+/// chose. Of requests of several sizes the decisive one stands for all, since their rates do not compare.
+fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
+    match facts.search.is_empty() && facts.sweep.is_empty() {
+        false => Vec::new(),
+        true if several_sizes(facts.run) => facts.decisive.into_iter().collect(),
+        true => facts.run.trials.iter().filter(|t| positive(t.rates.completed_rate).is_some()).collect(),
     }
 }
 
@@ -69,7 +80,12 @@ fn method(facts: &Facts<'_>, open: Option<f64>, closed: Option<f64>) -> String {
                 crate::number::figure(bytes)
             )
         }
-        (None, None) => "one trial at one intensity: the capacity is at least this".into(),
+        (None, None) => match facts.run.trials.len() {
+            0 | 1 => "one trial at one intensity: the capacity is at least this".into(),
+            all => format!(
+                "the best of {all} trials of chosen loads that held the objective: the capacity is at least this"
+            ),
+        },
     }
 }
 
@@ -99,6 +115,23 @@ mod tests {
         };
         let c = capacity(&Scene::new(20_000.0, 200.0).rates(&[0.5, 0.7, 0.8]).change(fails));
         assert!((c.rate - 140.0).abs() < 1e-9 && c.failed_at == Some(160.0), "{c:?}");
+    }
+
+    /// An experiment that goes past the capacity completes most where it no longer holds the objective.
+    #[test]
+    fn of_chosen_loads_the_best_that_held_counts() {
+        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+        for (i, t) in run.trials.iter_mut().enumerate() {
+            t.kind = run::TrialKind::Experiment;
+            t.axes.insert("delay_ms".into(), i as f64);
+        }
+        let best = run.trials.iter().map(|t| t.rates.completed_rate).fold(0.0, f64::max);
+        let most = run.trials.iter().map(|t| t.rates.completed_rate * 1.01).fold(0.0, f64::max);
+        let last = run.trials.last_mut().unwrap();
+        (last.rates.completed_rate, last.latency_us.p99) = (most, 1e9);
+        crate::judge(&mut run);
+        let c = run.findings.capacity.unwrap();
+        assert!(c.held && c.rate <= best && c.rate > best / 2.0 && c.method.contains("the best of"), "{c:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use run::{Run, Trial, TrialKind};
 use crate::number::positive;
 use crate::objective::{Limits, holds, lightest, limits};
 pub(crate) use crate::sweep::{Plateau, clients};
-use crate::sweep::{REACHED, closed, decisive, plateau, sweep};
+use crate::sweep::{REACHED, closed, plateau, sweep, top};
 use crate::view::View;
 
 /// A run prepared for judgement.
@@ -21,8 +21,9 @@ pub struct Facts<'a> {
     pub search: Vec<&'a Trial>,
     /// The step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// The trial at the limit: the first step of the sweep that reaches 97 % of the highest rate; without a sweep, the
-    /// trial with the highest rate, in bytes where the trials' requests differ in size.
+    /// The trial at the limit: the first step of the sweep that reaches 97 % of the highest rate, or the first trial of
+    /// an experiment without a sweep that does and, if there is one, holds the objective; else the one with the highest rate, in bytes where the trials' requests
+    /// differ in size.
     pub decisive: Option<&'a Trial>,
     /// The open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
@@ -65,8 +66,15 @@ impl<'a> Facts<'a> {
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         let limits = limits(run);
         let failing = search.iter().copied().find(|t| holds(t, &limits).is_err());
-        let work = if several_sizes(run) { good_bytes } else { good };
-        let decisive = decisive(&sweep).or_else(|| alive().max_by(|a, b| work(a).total_cmp(&work(b))));
+        let alone = || match several_sizes(run) {
+            true => alive().max_by(|a, b| good_bytes(a).total_cmp(&good_bytes(b))),
+            false if alive().all(|t| t.kind == TrialKind::Experiment) => {
+                let top = top(&alive().collect::<Vec<_>>());
+                top.iter().copied().find(|t| holds(t, &limits).is_ok()).or(top.first().copied())
+            }
+            false => alive().max_by(|a, b| good(a).total_cmp(&good(b))),
+        };
+        let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, decisive);
         Self { run, limits, unloaded: lightest(&sweep), sweep, search, decisive, failing, plateau }
     }
@@ -230,6 +238,16 @@ mod tests {
         let capacity = run.findings.capacity.clone().expect("every trial held the objective");
         assert!(capacity.held && (capacity.rate - 149.0).abs() < 1e-9, "{capacity:?}");
         assert!(capacity.method.contains("4,096 bytes") || capacity.method.contains("4096"), "{capacity:?}");
+    }
+
+    /// Trials over several ways complete the same: what one of them lost is not what limits the others.
+    #[test]
+    fn of_equal_trials_of_an_experiment_the_first_that_held_decides() {
+        let mut run = experiment_of("delay_ms", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        run.trials.iter_mut().for_each(|t| t.rates.completed_rate = 90.0);
+        run.trials[0].measured.tally.unanswered = 1000;
+        run.trials[7].rates.completed_rate = 91.0;
+        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.axes.get("delay_ms")), Some(&2.0));
     }
 
     #[test]

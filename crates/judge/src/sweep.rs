@@ -71,9 +71,11 @@ pub(crate) fn closed(trial: &Trial) -> bool {
     matches!(trial.intensity, Intensity::Closed { .. })
 }
 
-pub(crate) fn decisive<'a>(sweep: &[&'a Trial]) -> Option<&'a Trial> {
-    let best = sweep.iter().map(|t| good(t)).reduce(f64::max)?;
-    sweep.iter().copied().find(|t| good(t) >= REACHED * best)
+/// The trials that reach [`REACHED`], in their order. The first of them stands for all: what completes a little more with
+/// more load, or over another way, does so by chance.
+pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
+    let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
+    trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
 }
 
 /// Twice the clients or more brought less than [`FLAT`], the share that ends the sweep of `loadline find` too: a sweep
