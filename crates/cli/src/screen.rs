@@ -120,7 +120,8 @@ impl Watch for Screen {
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     let [rate, p50, p99, errors] = figures;
-    let line = format!("{label:<24} {rate:>10} {p50:>9} {p99:>9} {errors:>8}  {busiest}");
+    // 80 characters with a label of up to 25 and a device such as `server thread 99.9 %`.
+    let line = format!("{label:<25} {rate:>9} {p50:>7} {p99:>7} {errors:>6}  {busiest}");
     line.trim_end().to_string()
 }
 

@@ -51,8 +51,11 @@ struct Line {
 fn grid(table: &Table, shown: &[usize], widths: &[usize], rows: usize) -> Vec<Line> {
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    grid.set_header(shown.iter().zip(widths).map(|(c, w)| cut(&table.columns[*c].name, *w)));
-    let mut belongs = vec![None];
+    let heads: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(&table.columns[*c].name, *w)).collect();
+    let tall = heads.iter().map(Vec::len).max().unwrap_or(1);
+    // The last line of every heading stands right above its figures.
+    grid.set_header(heads.iter().map(|lines| "\n".repeat(tall - lines.len()) + &lines.join("\n")));
+    let mut belongs = vec![None; tall];
     for (at, row) in table.rows.iter().enumerate().take(rows) {
         let text = |c: &usize| row.get(*c).map_or("", |cell| cell.text.as_str());
         let cells: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(text(c), *w)).collect();
@@ -84,6 +87,13 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The least width in which a heading needs no more lines than a cell may have, and no word of it is cut.
+fn folded(name: &str) -> usize {
+    let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    let enough = (longest.max(LEAST)..MOST).find(|width| wrap(name, *width).len() <= LINES);
+    enough.unwrap_or(MOST).min(name.chars().count())
+}
+
 /// The loudest tone of a row colours it.
 fn row_tone(table: &Table, row: usize) -> Tone {
     let cells = table.rows.get(row).into_iter().flatten();
@@ -96,16 +106,22 @@ fn row_tone(table: &Table, row: usize) -> Tone {
     cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
 }
 
-/// Which columns fit, how wide each of them may be, and the names of those that were dropped for width.
+/// Which columns fit, how wide each of them may be, and the names of those that were dropped for width. Before a column is
+/// dropped, the headings of figures take further lines.
 fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
-    let natural = |c: usize| {
+    let natural = |c: usize, head: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
-        cells.chain([table.columns[c].name.chars().count()]).max().unwrap_or(0).min(MOST)
+        cells.chain([head]).max().unwrap_or(0).min(MOST)
     };
     let mut shown: Vec<usize> = (0..table.columns.len()).filter(|c| table.columns[*c].rank <= TERMINAL_RANK).collect();
-    let mut widths: Vec<usize> = shown.iter().map(|c| natural(*c)).collect();
+    let mut widths: Vec<usize> = shown.iter().map(|c| natural(*c, table.columns[*c].name.chars().count())).collect();
     let mut dropped = Vec::new();
-    while widths.iter().sum::<usize>() + GAP * shown.len().saturating_sub(1) > width {
+    let too_wide = |widths: &[usize]| widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1) > width;
+    if too_wide(&widths) {
+        let figures = shown.iter().zip(&mut widths).filter(|(c, _)| table.columns[**c].right);
+        figures.for_each(|(c, width)| *width = natural(*c, folded(&table.columns[*c].name)));
+    }
+    while too_wide(&widths) {
         let highest = shown.iter().map(|c| table.columns[*c].rank).max().unwrap_or(0);
         if let Some(place) = shown.iter().rposition(|c| table.columns[*c].rank == highest).filter(|_| highest > 0) {
             dropped.push(table.columns[shown.remove(place)].name.clone());

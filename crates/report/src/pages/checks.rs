@@ -46,5 +46,19 @@ fn row(check: &Check) -> Vec<Cell> {
 /// Three digits, but not where they would hide the distance from 1: an R² of 0.9996 is no 1.
 fn precise(v: f64) -> String {
     let near_one = (0.99..1.01).contains(&v) && v != 1.0;
-    if near_one { format!("{v:.5}").trim_end_matches('0').into() } else { number(v) }
+    match format!("{v:.5}") {
+        text if near_one && text == "1.00000" => text,
+        text if near_one => text.trim_end_matches('0').into(),
+        _ => number(v),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::precise;
+
+    #[test]
+    fn near_one_digits_are_kept() {
+        assert_eq!([0.999_6, 0.999_999_8, 1.0, 0.97, 0.771].map(precise), ["0.9996", "1.00000", "1", "0.97", "0.771"]);
+    }
 }

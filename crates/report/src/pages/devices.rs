@@ -93,7 +93,9 @@ fn host(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     for (level, limit, kind) in LEVELS {
         for column in rec.columns_of(limit) {
             let of = |id: &str| rec.max(id, &column.instance, window).value().unwrap_or(f64::NAN);
-            found.push(Device { side, kind, instance: column.instance.clone(), busy: of(level) / of(limit) });
+            // An accept queue holds one more than its limit.
+            let busy = (of(level) / of(limit)).min(1.0);
+            found.push(Device { side, kind, instance: column.instance.clone(), busy });
         }
     }
     found

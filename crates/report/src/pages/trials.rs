@@ -91,7 +91,9 @@ fn busiest(trial: &Trial) -> Cell {
 
 /// The device of a trial that was busy for the largest share of its time, with that share: `server nginx:12 97 %`.
 pub fn busiest_device(trial: &Trial) -> Option<String> {
-    devices::of(trial).first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))
+    // A line of the terminal has no room for more.
+    let name = |d: &devices::Device| d.short().replace("accept queue", "queue");
+    devices::of(trial).first().map(|d| format!("{} {}", name(d), quantity(d.busy, Unit::Share)))
 }
 
 fn steady(trial: &Trial) -> Cell {
