@@ -185,17 +185,25 @@ impl Arena {
         shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn crate::Host))).collect()
     }
 
-    /// Waits until the server has nothing left of the trial before: no connection, none that waits to be accepted.
+    /// Waits until the server has nothing left of the trial before: no connection, none that waits to be accepted, none half
+    /// open, which would be counted in the next trial once it is through.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {
             let now = self.look();
             let left = |id| now.sum(id, Window::ALL, |_| true).value().unwrap_or(0.0);
-            if left("listen.queue") + left("tcp.established") == 0.0 {
+            if left("listen.queue") + left("tcp.established") == 0.0 && self.half_open() == 0 {
                 return;
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Connections at the server of which the last acknowledgement is missing (state SYN-RECV, 3). Source: proc(5).
+    fn half_open(&self) -> usize {
+        let read = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).ok();
+        let text = self.bed.netns_pid("server").ok().and_then(read).unwrap_or_default();
+        text.lines().filter(|line| line.split_whitespace().nth(3) == Some("03")).count()
     }
 
     /// SYNs by the filter and by the kernel since the hosts were built.

@@ -92,12 +92,50 @@ fn conclude(run: &mut Run) {
             lost(worst) * 100.0
         ),
     ];
-    let checks = vec![check(
+    let mut checks = vec![check(
         "largest share of throughput lost to peaks at a mean below capacity",
         lost(worst),
         "at least",
         0.02,
     )];
+    checks.extend(longer_costs_more(&bursts).map(|least| {
+        check(
+            "peaks that last longer cost more: least difference of the shares lost, mean by mean",
+            least,
+            "at least",
+            0.0,
+        )
+    }));
     run.findings.checks.extend(checks);
     run.findings.conclusions = conclusions;
+}
+
+/// What the longest peaks of a height cost more than the shortest of it, at the mean where that is least; `None` where no
+/// height has two lengths.
+fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
+    let axis = |t: &Trial, name: &str| t.axes.get(name).copied().unwrap_or(f64::NAN);
+    let same =
+        |a: &Trial, b: &Trial| axis(a, "peak") == axis(b, "peak") && axis(a, "mean_rate") == axis(b, "mean_rate");
+    let pairs = bursts.iter().flat_map(|long| bursts.iter().map(move |short| (long, short)));
+    let pairs = pairs.filter(|(long, short)| same(long, short) && axis(long, "share") > axis(short, "share"));
+    pairs.map(|(long, short)| axis(long, "lost_share") - axis(short, "lost_share")).reduce(f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_of_one_height_and_mean_are_compared() {
+        let trial = |peak: f64, share: f64, mean: f64, lost: f64| {
+            let axes = [("peak", peak), ("share", share), ("mean_rate", mean), ("lost_share", lost)];
+            Trial { axes: axes.map(|(name, v)| (name.to_string(), v)).into(), ..Trial::default() }
+        };
+        let all = [trial(6.0, 0.05, 52.0, 0.1), trial(6.0, 0.1, 52.0, 0.3), trial(3.0, 0.2, 52.0, 0.0)];
+        assert_eq!(longer_costs_more(&all.each_ref()), Some(0.3 - 0.1));
+        assert_eq!(longer_costs_more(&[&all[0], &all[2]]), None);
+        let more = [trial(6.0, 0.05, 78.0, 0.2), trial(6.0, 0.1, 78.0, 0.1)];
+        let both: Vec<&Trial> = all.iter().chain(&more).collect();
+        assert_eq!(longer_costs_more(&both), Some(0.1 - 0.2));
+    }
 }

@@ -23,7 +23,7 @@ pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) ->
         if lab.stopped() {
             return Ok(());
         }
-        let label = format!("simple, {clients} clients");
+        let label = format!("simple, {clients} client{}", if clients == 1.0 { "" } else { "s" });
         let plan = simple(parameters, clients as u32);
         let trial = arena.trial(lab, &label, &[("clients", clients)], &plan)?;
         keep(lab, trial)?;
@@ -41,13 +41,13 @@ fn s_clients(
     capacity: f64,
 ) -> Result<Option<String>, LabError> {
     let t_s = timeout_ms(parameters) / 1e3;
-    let most = parameters.number("most_descriptors", 65_000.0);
+    let most = parameters.number("most_descriptors", 52_000.0);
     let mut descriptors = (capacity * t_s / 4.0).max(1.0);
-    while descriptors <= most && !lab.stopped() {
+    while !lab.stopped() {
         let d = descriptors.round();
         let mut plan = sclients(parameters, d as u32);
         plan.threads = parameters.count("s_clients_a_host", 3);
-        let label = format!("S-Clients, {d} descriptors");
+        let label = format!("S-Clients, D = {d}");
         let trial = arena.trial(lab, &label, &[("descriptors", d)], &plan)?;
         let (sent, wanted) = (trial.rates.sent_rate, d / t_s);
         let limit = (sent < KEEPS_UP * wanted).then(|| limit_of(&trial, arena.client_cpus()));
@@ -55,7 +55,10 @@ fn s_clients(
         if let Some(limit) = limit {
             return Ok(Some(format!("at {sent:.0} requests/s ({d} descriptors wanted {wanted:.0}): {limit}")));
         }
-        descriptors *= 2.0;
+        if descriptors >= most {
+            break;
+        }
+        descriptors = (descriptors * 2.0).min(most);
     }
     Ok(None)
 }

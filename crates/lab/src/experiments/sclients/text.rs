@@ -24,7 +24,11 @@ a dropped connection request costs ((1 - X/X0) of a processor over the dropped r
 cookies, and phantoms: connections that the client holds for established and the server does not know.
 
 The receiving work of the kernel is steered to the server's processor: on one machine it would otherwise be charged to
-the clients. Where the kernel does not allow that (before 6.3 it needs root), a note says so and the decline is small. Drops cost far less today than in 1997, so the range goes further.";
+the clients. Where the kernel lets only root do that, as older ones do, a note says so and the decline is small. Drops
+cost far less today than in 1997, so the range goes further.
+
+Checked: 16 times the capacity offered; all completed below it; at most 97 % of the best left at the highest offered rate;
+every SYN arrives (generator against filter; the kernel also counts the last acknowledgements that it dropped).";
 
 /// `bursty`.
 pub(in crate::experiments) const BURSTY: &str = "\
@@ -32,7 +36,9 @@ Source: the same paper, bursty request rates: peaks of (6, 5 %) cost 12 to 20 % 
 the capacity.
 
 Each mean (`mean_shares` of the capacity) is offered steadily, then with peaks of `peaks` times the mean for `shares` of
-each period, then by self-similar arrivals. Every arrival is one connection that is given up after T.";
+each period, then by self-similar arrivals. Every arrival is one connection that is given up after T.
+
+Checked: peaks cost throughput at a mean below the capacity, and longer ones of the same height cost more.";
 
 /// `wan`.
 pub(in crate::experiments) const WAN: &str = "\

@@ -15,7 +15,7 @@ const LIMITED: &str = "blocking";
 pub(in crate::experiments) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     for model in parameters.texts("models", &["blocking", "epoll"]) {
         for loss in parameters.numbers("losses", &[0.0, 0.02]) {
-            for delay in parameters.numbers("delays_ms", &[0.0, 10.0, 25.0, 50.0, 100.0]) {
+            for delay in parameters.numbers("delays_ms", &[0.0, 10.0, 25.0, 50.0, 100.0, 200.0]) {
                 if lab.stopped() {
                     return Ok(());
                 }
@@ -45,7 +45,7 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     if let Protocol::Http1 { headers, .. } = &mut plan.protocol {
         headers.push(("Connection".into(), "keep-alive".into()));
     }
-    let label = format!("{model} {:.0} % loss, {delay:.0} ms each way", loss * 100.0);
+    let label = format!("{model} {:.0} % loss, {delay:.0} ms", loss * 100.0);
     let axes = [("delay_ms", delay), ("loss", loss), ("model", f64::from(u8::from(model != LIMITED)))];
     let mut trial = arena.trial(lab, &label, &axes, &plan)?;
     let window = trial.measured.window;
@@ -100,8 +100,8 @@ fn conclude(run: &mut Run) {
 
 fn line(near: &Trial, far: &Trial) -> String {
     format!(
-        "offered the same {:.0} requests/s, the server completes {:.0}/s at {:.0} ms of round trip and {:.0}/s at {:.0} ms, with {:.1} and {:.1} connections open.",
-        near.rates.offered_rate,
+        "offered the same arrivals, {:.0} requests/s, the server completes {:.0}/s at {:.0} ms of round trip and {:.0}/s at {:.0} ms, with {:.1} and {:.1} connections open.",
+        near.rates.sent_rate,
         near.rates.completed_rate,
         2.0 * axis(near, "delay_ms"),
         far.rates.completed_rate,
