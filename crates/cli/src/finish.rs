@@ -40,10 +40,30 @@ pub(crate) fn finish(run: Run, ends: &Ends<'_>) -> anyhow::Result<Exit> {
 fn status(run: &Run) -> Exit {
     let failed_check = run.findings.checks.iter().any(|c| !c.pass);
     let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);
+    // Timings of calls complete no request; there the checks alone decide.
+    let only_timed = run.trials.iter().all(|t| t.tally.attempted == 0) && !run.findings.checks.is_empty();
     match run {
         run if run.interrupted => Exit::Interrupted,
-        run if run.trials.iter().all(|t| t.measured.tally.completed == 0) => Exit::Failed,
+        run if !only_timed && run.trials.iter().all(|t| t.measured.tally.completed == 0) => Exit::Failed,
         _ if failed_check || broken => Exit::Failed,
         _ => Exit::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_only_timed_calls_is_done_when_its_checks_held() {
+        let mut run = Run { trials: vec![run::Trial::default()], ..Run::default() };
+        assert_eq!(status(&run), Exit::Failed, "nothing completed, nothing checked");
+        run.findings.checks.push(run::Check { pass: true, ..run::Check::default() });
+        assert_eq!(status(&run), Exit::Done);
+        run.trials[0].tally.attempted = 1;
+        assert_eq!(status(&run), Exit::Failed, "a request was sent and none was answered");
+        run.trials[0].tally.attempted = 0;
+        run.findings.checks[0].pass = false;
+        assert_eq!(status(&run), Exit::Failed);
     }
 }
