@@ -61,7 +61,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     row(
         "gather_us",
         "microseconds",
-        "proxy: shortest rest under load, where it lets events come together; the longest is 4 times it (default 50; 0: none)",
+        "proxy: shortest rest under load, where it lets events come together; the longest is 4 times it (default 50, on uring 0; 0: none)",
     ),
     row("congestion", "name", "http and proxy: congestion control of accepted connections (default: the system's)"),
     row("max_threads", "count", "blocking and group models: most threads; connections that need more are reset"),
