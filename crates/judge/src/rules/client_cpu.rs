@@ -1,10 +1,11 @@
 //! The generator has no processor time left: its threads are full or starved, or it is near what it reaches with no
 //! network at all.
 
-use super::signs::{client_limit, load_threads};
+use super::signs::{ClientLimit, client_limit, load_threads};
+use super::waiting::Waiting;
 use super::{Rule, Verdict};
 use crate::Facts;
-use crate::number::percent;
+use crate::number::{figure, percent};
 
 pub(super) const RULE: Rule = Rule {
     id: "client-cpu",
@@ -15,18 +16,15 @@ pub(super) const RULE: Rule = Rule {
         "Until then the figures are a lower bound: the server takes at least this much.",
     ],
     explain: "A generator that is at its own limit measures itself. It is when its load threads use 95 % of a processor each; \
-              when they wait for one as good as all the time that they do not run (others took it); when its control group \
+              when they wait for one as good as all the time that they do not run (others took it); when they hardly rest and \
+              the answers of a closed loop wait unread before them, not the requests before the server; when its control group \
               is throttled; or when the rate is within 20 % of what the generator reaches with the null driver \
               (`loadline selftest`). As long as one of these holds the server is not blamed, however busy it is.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(limit) = client_limit(facts) {
-        let server_full =
-            facts.full_server().and_then(|s| Some(s.cpu_used()? / s.cpu_allowed()?)).is_some_and(|u| u >= 0.95);
-        // Both are full: that it is not the server's limit alone is sure, that it is the generator's alone is not.
-        let confidence = if server_full { 0.5 } else { limit.confidence };
-        return Verdict::Binds { confidence, sentence: limit.sentence, evidence: limit.evidence };
+        return beside_server(facts, limit);
     }
     let Some(view) = facts.full_client() else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     let threads = load_threads(facts, &view);
@@ -34,4 +32,18 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         Some(t) => Verdict::RuledOut(format!("the generator's busiest thread used {} of a processor", percent(t.busy))),
         None => Verdict::CannotSay(vec!["processor time of the generator's threads (thread.cpu)".into()]),
     }
+}
+
+/// Where the server is full too, that it is not its limit alone is sure; that it is the generator's alone is where the
+/// messages wait for that.
+fn beside_server(facts: &Facts<'_>, limit: ClientLimit) -> Verdict {
+    let ClientLimit { confidence, mut sentence, evidence } = limit;
+    let used = facts.full_server().and_then(|s| Some((s.cpu_used()?, s.cpu_allowed()?)));
+    let binds = !facts.shared() && matches!((super::server_cpu::RULE.judge)(facts), Verdict::Binds { .. });
+    let full = used.filter(|(used, allowed)| binds || *used >= 0.95 * allowed);
+    let Some((used, allowed)) = full.filter(|_| !Waiting::of(facts).is_some_and(|w| w.at_client())) else {
+        return Verdict::Binds { confidence, sentence, evidence };
+    };
+    sentence += &format!("; the server's processors are full too ({} of {})", figure(used), figure(allowed));
+    Verdict::Binds { confidence: confidence.min(0.5), sentence, evidence }
 }

@@ -26,6 +26,7 @@ mod signs;
 mod tcp_delayed_ack;
 mod tcp_window;
 mod unknown;
+mod waiting;
 
 pub(crate) use network_medium::medium_use;
 pub(crate) use signs::{client_limit, client_limit_threads};

@@ -2,7 +2,8 @@
 
 use run::Evidence;
 
-use super::signs::{FULL, thread_line};
+use super::signs::{FULL, HARDLY_RESTS, client_limit_threads, thread_line};
+use super::waiting::Waiting;
 use super::{Rule, Verdict, full_server, measured};
 use crate::Facts;
 use crate::number::{figure, percent, ratio};
@@ -17,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
         "Much time in the kernel points at system calls and packets, much in user mode at the server's own code: profile it at this load.",
     ],
     explain: "The server's processes use all the time of the processors that they may use (their affinity, else all that are \
-              online), or those processors are full and the server's threads wait for one. A master that only waits does not \
-              widen that set. Told apart from server-single-thread: there other processors are free that the thread cannot use.",
+              online), or those processors are full and the server's threads wait for one, or they hardly rest and the requests of \
+              a closed loop wait unread before them. A master that only waits does not widen that set. Told apart from server-single-thread: there other processors are free that the thread cannot use.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -57,7 +58,29 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
         true if share >= 0.5 && waited >= 0.1 => Some(0.6),
         true if outweighs_client(facts, view) => Some(0.5),
         false if share >= 0.9 && all_want => Some(0.8),
+        _ if share >= 0.5 && busy.unwrap_or(share) >= HARDLY_RESTS && waiting(facts)?.at_server() => Some(0.7),
         _ => None,
+    }
+}
+
+/// Where the messages wait, which means something of processors that each side has for itself.
+fn waiting(facts: &Facts<'_>) -> Option<Waiting> {
+    Waiting::of(facts).filter(|_| !facts.shared())
+}
+
+/// Where they do not wait for the server alone, a generator that hardly rests limits as much.
+fn beside_client(facts: &Facts<'_>, confidence: f64) -> (f64, String) {
+    let busy = client_limit_threads(facts).unwrap_or(0.0);
+    match waiting(facts).filter(|w| w.at_client() || !w.at_server() && busy >= HARDLY_RESTS) {
+        Some(w) => (
+            confidence.min(0.5),
+            format!(
+                "; {} of the messages waited for the generator, which was {} busy",
+                percent(w.client),
+                percent(busy)
+            ),
+        ),
+        None => (confidence, String::new()),
     }
 }
 
@@ -91,7 +114,11 @@ fn bind(
     evidence.extend(split(view));
     let with = facts.full_client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
     let with = with.map_or(String::new(), |c| format!(", the generator on the same ones {}", figure(c)));
-    let sentence = format!("the server's processors are full: it used {} of {}{with}", figure(used), figure(allowed));
+    evidence.extend(waiting(facts).and_then(|w| w.line(facts)));
+    let (confidence, beside) = beside_client(facts, confidence);
+    let full = if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "hardly rest" } else { "are full" };
+    let sentence =
+        format!("the server's processors {full}: it used {} of {}{with}{beside}", figure(used), figure(allowed));
     Verdict::Binds { confidence, sentence, evidence }
 }
 

@@ -4,6 +4,7 @@ use run::{ErrorKind, Evidence, Trial};
 
 use crate::Facts;
 use crate::number::{figure, percent, positive, rate, ratio};
+use crate::rules::waiting::Waiting;
 use crate::rules::{Verdict, measured};
 use crate::view::{Task, View};
 
@@ -11,6 +12,8 @@ use crate::view::{Task, View};
 pub(crate) const FULL: f64 = 0.95;
 /// The same for the generator.
 const CLIENT_FULL: f64 = 0.95;
+/// Share of the time that a side is at work, or wants to be, from which messages that pile up before it wait for it.
+pub(crate) const HARDLY_RESTS: f64 = 0.8;
 /// Share of the generator's own ceiling from which the server is no longer blamed.
 const NEAR_CEILING: f64 = 0.8;
 
@@ -43,12 +46,13 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let busy = threads.iter().map(|t| t.busy).sum::<f64>() / n;
     let wants = threads.iter().map(Task::wants).sum::<f64>() / n;
     let full = busy >= CLIENT_FULL;
-    // A thread that waits for a processor as good as all the time it does not run is starved, not idle.
-    let always = wants >= 0.95 && wants - busy >= 0.1;
+    // A thread that waits for a processor as good as all the time it does not run never rests.
+    let always = wants >= CLIENT_FULL;
     // One that waits longer than it runs is starved too, even if it also waits for a server that is starved itself.
     let mostly = wants - busy >= 0.3 && wants - busy >= busy;
-    let starved = always || mostly;
-    let starved = starved && !server_takes_it(facts, busy);
+    // One that hardly rests while the answers pile up before it is what they wait for.
+    let piled_up = Waiting::of(facts).filter(|w| wants >= HARDLY_RESTS && w.at_client() && !facts.shared());
+    let starved = (always || mostly || piled_up.is_some()) && !server_takes_it(facts, busy);
     if !full && !starved {
         return None;
     }
@@ -61,18 +65,24 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
         place: view.place(""),
         limit: None,
     });
+    evidence.extend(piled_up.and_then(|w| w.line(facts)));
+    let ran = format!(
+        "its threads ran {} of the time and waited for a processor {} of it",
+        percent(busy),
+        percent(wants - busy)
+    );
     let sentence = if full {
         format!("the generator's own threads were {} busy, so the server was not taken to its limit", percent(busy))
+    } else if let Some(waiting) = piled_up {
+        format!("the generator was too slow: {ran}, and {} of the answers waited for it", percent(waiting.client))
     } else {
-        format!(
-            "the generator was starved: its threads ran {} of the time and waited for a processor {} of it",
-            percent(busy),
-            percent(wants - busy)
-        )
+        format!("the generator was starved: {ran}")
     };
-    let confidence = match (full, always) {
-        (true, _) => 0.9,
-        (false, true) => 0.85,
+    let confidence = match (full || always, piled_up.is_some()) {
+        (true, true) => 0.95,
+        (true, false) if full => 0.9,
+        (true, false) => 0.85,
+        (false, true) => 0.7,
         (false, false) => 0.5,
     };
     Some(ClientLimit { confidence, sentence, evidence })

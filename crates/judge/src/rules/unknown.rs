@@ -50,6 +50,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "the queue is outside of the measured devices, and nothing tells which device it is at"
         }
         (true, _) => "the rate has stopped growing, and what is known does not tell why",
+        (false, Some(_)) if facts.plateau == Plateau::NotTried => {
+            "no device that is known was at its limit, and one load alone does not show what more of it would bring"
+        }
         (false, _) => "the evidence does not single out one cause",
     };
     Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence }
