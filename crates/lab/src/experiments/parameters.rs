@@ -23,6 +23,13 @@ impl Parameters {
         Self { values: plan.lab.clone(), quick }
     }
 
+    /// The same with another number.
+    pub fn with(&self, name: &str, number: f64) -> Self {
+        let mut other = self.clone();
+        other.values.insert(name.into(), number.into());
+        other
+    }
+
     /// A number.
     pub fn number(&self, name: &str, default: f64) -> f64 {
         self.values.get(name).and_then(Value::as_f64).filter(|v| v.is_finite()).unwrap_or(default)

@@ -8,27 +8,24 @@ mod looks;
 mod servers;
 mod stage;
 mod text;
+mod turns;
+mod verdict;
 mod words;
 
 pub(super) use text::IO_MODELS;
 
 use std::collections::BTreeMap;
 
-use run::{Blocks, Intensity, LoadPlan, Protocol, Run, ServePlan, ThinkTime, Trial, TrialKind};
+use run::{Blocks, Intensity, LoadPlan, Protocol, ServePlan, ThinkTime, Trial, TrialKind};
 
 use super::Parameters;
 use crate::{Lab, LabError, Load, Places, Point};
-use held::Ended;
 use servers::Servers;
 use stage::Stage;
 
 /// Connections in a block after the twelfth, as multiples of the first ones: the source's last machine had blocks of 4,000.
 const LATER_BLOCKS: u32 = 4;
 const FIRST_BLOCKS: u32 = 12;
-/// Share of what the blocks offer from which all of it is served: a window begins and ends between two messages. As much
-/// beyond the whole, what had piled up is served, and then something else limits.
-const SERVED: f64 = 0.95;
-
 /// Conducts the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     text::NOTES.iter().for_each(|note| lab.note(*note));
@@ -43,6 +40,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
             lab.keep(trial)?;
         }
     }
+    turns::play(lab, &stage, parameters)?;
     conclude::conclude(&mut lab.run, parameters);
     Ok(())
 }
@@ -94,8 +92,8 @@ fn conduct(
     if let Some(wire) = super::records::wire(&trial) {
         trial.axes.insert("wire_use".into(), wire.use_);
     }
-    let verdict = verdict(&trial, plans, ended.as_ref());
-    trial.notes.push(format!("what limited it: {verdict}"));
+    let verdict = verdict::verdict(&trial, plans, ended.as_ref());
+    trial.notes.push(format!("{}{verdict}", verdict::NOTE));
     Ok(trial)
 }
 
@@ -179,61 +177,9 @@ fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
-/// What limited this row: what ended its connections; else that the blocks offer no more, where all of that is served;
-/// else what judge says of the row alone.
-fn verdict(trial: &Trial, plans: &[LoadPlan], ended: Option<&Ended>) -> String {
-    if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
-        return format!("{id} ({})", ended.words);
-    }
-    let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
-    judge::judge(&mut alone);
-    let bottleneck = alone.findings.bottleneck;
-    let offered: Option<f64> = plans.iter().map(offered_bytes_per_s).sum();
-    let sent = trial.axes.get("bytes_per_s").copied().unwrap_or(0.0);
-    let served = offered.filter(|offered| (SERVED..=1.0 / SERVED).contains(&(sent / offered)));
-    let served = served.map(|offered| offered / 1e6);
-    match (served, bottleneck.id.as_str()) {
-        (Some(offered), "unknown" | "not-saturated") => {
-            format!("block-rate (the blocks offer {offered:.2} MB/s, which is served)")
-        }
-        (Some(offered), beside) => {
-            format!("block-rate (the blocks offer {offered:.2} MB/s, which is served; beside it {beside})")
-        }
-        (None, id) => format!("{id} ({})", bottleneck.sentence),
-    }
-}
-
-/// What a load sends at most; nothing where only its answers limit it.
-fn offered_bytes_per_s(plan: &LoadPlan) -> Option<f64> {
-    let Protocol::Echo { message_bytes } = plan.protocol else { return None };
-    let pause_ns = plan.blocks.as_ref()?.pause_ns(message_bytes);
-    (pause_ns > 0).then(|| message_bytes as f64 / pause_ns as f64 * 1e9)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn blocks_that_are_not_limited_offer_without_bound() {
-        let blocks = |block_rate_bytes_per_s| Blocks { block_rate_bytes_per_s, ..Blocks::default() };
-        let of = |rate| offered_bytes_per_s(&plan(&Parameters::default(), 1000, blocks(rate), &[]));
-        assert_eq!(of(0.0), None);
-        assert!(of(200_000.0).is_some_and(|v| (v - 200_000.0).abs() < 1.0));
-    }
-
-    #[test]
-    fn the_blocks_limit_what_is_neither_short_of_them_nor_piled_up() {
-        let blocks = Blocks { block_rate_bytes_per_s: 200_000.0, ..Blocks::default() };
-        let plans = [plan(&Parameters::default(), 1000, blocks, &[])];
-        let of = |sent: f64, ended: Option<&Ended>| {
-            let axes = [("bytes_per_s".to_string(), sent)].into();
-            verdict(&Trial { axes, ..Trial::default() }, &plans, ended).starts_with("block-rate")
-        };
-        assert_eq!([0.9, 1.0, 1.04, 2.0].map(|share| of(share * 200_000.0, None)), [false, true, true, false]);
-        let ended = Ended { id: Some("server-fds"), words: "descriptors".into() };
-        assert!(!of(200_000.0, Some(&ended)), "what ended the connections comes first");
-    }
 
     #[test]
     fn client_hosts_share_all_connections() {

@@ -29,17 +29,23 @@ Models with `max_threads` threads at most, so that a thread for every connection
 numbers from everybody else; a name like `uring-groups:literal` is a model with that option on, one like
 `uring+high-connections` a model under that strategy.
 
-`limited by` is what ended the connections of a row (descriptors, `server-threads`); else `block-rate` where all that the
-blocks offer is served; else the verdict on the row alone.
+`limited by` is what ended the connections of a row (descriptors, `server-threads`); else `not-saturated` where all that
+the blocks offer is served; else the verdict on the row alone, with a question mark where it is less than 60 % sure.
+Client and server have processors of their own where there are two. In entry 1 both can be full: then the messages tell,
+which wait unread as answers at the client or as requests at the server; where they wait at both, both limit the row.
 
 select-array accepts one connection a wait, as the source's. Each wait searches its sets for every socket, so accepting
 slows down with the square of those held, and a trial ends before it has the source's 4,011. `select-array:accept_all`
 accepts all that have come at each wait: what it loses against select is the searches alone.
 
+The source's clients send the next message when the send before it is done, ours when its answer has come; `posted` = 8 or
+32 messages at a time come near that. We saw `accept_all` move 1.1 and 1.5 times what select did with them, 1.1 to 1.4
+times with one: no way of sending makes the searches stop a server, so the check of entry 1 fails as it should.
+
 Checked: threads of the group models are ceil(n/63) and ceil(n/62) more than at rest, of blocking 2n, for the n that each
 held in a quiet moment; select-array collapses where the source's did: in what it accepts (4,011 of 7,000 and 5,779 of
-12,000 or less), in what it gets through in entry 2, and with at least 4,011 connections in entry 1; the completion port needs the least processor time a message of the source's six; `uring` with
-high-connections takes at most 512 bytes of user memory a mostly idle connection.";
+12,000 or less), in what it gets through in entry 2, and with at least 4,011 connections in entry 1; the completion port needs the least processor time a message of the source's six, in `turns` of entry 1 that alternate
+between it and the two nearest, as moments of a machine differ more than these models; `uring` with high-connections takes at most 512 bytes of user memory a mostly idle connection.";
 
 /// What does not add up in the source's table, which stands beside ours. Reported, not mended.
 pub(super) const NOTES: [&str; 6] = [

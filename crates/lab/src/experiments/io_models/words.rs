@@ -3,6 +3,7 @@
 use run::Trial;
 
 use super::conclude::{SIX, axis, cost, row};
+use super::verdict;
 
 /// Throughputs that are at least this share of the median are the same load, served.
 const SAME: f64 = 0.9;
@@ -25,7 +26,22 @@ fn entry(rows: &[&Trial], n: f64) -> Option<String> {
     }
     text += &most_through(&full);
     text += &least_processor(&full);
+    text += &limits(&of);
     Some(text + ".")
+}
+
+/// What limited how many of the rows, the most frequent first.
+fn limits(of: &[&Trial]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for limit in of.iter().filter_map(|t| verdict::word(t)) {
+        match counts.iter_mut().find(|(id, _)| *id == limit) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((limit, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let list: Vec<String> = counts.iter().map(|(id, n)| format!("{id} {n}")).collect();
+    if list.is_empty() { String::new() } else { format!("; limited by: {}", list.join(", ")) }
 }
 
 /// Which moves most, unless all of them do what is offered.
@@ -103,6 +119,15 @@ mod tests {
         let wanted =
             "Entry 2: 3 of 4 hold all 12 connections (fewer: c 5), and all of these serve what is offered, 2.4 MB/s.";
         assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn what_limits_most_rows_comes_first() {
+        let mut rows = [trial("a", 1.0, 1.0), trial("b", 1.0, 1.0), trial("c", 1.0, 1.0)];
+        for (row, id) in rows.iter_mut().zip(["server-fds", "client-cpu", "client-cpu"]) {
+            row.notes.push(format!("{}{id} (why)", verdict::NOTE));
+        }
+        assert_eq!(limits(&rows.iter().collect::<Vec<_>>()), "; limited by: client-cpu 2, server-fds 1");
     }
 
     #[test]
