@@ -97,6 +97,7 @@ fn title(run: &Run) -> String {
     if let Some(name) = figures::experiment(run) {
         let stops = match found.bottleneck.id.as_str() {
             "unknown" | "not-saturated" | "" => String::new(),
+            _ if figures::judged_by_row(run) => String::new(),
             // A guess is no headline.
             id if found.bottleneck.confidence >= 0.7 => format!("{id} stops it; "),
             _ => String::new(),

@@ -20,10 +20,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if figures::experiment(run).is_some() { Vec::new() } else { judged(run, "") }
 }
 
-/// The verdict of an experiment stands behind its own conclusions. Where no request was sent there is none.
+/// The verdict of an experiment stands behind its own conclusions. Where no request was sent there is none, and where each
+/// trial has its own it is in the table of these.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
     let loaded = run.trials.iter().any(|t| t.tally.attempted + t.tally.sent > 0);
-    if figures::experiment(run).is_none() || !loaded { Vec::new() } else { judged(run, "What the counters say") }
+    let together = figures::experiment(run).is_some() && loaded && !figures::judged_by_row(run);
+    if together { judged(run, "What the counters say") } else { Vec::new() }
 }
 
 fn judged(run: &Run, title: &str) -> Vec<Section> {

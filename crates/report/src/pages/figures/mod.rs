@@ -106,6 +106,11 @@ pub(super) fn has_table(run: &Run) -> bool {
     experiment(run).is_some_and(|name| !columns::tables(name, run).is_empty())
 }
 
+/// Whether the trials are of several servers, each with its own verdict in its row.
+pub(super) fn judged_by_row(run: &Run) -> bool {
+    run.trials.len() > 1 && experiment(run).is_some_and(ranked::ranks)
+}
+
 /// The name of the experiment, from `lab NAME`.
 pub(super) fn experiment(run: &Run) -> Option<&str> {
     run.plan.command.strip_prefix("lab ").map(str::trim)

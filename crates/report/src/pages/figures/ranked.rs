@@ -58,6 +58,11 @@ const RANKED: &[Ranked] = &[Ranked {
     ],
 }];
 
+/// Whether an experiment ranks its trials, each with what limited it: then a verdict on all of them together says nothing.
+pub(super) fn ranks(name: &str) -> bool {
+    RANKED.iter().any(|r| r.experiment == name)
+}
+
 /// The rankings of an experiment, a table for each group that has trials.
 pub(super) fn tables(name: &str, trials: &[Trial]) -> Vec<Table> {
     let of = RANKED.iter().filter(|r| r.experiment == name);
