@@ -1,7 +1,7 @@
 //! The generator has no processor time left: its threads are full or starved, or it is near what it reaches with no
 //! network at all.
 
-use super::signs::{ClientLimit, client_limit, load_threads};
+use super::signs::{ClientLimit, FULL, client_limit, load_threads};
 use super::waiting::Waiting;
 use super::{Rule, Verdict};
 use crate::Facts;
@@ -40,10 +40,11 @@ fn beside_server(facts: &Facts<'_>, limit: ClientLimit) -> Verdict {
     let ClientLimit { confidence, mut sentence, evidence } = limit;
     let used = facts.full_server().and_then(|s| Some((s.cpu_used()?, s.cpu_allowed()?)));
     let binds = !facts.shared() && matches!((super::server_cpu::RULE.judge)(facts), Verdict::Binds { .. });
-    let full = used.filter(|(used, allowed)| binds || *used >= 0.95 * allowed);
+    let full = used.filter(|(used, allowed)| binds || *used >= FULL * allowed);
     let Some((used, allowed)) = full.filter(|_| !Waiting::of(facts).is_some_and(|w| w.at_client())) else {
         return Verdict::Binds { confidence, sentence, evidence };
     };
-    sentence += &format!("; the server's processors are full too ({} of {})", figure(used), figure(allowed));
+    let too = if used >= FULL * allowed { "are full too" } else { "hardly rest either" };
+    sentence += &format!("; the server's processors {too} ({} of {})", figure(used), figure(allowed));
     Verdict::Binds { confidence: confidence.min(0.5), sentence, evidence }
 }
