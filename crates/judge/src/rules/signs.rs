@@ -48,8 +48,9 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let full = busy >= CLIENT_FULL;
     // A thread that waits for a processor as good as all the time it does not run never rests.
     let always = wants >= CLIENT_FULL;
-    // One that waits longer than it runs is starved too, even if it also waits for a server that is starved itself.
-    let mostly = wants - busy >= 0.3 && wants - busy >= busy;
+    // One that waits longer than it runs is starved too, even if it also waits for a server that is starved itself; beside
+    // one that is full it has time left, and that one has none.
+    let mostly = wants - busy >= 0.3 && wants - busy >= busy && !server_full(facts);
     // One that hardly rests while the answers pile up before it is what they wait for.
     let piled_up = Waiting::of(facts).filter(|w| wants >= HARDLY_RESTS && w.at_client() && !facts.shared());
     let starved = (always || mostly || piled_up.is_some()) && !server_takes_it(facts, busy);
@@ -86,6 +87,12 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
         (false, false) => 0.5,
     };
     Some(ClientLimit { confidence, sentence, evidence })
+}
+
+/// Whether the server uses all of processors that are its own.
+fn server_full(facts: &Facts<'_>) -> bool {
+    let used = facts.server().and_then(|server| ratio(server.cpu_used()?, server.cpu_allowed()?));
+    !facts.shared() && used.is_some_and(|used| used >= FULL)
 }
 
 /// On shared processors a generator may wait because the server's work fills them. That is the server's limit when the

@@ -151,6 +151,14 @@ mod tests {
     }
 
     #[test]
+    fn a_generator_that_waits_long_and_has_time_left_is_not_it_beside_a_full_server() {
+        let b = verdict([0.27, 0.37, 800.0], [0.96, 0.04, 1800.0]);
+        assert!(b.id == "server-cpu" && b.confidence >= 0.9, "{b:#?}");
+        let b = verdict([0.27, 0.37, 800.0], [0.3, 0.04, 1800.0]);
+        assert!(b.id == "client-cpu" && b.confidence <= 0.5, "{b:#?}");
+    }
+
+    #[test]
     fn who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not() {
         let b = verdict([0.83, 0.05, 3500.0], [0.55, 0.09, 40.0]);
         assert!(b.id == "client-cpu" && b.confidence < 0.8, "{b:#?}");
