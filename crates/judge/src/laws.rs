@@ -39,14 +39,18 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     steps
 }
 
+/// Most that may wait on connections that were never answered, as a share of the others.
+const UNANSWERED: f64 = 0.1;
+
 /// Little's law for one trial: what was in flight, and what rate times time in the system says. Both from the same
-/// window, so they should agree. What waits on connections that were never answered has no time that could be counted.
+/// window, so they should agree. What waits on connections that were never answered has no time that could be counted;
+/// where that is much of what is in flight, the law cannot be held against anything.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::Closed { pipeline, .. } => trial.tally.phantom as f64 * f64::from(*pipeline),
         _ => 0.0,
     };
-    let seen = positive(trial.rates.concurrency - unanswered)?;
+    let seen = positive(trial.rates.concurrency - unanswered).filter(|seen| unanswered <= UNANSWERED * seen)?;
     let service = if trial.service_us.count > 0 { trial.service_us.mean } else { trial.latency_us.mean };
     Some((seen, positive(trial.rates.completed_rate * service / 1e6)?))
 }
@@ -88,8 +92,10 @@ mod tests {
         trial.rates.completed_rate = 200.0;
         trial.latency_us.mean = 20_000.0;
         assert_eq!(little(&trial), Some((4.0, 4.0)));
-        (trial.rates.concurrency, trial.tally.phantom) = (7.0, 3);
-        trial.intensity = Intensity::Closed { connections: 7, pipeline: 1, think: run::ThinkTime::default() };
-        assert_eq!(little(&trial), Some((4.0, 4.0)), "three connections were never answered");
+        (trial.rates.concurrency, trial.rates.completed_rate, trial.tally.phantom) = (41.0, 2000.0, 1);
+        trial.intensity = Intensity::Closed { connections: 41, pipeline: 1, think: run::ThinkTime::default() };
+        assert_eq!(little(&trial), Some((40.0, 40.0)), "one connection was never answered");
+        trial.tally.phantom = 30;
+        assert_eq!(little(&trial), None);
     }
 }

@@ -39,7 +39,7 @@ slows down with the square of those held, and a trial ends before it has the sou
 accepts all that have come at each wait: what it loses against select is the searches alone.
 
 The source's clients send the next message when the send before it is done, ours when its answer has come; `posted` = 8 or
-32 messages at a time come near that. We saw `accept_all` move 1.1 and 1.5 times what select did with them, 1.1 to 1.4
+32 messages at a time come near that. We saw `accept_all` move 1.1 and 1.5 times what select did with them, 1.0 to 1.4
 times with one: no way of sending makes the searches stop a server, so the check of entry 1 fails as it should.
 
 Checked: threads of the group models are ceil(n/63) and ceil(n/62) more than at rest, of blocking 2n, for the n that each
