@@ -80,6 +80,9 @@ const NET: &str = "The rate before any load is taken off, so what remains is wha
 const WIRE: &str = "Counted by the network namespace of this side: on loopback both directions of both ends pass through the one interface. Segments that the kernel merges or splits later (GSO, GRO) count once.";
 const SWITCH: &str = "A voluntary switch is a thread that waited for something, an involuntary one was displaced while it still had work. Many voluntary switches a request mean that the work is handed from thread to thread.";
 
+const RECORDS: &str =
+    "Counted by the record server itself. A read that is split into several requests takes as many records.";
+
 /// The table.
 pub const COSTS: &[CostSpec] = &[
     row(
@@ -180,6 +183,15 @@ pub const COSTS: &[CostSpec] = &[
     row("major_faults", &[p("process.major_faults")], "", Gross, "page faults with a disk", PROCESS),
     row("disk_read_bytes", &[p("process.read_bytes")], "B", Gross, "bytes the side fetched from a disk", PROCESS),
     row("disk_write_bytes", &[p("process.write_bytes")], "B", Gross, "bytes the side sent to a disk", PROCESS),
+    row("cache_hits", &[p("record.cache_hits")], "", Gross, "records out of the record server's page cache", RECORDS),
+    row(
+        "disk_reads",
+        &[p("record.disk_reads")],
+        "",
+        Gross,
+        "records that the record server had from its disk",
+        RECORDS,
+    ),
 ];
 
 /// Fills the costs of both sides of every trial.

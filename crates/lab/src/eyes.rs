@@ -11,6 +11,7 @@ use run::{Recording, Side, Trial};
 
 use crate::eye::{Eye, Kept};
 use crate::media::{self, MediumEye};
+use crate::told::{Listener, Teller};
 
 /// What is known of the server's side.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,7 @@ pub struct Scene {
     connect: SocketAddr,
     server: Option<Watched>,
     medium: Option<testbed::MediumGauge>,
+    teller: Option<Teller>,
     /// The processors that stand for the client's and the server's host; empty for all.
     processors: (Vec<u32>, Vec<u32>),
     blind: bool,
@@ -54,6 +56,7 @@ impl Scene {
             connect,
             server,
             medium: None,
+            teller: None,
             processors: Default::default(),
             blind: false,
             kept: Default::default(),
@@ -76,6 +79,12 @@ impl Scene {
     /// The same with the counters of what joins the hosts; they become part of the server's side.
     pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
         self.medium = Some(gauge);
+        self
+    }
+
+    /// The same with what the server counts itself; it becomes part of the server's side.
+    pub fn with_teller(mut self, teller: Teller) -> Self {
+        self.teller = Some(teller);
         self
     }
 
@@ -103,7 +112,8 @@ impl Scene {
     /// Starts the samplers of a trial whose clients are these processes.
     pub fn open(&self, clients: &[u32], begin: Instant, interval_s: f64) -> Eyes {
         let processors = self.processors.clone();
-        let mut eyes = Eyes { begin, client: None, guests: Vec::new(), server: None, medium: None, processors };
+        let (client, server, medium, told) = (None, None, None, None);
+        let mut eyes = Eyes { begin, client, guests: Vec::new(), server, medium, told, processors };
         if self.blind {
             return eyes;
         }
@@ -115,6 +125,7 @@ impl Scene {
         };
         eyes.medium = self.medium.as_ref().and_then(|gauge| MediumEye::open(gauge.clone(), begin, interval_s));
         let [ours, theirs] = &self.kept;
+        eyes.told = self.teller.clone().map(|teller| Listener::open(teller, begin));
         eyes.client = ours.open(client, &self.client_host, self.shared(), begin, interval_s);
         let of_network = |(host, pid): &(String, u32)| {
             let scope = Scope { netns_pid: Some(*pid), sources: Some(OF_NETWORK.to_vec()), ..Scope::default() };
@@ -178,6 +189,7 @@ pub struct Eyes {
     guests: Vec<Eye>,
     server: Option<Eye>,
     medium: Option<MediumEye>,
+    told: Option<Listener>,
     processors: (Vec<u32>, Vec<u32>),
 }
 
@@ -188,11 +200,12 @@ impl Eyes {
         let before = self.now_s();
         // The medium is read first and last, so that its growth is of the whole window, whichever edge this is.
         let medium = self.medium.as_ref().map(|eye| eye.sample());
+        let told = self.told.as_ref().and_then(Listener::ask);
         let server = self.server.as_ref().map(|eye| eye.edge());
         let client = self.client.as_ref().map(|eye| eye.edge());
         let guests: Vec<f64> = self.guests.iter().map(|eye| eye.edge()).collect();
         let after = self.medium.as_ref().map(|eye| eye.sample());
-        let taken = [medium, server, client, after].into_iter().flatten().chain(guests);
+        let taken = [medium, told, server, client, after].into_iter().flatten().chain(guests);
         let (first, last) = taken.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
         if first.is_finite() { (first, last) } else { (before, before) }
     }
@@ -205,8 +218,9 @@ impl Eyes {
 
     fn sides(self) -> (Option<Side>, Option<Side>) {
         let (mut client, mut server) = (self.client.map(Eye::side), self.server.map(Eye::side));
-        if let (Some(medium), Some(server)) = (self.medium, &mut server) {
-            server.recording.merge(medium.finish());
+        let beside = self.medium.map(MediumEye::finish).into_iter().chain(self.told.map(Listener::finish));
+        if let Some(server) = &mut server {
+            beside.for_each(|recording| server.recording.merge(recording));
         }
         for guest in self.guests {
             if let Some(client) = &mut client {

@@ -491,7 +491,15 @@ pub const COUNTERS: &[CounterSpec] = &[
         Gauge,
         "what the wire carries, both directions together where it is shared",
     ),
+    // The record server of an experiment counts these itself: no file of the kernel tells one record's origin.
+    c("record.cache_hits", "Records", Count, Cumulative, "records that came out of the page cache"),
+    c("record.disk_reads", "Records", Count, Cumulative, "records that came from the disk, all or in part"),
+    c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that had a buffer"),
+    c("record.large_refused", "Records", Count, Cumulative, "reads above 4096 bytes that had none, and were split"),
 ];
+
+/// Objects whose counters no source of the probe fills: media and record servers tell them themselves.
+pub const TOLD: &[&str] = &["Medium", "Records"];
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ pub use agent::{AgentCommand, AgentReport, AgentSpec, LoadPart, Phase, ServePlan
 pub use blocks::Blocks;
 pub use cold::{ColdPart, ColdPlan};
 pub use counters::{CounterId, CounterSpec, Kind, Reading, Unit, counter};
-pub use counters_table::COUNTERS;
+pub use counters_table::{COUNTERS, TOLD};
 pub use findings::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee,
     NextBottleneck, RuledOut, Trust, bottleneck,

@@ -33,6 +33,8 @@ const FRAMING: f64 = 24.0;
 const WIRE_FULL: f64 = 0.9;
 /// Use from which it does when collisions, deferrals, drops or retransmissions rise.
 const WIRE_BUSY: f64 = 0.667;
+/// Shares that differ by no more than this are one.
+const ALIKE: f64 = 0.02;
 
 /// How full the fullest known medium of a trial was.
 pub(crate) struct MediumUse {
@@ -44,8 +46,21 @@ pub(crate) struct MediumUse {
 
 /// The fullest medium that either side of a trial knows the rate of.
 pub(crate) fn medium_use(trial: &Trial) -> Option<MediumUse> {
-    let uses = sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v)));
-    uses.max_by(|a, b| a.share.total_cmp(&b.share))
+    media_uses(trial).into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+fn media_uses(trial: &Trial) -> Vec<MediumUse> {
+    sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v))).collect()
+}
+
+/// The fullest medium. One client fills its own port of a switch and the server's alike: of several that are as full, the
+/// one that still is with the most load is what all share.
+fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
+    let full = medium_use(trial)?.share;
+    let later = most_load.map(media_uses).unwrap_or_default();
+    let later = |m: &MediumUse| later.iter().find(|l| l.evidence.place == m.evidence.place).map_or(0.0, |l| l.share);
+    let alike = media_uses(trial).into_iter().filter(|m| m.share >= full - ALIKE);
+    alike.max_by(|a, b| later(a).total_cmp(&later(b)).then(a.share.total_cmp(&b.share)))
 }
 
 fn of_media(view: &View<'_>) -> Vec<MediumUse> {
@@ -87,7 +102,7 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
-    let medium = medium_use(trial);
+    let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
     let share = medium.as_ref().map_or(0.0, |m| m.share);
     // A queue that overflows is the wire's own word that it is full, whatever a mean over the window says.
@@ -241,5 +256,22 @@ mod tests {
     fn a_medium_whose_queue_overflows_is_full_and_not_lossy() {
         assert_eq!(verdict(0.2), "network-medium");
         assert_eq!(verdict(0.01), "network-loss");
+    }
+
+    /// One client fills the server's port and its own; of five, each fills a fifth of its own.
+    #[test]
+    fn of_two_full_wires_the_one_that_all_clients_share_is_named() {
+        let bytes = 12.4e6;
+        let mut run = Scene::new(200.0, 5000.0)
+            .steps(&[1, 2, 3, 4, 5])
+            .rates(&[])
+            .level(Who::Server, "medium.rate", "server to switch", 12.5e6)
+            .level(Who::Server, "medium.rate", "switch to client1", 12.5e6)
+            .per_s(Who::Server, "medium.bytes", "server to switch", move |_| bytes)
+            .per_s(Who::Server, "medium.bytes", "switch to client1", move |p| (bytes + 1e4) / p.n)
+            .run();
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert!(b.id == "network-medium" && b.evidence[0].text.starts_with("server to switch"), "{b:#?}");
     }
 }

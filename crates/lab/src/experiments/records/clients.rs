@@ -5,7 +5,7 @@ use run::{Check, Trial};
 
 use super::clients_words::{demand, growth_words, knee_words, server_words, wire_words};
 use super::derive::{axis, busy};
-use super::{Ground, Parameters};
+use super::{Ground, Parameters, no_disk, wire_and_verdict};
 use crate::experiments::{Experiment, check};
 use crate::{Lab, LabError};
 
@@ -103,13 +103,10 @@ fn conclude(trials: &[Trial], ground: &Ground, verdict: &str) -> (Vec<Check>, Ve
             check(format!("(d) wire use with {n} clients, framing counted"), wire_use, "at least", 0.9),
             check("the verdict is network-medium", f64::from(u8::from(verdict == "network-medium")), "equals", 1.0),
         ]);
-    } else if wire_use.is_nan() || wire_use < 0.667 {
-        let not = f64::from(u8::from(verdict != "network-medium"));
-        checks.push(check("the wire is not full, and the verdict is not network-medium", not, "equals", 1.0));
-    } else if wire_use >= 0.9 {
-        let right = f64::from(u8::from(verdict == "network-medium"));
-        checks.push(check("the wire is full, and the verdict is network-medium", right, "equals", 1.0));
+    } else {
+        checks.extend(wire_and_verdict(wire_use, verdict));
     }
+    checks.push(no_disk(trials));
     let words = [
         demand(first, ground),
         growth_words(trials, &steps),

@@ -93,9 +93,11 @@ pub(super) fn wire_words(last: &Trial, ground: &Ground, x_max: f64) -> String {
     let Some(wire) = wire(last) else {
         return "5. This medium has no rate of its own, so it cannot be full.".into();
     };
-    let limit = wire.rate / axis(last, "wire_bytes_per_read");
+    let limit = last.rates.completed_rate / wire.use_;
+    let which = if ground.shared_wire() { "The wire".into() } else { format!("The fullest wire, {},", wire.name) };
     let mut words = format!(
-        "5. The wire carries {} of {} ({}), {} without framing; a read takes {} bytes in {} frames of {} bytes.",
+        "5. {which} carries {} of {} ({}), {} without framing; a read takes {} bytes in {} frames of {} bytes, both ways. Its \
+         theoretical limit is {} reads/s, of which {} were reached.",
         rate(wire.bytes_per_s),
         rate(wire.rate),
         percent(wire.use_),
@@ -103,18 +105,17 @@ pub(super) fn wire_words(last: &Trial, ground: &Ground, x_max: f64) -> String {
         plain(axis(last, "wire_bytes_per_read")),
         plain(axis(last, "frames_per_read")),
         plain(axis(last, "bytes_per_frame")),
+        plain(limit),
+        percent(x_max / limit),
     );
-    if ground.shared_wire() {
-        let payload = x_max * axis(last, "record_bytes") / wire.rate;
-        words += &format!(
-            " Its theoretical limit is {} reads/s, of which {} were reached; the records alone are {} of the wire. Two \
-             reasons that the records do not fill it: what is sent besides (requests, heads, acknowledgements, framing), and \
-             on a real Ethernet collisions, which this medium has not.",
-            plain(limit),
-            percent(x_max / limit),
-            percent(payload),
-        );
-    }
+    let payload = percent(x_max * axis(last, "record_bytes") / wire.rate);
+    let besides = if ground.shared_wire() {
+        "Two reasons that the records do not fill it: what is sent besides (requests, heads, acknowledgements, framing), and \
+         on a real Ethernet collisions, which this medium has not."
+    } else {
+        "What is sent besides (heads, acknowledgements, framing) takes its share; a switch has no collisions."
+    };
+    words += &format!(" The records alone are {payload} of it. {besides}");
     words
 }
 

@@ -3,8 +3,10 @@
 use run::{Side, Trial};
 
 /// What the wire did in the measured window; of several wires, the busiest.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::experiments) struct Wire {
+    /// Its name.
+    pub(super) name: String,
     /// Bytes a second, framing included.
     pub(super) bytes_per_s: f64,
     /// Frames a second.
@@ -31,7 +33,8 @@ pub(in crate::experiments) fn wire(trial: &Trial) -> Option<Wire> {
         .filter_map(|name| {
             let (bytes, frames) = (grown("medium.bytes", &name)? / span, grown("medium.frames", &name)? / span);
             let rate = grown("medium.rate", &name)?;
-            Some(Wire { bytes_per_s: bytes, frames_per_s: frames, use_: bytes / rate, rate, all: (0.0, 0.0) })
+            let all = (0.0, 0.0);
+            Some(Wire { name, bytes_per_s: bytes, frames_per_s: frames, use_: bytes / rate, rate, all })
         })
         .collect();
     let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));

@@ -14,14 +14,15 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
-use run::{Intensity, LoadPlan, Protocol, ServePlan, Trial, TrialKind};
+use run::{Check, Intensity, LoadPlan, Protocol, ServePlan, Trial, TrialKind};
 use testbed::{Spec, Testbed};
 
-use super::Parameters;
+use super::{Parameters, check};
 use crate::agent::Crew;
 use crate::conduct::Load;
-use crate::{Guest, Lab, LabError, Places, Point, Scene, Watched, start_server};
+use crate::{Guest, Lab, LabError, Places, Point, Scene, Teller, Watched, start_server};
 
 pub(super) use clients::EXPERIMENT as ADDING_CLIENTS;
 pub(super) use derive::wire;
@@ -35,7 +36,7 @@ const SOURCE_EXCHANGE_MS: f64 = 3.3;
 /// What both studies stand on.
 struct Ground {
     /// Declared first: agents go before their hosts.
-    _server: Crew,
+    _server: Arc<Mutex<Crew>>,
     addr: SocketAddr,
     scene: Scene,
     guests: Vec<Guest>,
@@ -72,8 +73,10 @@ impl Ground {
         lab.run.plan.target.url = format!("record://{addr}");
         let guests = (1..=clients).map(|n| host(&format!("client{n}"))).collect::<Result<_, _>>()?;
         let scene = scene(lab, &bed, &crew, addr, &places)?;
+        let server = Arc::new(Mutex::new(crew));
+        let scene = scene.with_teller(Teller::of(&server, "Records"));
         let seconds = parameters.number("seconds", 2.0).clamp(0.2, 600.0);
-        Ok(Self { _server: crew, addr, scene, guests, places, seconds, exchange_ms, medium, bed })
+        Ok(Self { _server: server, addr, scene, guests, places, seconds, exchange_ms, medium, bed })
     }
 
     /// One step: this many clients, records of this many bytes.
@@ -102,7 +105,7 @@ impl Ground {
 
     /// Hosts of clients after the first; on loopback all are in one namespace, which is read once.
     fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
-        if self.medium.starts_with("loopback") {
+        if self.one_namespace() {
             return Ok(Vec::new());
         }
         let named = |n: u32| {
@@ -113,9 +116,34 @@ impl Ground {
         (2..=clients).map(named).collect()
     }
 
+    /// Whether all hosts are one namespace.
+    fn one_namespace(&self) -> bool {
+        self.medium.starts_with("loopback")
+    }
+
     /// Whether the medium is one wire for all and both directions.
     fn shared_wire(&self) -> bool {
         self.medium.starts_with("ethernet10") || self.medium.starts_with("hub100")
+    }
+}
+
+/// That a disk took no part, as source 0 and 3 have it: of all steps, the most records that one read had from the disk.
+fn no_disk(trials: &[Trial]) -> Check {
+    let reads = |t: &Trial| derive::cost(t.server.as_ref(), "disk_reads").unwrap_or(f64::NAN);
+    let most = trials.iter().map(reads).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) });
+    check("records from the server's disk a read", most, "equals", 0.0)
+}
+
+/// What the verdict must be by the use of the wire, where that says it; on other media than the source's.
+fn wire_and_verdict(wire_use: f64, verdict: &str) -> Option<Check> {
+    let medium = verdict == "network-medium";
+    let holds = |right: bool| f64::from(u8::from(right));
+    if wire_use.is_nan() || wire_use < 0.667 {
+        Some(check("the wire is not full, and the verdict is not network-medium", holds(!medium), "equals", 1.0))
+    } else if wire_use >= 0.9 {
+        Some(check("the wire is full, and the verdict is network-medium", holds(medium), "equals", 1.0))
+    } else {
+        None
     }
 }
 

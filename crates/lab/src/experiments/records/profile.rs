@@ -4,7 +4,7 @@ use run::{Check, Trial};
 
 use super::derive::{axis, cost, processor_us, wire};
 use super::profile_words::words;
-use super::{Ground, Parameters};
+use super::{Ground, Parameters, no_disk, wire_and_verdict};
 use crate::experiments::{Experiment, check};
 use crate::{Lab, LabError};
 
@@ -42,8 +42,10 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
         }
     }
     lab.save()?;
-    lab.run.findings.checks = checks(&lab.run.trials, &ground);
-    lab.run.findings.conclusions = words(&lab.run.trials, &ground);
+    let verdict = &lab.run.findings.bottleneck.id;
+    let (checks, words) = (checks(&lab.run.trials, &ground, verdict), words(&lab.run.trials, &ground, verdict));
+    lab.run.findings.checks = checks;
+    lab.run.findings.conclusions = words;
     Ok(())
 }
 
@@ -84,7 +86,7 @@ pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
     of_size(trials, size).map_or(f64::NAN, |t| axis(t, "bytes_per_s"))
 }
 
-fn checks(trials: &[Trial], ground: &Ground) -> Vec<Check> {
+fn checks(trials: &[Trial], ground: &Ground, verdict: &str) -> Vec<Check> {
     let mut checks = Vec::new();
     let off = |value: f64, due: f64| (value / due - 1.0).abs();
     if let Some(t) = of_size(trials, 2048.0) {
@@ -94,7 +96,10 @@ fn checks(trials: &[Trial], ground: &Ground) -> Vec<Check> {
         checks.push(check("request of 60 bytes, deviation", off(request, 60.0), "at most", 0.005));
         checks.push(check("reply of 2108 bytes, deviation", off(reply, 2108.0), "at most", 0.005));
     }
+    checks.push(no_disk(trials));
     if ground.exchange_ms <= 0.0 {
+        let most = trials.iter().map(|t| axis(t, "wire_use")).fold(f64::NAN, f64::max);
+        checks.extend(wire_and_verdict(most, verdict));
         // The shape is that of machines whose exchanges cost a fixed time; at this machine's speed it is not claimed.
         return checks;
     }

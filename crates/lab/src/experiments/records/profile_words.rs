@@ -8,17 +8,37 @@ use super::profile::{at, of_size};
 use super::words::{percent, plain, rate, us};
 
 /// The sentences.
-pub(super) fn words(trials: &[Trial], ground: &Ground) -> Vec<String> {
+pub(super) fn words(trials: &[Trial], ground: &Ground, verdict: &str) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {
-        words.extend([messages(t), ends(t)]);
+        words.extend([messages(t), ends(t, ground)]);
         words.extend(wire(t).map(|_| segments(t)));
         words.push(processors(t));
     }
     for size in [2048.0, 57344.0] {
         words.extend(of_size(trials, size).map(|t| parts(t, ground)));
     }
+    words.push(format!("One client waits for each answer, so nothing need be full: {}", largest(trials, verdict)));
     words
+}
+
+/// The device that a read needs most, and the verdict.
+fn largest(trials: &[Trial], verdict: &str) -> String {
+    let of = |t: &Trial| {
+        let parts = ["server_processor_us", "client_processor_us", "wire_us_per_read", "fixed_us_per_read"];
+        let names =
+            ["the server's processors", "the client's processors", "the wire", "the fixed time of the exchange"];
+        let known = names.into_iter().zip(parts).filter_map(|(name, axis)| Some((name, *t.axes.get(axis)?)));
+        known.max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let at = |t: &Trial| Some((axis(t, "record_bytes"), of(t)?));
+    let list: Vec<String> = [trials.first(), trials.last()]
+        .into_iter()
+        .flatten()
+        .filter_map(at)
+        .map(|(size, (name, time))| format!("{name} with {} a read at {} bytes", us(time), plain(size)))
+        .collect();
+    format!("the largest demand is that of {}. The verdict: {verdict}.", list.join(", of "))
 }
 
 fn shape(trials: &[Trial]) -> String {
@@ -44,20 +64,35 @@ fn rate_of(t: &Trial) -> String {
 }
 
 /// What both hosts counted of a read by IP (the source's redirector and server), and whether a disk took part.
-fn ends(t: &Trial) -> String {
+fn ends(t: &Trial, ground: &Ground) -> String {
     let end = |name: &str, side: Option<&Side>| {
         let of = |id: &str| cost(side, id).map_or("unknown".into(), plain);
         let [packets_in, bytes_in, packets_out, bytes_out] =
             ["packets_in", "bytes_in", "packets_out", "bytes_out"].map(of);
         format!("the {name} has {bytes_in} bytes in {packets_in} packets in and {bytes_out} in {packets_out} out")
     };
-    let disk = match cost(t.server.as_ref(), "disk_read_bytes") {
-        Some(bytes) if bytes < 1.0 => "the server's cache hit every time: no disk took part".into(),
-        Some(bytes) => format!("the server fetched {} bytes a read from a disk", plain(bytes)),
-        None => "whether a disk took part is unknown".into(),
-    };
+    let disk = disk_words(t.server.as_ref());
     let (client, server) = (end("client", Some(&t.client)), end("server", t.server.as_ref()));
-    format!("2048 bytes, both ends by IP: {client}; {server}; {disk}.")
+    let shared =
+        if ground.one_namespace() { " (one namespace holds both, so each counts the other's too)" } else { "" };
+    format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
+}
+
+/// Where the server had its records from, by its own count and by the kernel's.
+fn disk_words(server: Option<&Side>) -> String {
+    let (hits, reads, bytes) =
+        (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
+    let counted = match (hits, reads) {
+        (Some(hits), Some(reads)) => {
+            format!("the server's page cache had {} of the records by its own count", percent(hits / (hits + reads)))
+        }
+        _ => "what the server's cache held is unknown".into(),
+    };
+    match bytes {
+        Some(bytes) if bytes < 1.0 => format!("{counted}; the kernel saw it fetch nothing from a disk"),
+        Some(bytes) => format!("{counted}; the kernel saw it fetch {} bytes a read from a disk", plain(bytes)),
+        None => counted,
+    }
 }
 
 /// The same on the wire.
@@ -160,6 +195,21 @@ mod tests {
         let proof = overlap(2540.0, 400.0);
         assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 us"), "{proof}");
         assert!(!overlap(83.5, 0.0).contains("medium"));
+    }
+
+    #[test]
+    fn what_came_from_where_is_told_as_it_was_counted() {
+        let mut side = Side::default();
+        assert!(disk_words(Some(&side)).contains("unknown"));
+        for (id, v) in [("cache_hits", 2.0), ("disk_reads", 0.0), ("disk_read_bytes", 0.0)] {
+            let per_request = run::Reading::Value(v);
+            side.costs.insert(id.into(), run::Cost { per_request, unit: String::new() });
+        }
+        let words = disk_words(Some(&side));
+        assert!(words.contains("had 100.0 %") && words.contains("nothing from a disk"), "{words}");
+        side.costs
+            .insert("disk_reads".into(), run::Cost { per_request: run::Reading::Value(0.5), unit: String::new() });
+        assert!(disk_words(Some(&side)).contains("had 80.0 %"));
     }
 
     #[test]
