@@ -59,11 +59,13 @@ fn a_named_testbed_serves_other_programs_until_it_is_taken_down() {
     let failed = loadline(dir, &["exec", "lan", "middle", "--", "true"]);
     assert!(String::from_utf8_lossy(&failed.stderr).contains("left, right"));
     assert_eq!(loadline(dir, &["exec", "lan", "left", "--", "sh", "-c", "exit 7"]).status.code(), Some(7));
+    let missing = loadline(dir, &["exec", "lan", "left", "--", "no-such-program"]);
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("installed"));
     let pids = holders(&status(dir));
     said(&loadline(dir, &["down", "lan"]));
     gone(&pids);
     assert_eq!(said(&loadline(dir, &["status"])), "no testbed is up\n");
-    assert_eq!(std::fs::read_dir(dir.join("loadline/testbeds")).unwrap().count(), 0);
+    assert!(!dir.join("loadline").exists(), "no file is left");
 }
 
 #[test]
@@ -86,7 +88,26 @@ fn nothing_is_left_when_the_keeper_is_killed() {
     gone(&pids);
     assert!(!stubborn.wait().unwrap().success());
     assert_eq!(said(&loadline(dir, &["down", "x"])), "x was not up\n");
-    assert_eq!(std::fs::read_dir(dir.join("loadline/testbeds")).unwrap().count(), 0);
+    assert!(!dir.join("loadline").exists(), "no file is left");
+}
+
+#[test]
+fn a_keeper_that_was_stopped_is_told_and_taken_down_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !up(dir, "a_stopped_keeper", &["up", "x", "--medium", "switch:100M"]) {
+        return;
+    }
+    let found = status(dir);
+    let pids = holders(&found);
+    let keeper = found[0]["keeper"].as_u64().unwrap().to_string();
+    assert!(Command::new("kill").args(["-STOP", &keeper]).status().unwrap().success());
+    let silent = loadline(dir, &["status", "x"]);
+    let words = String::from_utf8_lossy(&silent.stderr).into_owned();
+    assert!(words.contains("does not answer") && words.contains(&keeper), "{words}");
+    assert_eq!(said(&loadline(dir, &["down", "x"])), "x is down\n");
+    gone(&pids);
+    assert!(!dir.join("loadline").exists(), "no file is left");
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         serve(&listener, name, &bed, began)
     });
     // The testbed is gone here; whoever waits for the end of its answer sees that now.
-    let _ = std::fs::remove_file(&path);
+    clear(&path);
     outcome.map(drop)
 }
 
@@ -128,7 +128,10 @@ fn status_of(name: &str, bed: &Testbed, began: Instant) -> Status {
 
 fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     let directory = path.parent().unwrap_or(Path::new("/"));
-    let refuse = |e: std::io::Error| fail(name, format!("cannot keep its socket {}: {e}", path.display()));
+    let refuse = |e: std::io::Error| {
+        let advice = "set XDG_RUNTIME_DIR to a directory that you may write";
+        fail(name, format!("cannot keep its socket {}: {e}; {advice}", path.display()))
+    };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refuse)?;
     let owner = std::fs::metadata(directory).map_err(refuse)?;
     if owner.uid() != rustix::process::geteuid().as_raw() {
@@ -139,7 +142,14 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     }
     // What is left of a keeper that was killed.
     let _ = std::fs::remove_file(path);
-    UnixListener::bind(path).map_err(refuse)
+    match UnixListener::bind(path) {
+        // Somebody took the last other testbed down in between, and the directory with it.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refuse)?;
+            UnixListener::bind(path).map_err(refuse)
+        }
+        bound => bound.map_err(refuse),
+    }
 }
 
 /// Starts a keeper in the background: `program` with `arguments` is to call [`keep`] and to print one line when it is
@@ -168,9 +178,17 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
 /// What there is under a name; `None` when nothing is.
 pub fn status(name: &str) -> Result<Option<Status>> {
     let path = socket_of(name)?;
-    let Some(text) = ask(&path, "status") else {
-        let _ = std::fs::remove_file(&path);
-        return Ok(None);
+    let text = match ask(&path, "status") {
+        Heard::Answer(text) => text,
+        Heard::Silence(keeper) => {
+            let who = keeper.map_or(String::new(), |pid| format!(" (process {pid})"));
+            let advice = format!("`loadline testbed down {name}` ends it");
+            return Err(fail(name, format!("its keeper{who} does not answer; {advice}")));
+        }
+        Heard::Nobody => {
+            clear(&path);
+            return Ok(None);
+        }
     };
     let parsed = serde_json::from_str(&text);
     parsed.map(Some).map_err(|e| fail(name, format!("its keeper answers oddly ({e}); take it down and make it anew")))
@@ -188,24 +206,53 @@ pub fn names() -> Vec<String> {
 /// Ends a testbed with every program in it; false when there was none. Returns when nothing is left.
 pub fn down(name: &str) -> Result<bool> {
     let path = socket_of(name)?;
-    let known = status(name).ok().flatten();
-    let asked = ask(&path, "down").is_some();
-    if let (false, Some(known)) = (asked, &known) {
-        // It answered a moment ago and does not now: its namespaces end with it.
-        end_process(known.keeper);
-    }
-    let _ = std::fs::remove_file(&path);
-    let left = known.iter().flat_map(|k| &k.hosts).filter_map(|h| Netns::of_process(h.netns_pid).ok().map(|n| (h, n)));
-    for (host, netns) in left.collect::<Vec<_>>() {
+    let heard = ask(&path, "status");
+    let holders = match &heard {
+        Heard::Answer(text) => serde_json::from_str(text).map_or_else(|_| Vec::new(), |s: Status| holders(&s)),
+        Heard::Silence(keeper) => keeper.map_or_else(Vec::new, children),
+        Heard::Nobody => Vec::new(),
+    };
+    let left: Vec<(u32, Netns)> = holders.into_iter().filter_map(|p| Some((p, Netns::of_process(p).ok()?))).collect();
+    let stuck = match &heard {
+        Heard::Answer(_) => match ask(&path, "down") {
+            Heard::Silence(keeper) => keeper,
+            _ => None,
+        },
+        Heard::Silence(keeper) => *keeper,
+        Heard::Nobody => None,
+    };
+    // A keeper that does not listen: its namespaces end with it.
+    stuck.into_iter().for_each(end_process);
+    clear(&path);
+    for (pid, netns) in left {
         let end = Instant::now() + PATIENCE;
-        while netns.holds(host.netns_pid) {
+        while netns.holds(pid) {
             if Instant::now() > end {
-                return Err(fail(name, format!("process {} of host {} does not end", host.netns_pid, host.name)));
+                return Err(fail(name, format!("process {pid} of its hosts does not end; end it with kill -9 {pid}")));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    Ok(asked || known.is_some())
+    Ok(!matches!(heard, Heard::Nobody))
+}
+
+/// The processes that hold the hosts.
+fn holders(status: &Status) -> Vec<u32> {
+    status.hosts.iter().map(|host| host.netns_pid).collect()
+}
+
+/// The children of a process, where the kernel tells them (proc_pid_task(5)).
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let told = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    told.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect()
+}
+
+/// Removes a socket, and the directories that it was the last one in.
+fn clear(path: &Path) {
+    // What is not there or not empty stays as it is.
+    let _ = std::fs::remove_file(path);
+    path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }
 
 /// A command that will run in a host of a named testbed.
@@ -221,14 +268,26 @@ pub fn command(name: &str, host: &str, program: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Asks a keeper; `None` when nobody answers.
-fn ask(path: &Path, word: &str) -> Option<String> {
-    let mut stream = UnixStream::connect(path).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
-    stream.write_all(format!("{word}\n").as_bytes()).ok()?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text).ok()?;
-    Some(text)
+/// What comes of asking a keeper.
+enum Heard {
+    /// This.
+    Answer(String),
+    /// It lives, for somebody listens, and does not answer: its process id.
+    Silence(Option<u32>),
+    /// There is none.
+    Nobody,
+}
+
+fn ask(path: &Path, word: &str) -> Heard {
+    let Ok(mut stream) = UnixStream::connect(path) else { return Heard::Nobody };
+    let keeper = rustix::net::sockopt::socket_peercred(&stream).ok().map(|of| of.pid.as_raw_nonzero().get() as u32);
+    let mut talk = || {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(format!("{word}\n").as_bytes())?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).map(|_| text)
+    };
+    talk().map_or(Heard::Silence(keeper), Heard::Answer)
 }
 
 fn end_process(pid: u32) {

@@ -96,7 +96,8 @@ fn make(up: &Up) -> anyhow::Result<()> {
 fn exec(name: &str, host: &str, command: &[String]) -> anyhow::Result<()> {
     let (program, arguments) = command.split_first().context("give a program to run")?;
     let error = named::command(name, host, program)?.args(arguments).exec();
-    Err(error).with_context(|| format!("cannot run {program} in {host} of {name}"))
+    let advice = "a host sees this machine's files: name a program that is installed here, or give its path";
+    Err(anyhow::anyhow!("cannot run {program} in {host} of {name}: {error}; {advice}"))
 }
 
 fn status(name: Option<&str>, json: bool) -> anyhow::Result<()> {
