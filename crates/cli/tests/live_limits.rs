@@ -56,8 +56,31 @@ FILE = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
 "#;
 
-/// A server whose requests read a file past the page cache; why not, where that cannot be.
-fn disk_server() -> Result<Running, String> {
+/// Each request writes 1 MiB past the page cache and flushes it (fsync), as a server does that must not lose what it
+/// acknowledged. Arguments: the file of 128 MiB, the port.
+const FLUSHES_EACH_REQUEST: &str = r#"
+import http.server, mmap, os, sys
+PIECE = 1 << 20
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def setup(self):
+        super().setup()
+        self.memory, self.turn = mmap.mmap(-1, PIECE), 0
+    def do_GET(self):
+        self.turn = (self.turn + 1) % 128
+        os.pwritev(FILE, [self.memory], self.turn * PIECE)
+        os.fsync(FILE)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+FILE = os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT)
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
+"#;
+
+/// A server of this text whose requests use a file past the page cache; why not, where that cannot be.
+fn disk_server(text: &str) -> Result<Running, String> {
     let python = program("python3").ok_or("python3 is not installed")?;
     // Not the temporary directory: it may be memory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -71,44 +94,70 @@ fn disk_server() -> Result<Running, String> {
     }
     let port = free_port();
     let mut command = Command::new(python);
-    command.args(["-c", READS_PAST_THE_CACHE]).arg(&file).arg(port.to_string());
+    command.args(["-c", text]).arg(&file).arg(port.to_string());
     Ok(Running::start(command, port, dir))
 }
 
-/// Largest share of a trial's window that any one disk counter said it had a request out.
+/// Largest share of a trial's window that any one disk had a request out or flushed.
 fn disk_busy(run: &Value) -> f64 {
     let trials = run["trials"].as_array().unwrap().iter();
-    trials.flat_map(|t| shares(&t["server"]["recording"])).fold(0.0, f64::max)
+    trials.map(|t| used(&t["server"]["recording"])).fold(0.0, f64::max)
 }
 
-fn shares(recording: &Value) -> Vec<f64> {
+fn used(recording: &Value) -> f64 {
     let ends = |v: &Value| Some((num(v.as_array()?.first()?), num(v.as_array()?.last()?)));
-    let Some((begin, end)) = ends(&recording["t_s"]) else { return Vec::new() };
+    let Some((begin, end)) = ends(&recording["t_s"]) else { return 0.0 };
+    let of = |id: &str, disk: &Value| {
+        let mut columns = recording["columns"].as_array().into_iter().flatten();
+        let column = columns.find(|c| c["counter"] == id && c["instance"] == *disk)?;
+        ends(&column["values"]).map(|(a, b)| (b - a) / 1e6 / (end - begin)).filter(|share| share.is_finite())
+    };
     let columns = recording["columns"].as_array().into_iter().flatten().filter(|c| c["counter"] == "disk.busy");
-    columns.filter_map(|c| ends(&c["values"])).map(|(a, b)| (b - a) / 1e6 / (end - begin)).collect()
+    let sum = |disk| of("disk.busy", disk).unwrap_or(0.0) + of("disk.flushing", disk).unwrap_or(0.0);
+    columns.map(|c| sum(&c["instance"])).fold(0.0, f64::max)
 }
 
-#[test]
-fn a_disk_that_each_request_reads_from_is_named() {
+/// Expects the disk to be named; gives the run, or `None` where the disk is not the limit.
+fn disk_is_named(test: &str, text: &str) -> Option<Value> {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let Some(binary) = release_binary() else {
-        return skip("server-disk", "no release binary; run `make test`, which builds it first");
+    let left_out = |reason: &str| {
+        skip(test, reason);
+        None
     };
-    let server = match disk_server() {
+    let Some(binary) = release_binary() else {
+        return left_out("no release binary; run `make test`, which builds it first");
+    };
+    let server = match disk_server(text) {
         Ok(server) => server,
-        Err(reason) => return skip("server-disk", &reason),
+        Err(reason) => return left_out(&reason),
     };
     let url = format!("http://{}/", server.addr);
     let run = named(&["server-disk"], || json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]));
     let busy = disk_busy(&run);
     if bottleneck(&run) != "server-disk" && busy < 0.95 {
         // A disk that is too fast for two processors is nothing that could be installed.
-        return println!(
-            "SKIP server-disk: the disk was busy {:.0} % at most, so it is not the limit here",
-            busy * 100.0
-        );
+        println!("SKIP {test}: the disk was busy {:.0} % at most, so it is not the limit here", busy * 100.0);
+        return None;
     }
     assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
+    Some(run)
+}
+
+fn evidence(run: &Value) -> String {
+    run["findings"]["bottleneck"]["evidence"].to_string()
+}
+
+#[test]
+fn a_disk_that_each_request_reads_from_is_named() {
+    let Some(run) = disk_is_named("server-disk, reads", READS_PAST_THE_CACHE) else { return };
+    assert!(evidence(&run).contains("fetches from it"), "{}", verdict(&run));
+}
+
+#[test]
+fn a_disk_that_each_request_is_flushed_to_is_named() {
+    let Some(run) = disk_is_named("server-disk, flushes", FLUSHES_EACH_REQUEST) else { return };
+    let lines = evidence(&run);
+    assert!(lines.contains("flushed") && lines.contains("sends to it"), "{}", verdict(&run));
 }
 
 /// Each request looks at a hundred pages anywhere in a file that it maps, which is larger than what the server may hold.
