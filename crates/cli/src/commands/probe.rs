@@ -44,9 +44,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let program = std::env::current_exe().context("cannot find this program, which the workload's processes run")?;
     let outcome = workload::run(&workload, &path.display().to_string(), &program, &["probe", "--child"])?;
     if let Some(out) = &args.out {
-        std::fs::write(out, outcome.text()).with_context(|| format!("cannot write {}", out.display()))?;
+        std::fs::write(out, outcome.text(usize::MAX)).with_context(|| format!("cannot write {}", out.display()))?;
     }
-    let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { outcome.text() };
+    // A file or another program takes a row as wide as it is.
+    let width = sys::terminal::width().unwrap_or(usize::MAX);
+    let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { outcome.text(width) };
     output::print(&text)?;
     Ok(Exit::Done)
 }
@@ -57,7 +59,8 @@ fn read(path: &Path, seconds: Option<f64>) -> anyhow::Result<Workload> {
         workload::read_script(path, seconds.unwrap_or(10.0), |note| eprintln!("note: {note}"))?
     } else {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {name}; name a workload (TOML) or a script (.SCR)"))?;
         Workload::from_toml(&name, &text)?
     };
     workload.seconds = seconds.unwrap_or(workload.seconds);

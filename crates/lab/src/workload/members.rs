@@ -5,7 +5,7 @@
 //! ends: which the parent brings about as soon as the first process is done.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -37,6 +37,8 @@ enum Said {
     Done,
     Rows(Vec<Row>, Vec<String>),
     Failed(String),
+    /// Nothing more will be heard of it.
+    Ended,
 }
 
 struct Member {
@@ -89,6 +91,8 @@ fn start(index: usize, part: &Part, program: &Path, arguments: &[&str], say: &Se
                     return;
                 }
             }
+            // Whoever has heard all does not mind.
+            let _ = say.send((index, Said::Ended));
         });
         return Ok(Member { name, child, input });
     }
@@ -114,12 +118,30 @@ fn conduct(members: &mut [Member], hear: &Receiver<(usize, Said)>) -> Result<(Ve
                 rows[index] = Some(got);
                 notes.extend(said.into_iter().filter(|n| !notes.contains(n)).collect::<Vec<_>>());
             }
+            Said::Ended if rows[index].is_some() => {}
+            Said::Ended => {
+                let member = &mut members[index];
+                return Err(WorkloadError::Member { name: member.name.clone(), message: ended(&mut member.child) });
+            }
             Said::Failed(message) => {
                 return Err(WorkloadError::Member { name: members[index].name.clone(), message });
             }
         }
     }
     Ok((rows.into_iter().flatten().flatten().collect(), notes))
+}
+
+/// How a process ended that gave no rows.
+fn ended(child: &mut Child) -> String {
+    const SIGBUS: i32 = 7;
+    match child.wait() {
+        Ok(status) if status.signal() == Some(SIGBUS) => {
+            "it was ended by SIGBUS: a file that it has mapped became shorter; keep files as long as they are during a trial"
+                .into()
+        }
+        Ok(status) => format!("it ended without its rows ({status})"),
+        Err(e) => format!("it ended without its rows ({e})"),
+    }
 }
 
 /// What a process of a workload does, from its first line to its rows.

@@ -110,24 +110,27 @@ const HEADS: [&str; 20] = [
 ];
 
 impl Outcome {
-    /// The table as text: times in milliseconds, `mean/deviation` for the parameters.
-    pub fn text(&self) -> String {
+    /// The table as text: times in milliseconds, `mean/deviation` for the parameters. One row a thread; where that is
+    /// wider than `width` columns, what the threads were asked to do follows in a table of its own.
+    pub fn text(&self, width: usize) -> String {
         let mut text = format!(
-            "loadline probe {}, {}\nscript {}, trial {} s, stable interval [50%..100%]\n",
+            "loadline probe {}, {}\nscript {}, trial {} s, stable interval [50%..100%]; times in ms\n",
             self.version, self.date, self.script, self.seconds
         );
         let _ = writeln!(
             text,
-            "relative processor speed {:.0} loops/ms; own cost {:.0} ns an access and {:.0} ns a cycle, taken off\n",
+            "relative processor speed {:.0} loops/ms;\nown cost {:.0} ns an access and {:.0} ns a cycle, taken off\n",
             self.calibration.loops_per_ms, self.calibration.access_ns, self.calibration.cycle_ns
         );
         let table: Vec<Vec<String>> =
             std::iter::once(HEADS.map(String::from).to_vec()).chain(self.rows.iter().map(cells)).collect();
-        let width = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
-        for row in &table {
-            let line: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-            let _ = writeln!(text, "{}", line.join("  "));
+        let whole = lines(&table, &(0..HEADS.len()).collect::<Vec<_>>(), "  ");
+        if whole.lines().map(str::len).max().unwrap_or(0) <= width {
+            text += &whole;
+        } else {
+            text += &lines(&table, &RESULTS, "  ");
+            text.push('\n');
+            text += &lines(&table, &ASKED, " ");
         }
         for note in &self.notes {
             let _ = writeln!(text, "note: {note}");
@@ -136,8 +139,27 @@ impl Outcome {
     }
 }
 
+/// Columns of what came out, and of what was asked for: both know a thread by its id.
+const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
+const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+
+/// These columns of a table; the last one, a file's name, is not padded.
+fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
+    let wide = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(|c| wide(*c)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = columns.iter().zip(&widths).map(|(c, width)| match *c == HEADS.len() - 1 {
+            true => row[*c].clone(),
+            false => format!("{:>width$}", row[*c]),
+        });
+        cells.collect::<Vec<_>>().join(gap) + "\n"
+    };
+    table.iter().map(line).collect()
+}
+
 fn cells(row: &Row) -> Vec<String> {
-    let ms = |v: f64| format!("{v:.3}");
+    // A record in memory takes less than a microsecond.
+    let ms = |v: f64| if v != 0.0 && v < 0.1 { format!("{v:.6}") } else { format!("{v:.3}") };
     let spread = |s: Spread| format!("{}/{}", s.mean, s.deviation);
     let t = &row.thread;
     vec![
@@ -173,6 +195,18 @@ mod tests {
         let recorded = Recorded { total_ns: 9e6, count: 3, sum_ns: 6e6, squares: 14e12, least_ns: 1e6, most_ns: 3e6 };
         let row = Row::new("x", &ThreadSpec::default(), 1, &recorded);
         assert_eq!((row.mean_ms, row.deviation_ms, row.file_mode()), (2.0, 1.0, "R B"));
+        let outcome = Outcome {
+            version: "1".into(),
+            date: "now".into(),
+            script: "a.toml".into(),
+            seconds: 1.0,
+            calibration: Calibration { loops_per_ms: 1.0, access_ns: 0.0, cycle_ns: 0.0 },
+            rows: vec![row.clone()],
+            notes: Vec::new(),
+        };
+        let (wide, narrow) = (outcome.text(usize::MAX), outcome.text(80));
+        assert!(wide.lines().any(|l| HEADS.iter().all(|head| l.contains(head))), "{wide}");
+        assert!(narrow.lines().all(|l| l.len() <= 80) && HEADS.iter().all(|head| narrow.contains(head)), "{narrow}");
         let none = Row::new("x", &ThreadSpec::default(), 1, &Recorded::default());
         assert_eq!((none.mean_ms, none.deviation_ms), (0.0, 0.0));
     }

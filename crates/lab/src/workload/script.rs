@@ -98,7 +98,10 @@ fn thread(path: &Path, line: &Line) -> Result<ThreadSpec> {
     ];
     let priority = letter(path, line, rest.first(), &letters)?;
     let script = beside(path, script);
-    Ok(ThreadSpec { repeat, priority, ..parameters(&script)? })
+    let spec = ThreadSpec { repeat, priority, ..parameters(&script)? };
+    let file = script.display().to_string();
+    spec.check().map_err(|message| WorkloadError::Script { file, line: None, message })?;
+    Ok(spec)
 }
 
 /// The parameters of one thread, in any order.
@@ -236,5 +239,12 @@ mod tests {
         ]);
         let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
         assert!(error.contains("A.SCT") && error.contains("CPUTIME is missing"), "{error}");
+        let (_dir, main) = script(&[
+            ("A.SCR", "PROCESS A.SCP 1 C\n"),
+            ("A.SCP", "THREAD A.SCT\n"),
+            ("A.SCT", &SCT.replace("RECORDSIZE 2048", "RECORDSIZE 1000")),
+        ]);
+        let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
+        assert!(error.contains("A.SCT") && error.contains("multiples of 512"), "{error}");
     }
 }

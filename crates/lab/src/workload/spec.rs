@@ -178,7 +178,7 @@ impl ProcessSpec {
 }
 
 impl ThreadSpec {
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         known("priority", &self.priority, &THREAD_PRIORITIES)?;
         let spreads = [
             ("think_ms", self.think_ms),
