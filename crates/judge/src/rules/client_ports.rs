@@ -24,3 +24,18 @@ pub(super) const RULE: Rule = Rule {
 fn judge(facts: &Facts<'_>) -> Verdict {
     failed_locally(facts, ErrorKind::ClientPorts, "socket.tcp_time_wait", "local port", "ports.range")
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::Scene;
+
+    #[test]
+    fn connects_that_nobody_counted_rule_nothing_out() {
+        let ruled_out = |attempted: u64| {
+            let mut run = Scene::new(2000.0, 500.0).change(move |t, _| t.tally.attempted = attempted).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck.ruled_out.iter().any(|r| r.id == "client-ports")
+        };
+        assert!(ruled_out(8) && !ruled_out(0));
+    }
+}

@@ -171,6 +171,10 @@ pub(crate) fn failed_locally(
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
     let (n, attempted) = (count(trial), trial.tally.attempted);
+    if n == 0 && facts.focus().into_iter().all(|t| t.tally.attempted == 0) {
+        // Counters that somebody else collected.
+        return Verdict::CannotSay(vec!["errors: no connect was counted".into()]);
+    }
     if n == 0 {
         return Verdict::RuledOut(format!(
             "none of {} connects failed for want of a {thing}",
