@@ -78,6 +78,14 @@ pub enum ServeError {
         /// What the system said.
         error: std::io::Error,
     },
+    /// A file of records cannot be used.
+    #[error("cannot serve records from {path}: {error}; name a readable file of at least one record, or none")]
+    Records {
+        /// The file.
+        path: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
     /// A thread could not be started.
     #[error("cannot start a thread: {error}; raise the limit of processes (ulimit -u) or serve fewer connections")]
     Thread {

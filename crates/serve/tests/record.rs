@@ -127,3 +127,16 @@ fn every_fault_has_an_answer() {
     assert_eq!(answer(&mut stream).0.status, Some(Status::Malformed));
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "then the connection ends");
 }
+
+#[test]
+fn what_holds_no_records_is_refused_with_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing");
+    for root in [dir.path(), &missing] {
+        let root = root.display().to_string();
+        let plan = ServePlan { service: "record".into(), root: Some(root.clone()), ..ServePlan::default() };
+        let refused = serve::start(&plan);
+        let words = refused.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(words.contains(&root) && words.contains("name a readable file"), "{words}");
+    }
+}

@@ -76,6 +76,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         "accepted {} connections, answered {} requests, received {} and sent {} bytes\n",
         stats.accepted, stats.requests, stats.bytes_in, stats.bytes_out
     ))?;
+    if stats.cache_hits + stats.disk_reads > 0 {
+        output::print(&format!(
+            "{} records came out of the page cache, {} from the disk\n",
+            stats.cache_hits, stats.disk_reads
+        ))?;
+    }
     Ok(Exit::Done)
 }
 

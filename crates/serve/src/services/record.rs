@@ -72,7 +72,12 @@ fn with_direct(options: &mut OpenOptions, direct: bool) -> &mut OpenOptions {
 fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
     let open = |write| with_direct(OpenOptions::new().read(true).write(write), direct).open(path);
     let opened = open(true).map(|f| (f, true)).or_else(|_| open(false).map(|f| (f, false)));
-    opened.map_err(|error| ServeError::Root { path: path.into(), error })
+    let refused = |error| ServeError::Records { path: path.into(), error };
+    let (file, writable) = opened.map_err(refused)?;
+    match file.metadata().map_err(refused)?.is_dir() {
+        true => Err(refused(std::io::ErrorKind::IsADirectory.into())),
+        false => Ok((file, writable)),
+    }
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
@@ -86,7 +91,7 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
     let made = make();
     // A file that was just made and cannot be removed stays behind; the server works all the same.
     let _ = std::fs::remove_file(&path);
-    made.map_err(|error| ServeError::Root { path: path.display().to_string(), error })
+    made.map_err(|error| ServeError::Records { path: path.display().to_string(), error })
 }
 
 impl Service for Record {
