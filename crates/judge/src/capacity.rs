@@ -12,8 +12,9 @@ use crate::objective::holds;
 pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
     let held = |t: &Trial| holds(t, &facts.limits).is_ok();
     let open = facts.search.iter().copied().filter(|t| held(t)).map(good).reduce(f64::max);
-    let failed = failed_at(facts, open.unwrap_or(0.0));
-    let below = |rate: &f64| failed.is_none_or(|f| *rate < f);
+    let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
+    let failed_why = facts.failing.and_then(|t| holds(t, &facts.limits).err());
+    let below = |rate: &f64| failed_at.is_none_or(|f| *rate < f);
     let closed = facts.sweep.iter().copied().filter(|t| held(t)).map(good).filter(below).reduce(f64::max);
     let lone = lone(facts);
     let one = lone.iter().copied().filter(|t| held(t)).map(good).reduce(f64::max);
@@ -23,7 +24,8 @@ pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
     match found {
         Some(rate) => Some(Capacity {
             rate: finite(rate)?,
-            failed_at: failed_at(facts, rate),
+            failed_at,
+            failed_why,
             objective,
             method: method(facts, open, closed),
             held: true,
@@ -33,7 +35,8 @@ pub(crate) fn capacity(facts: &Facts<'_>) -> Option<Capacity> {
             let least = tried.min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate)).or(facts.decisive)?;
             Some(Capacity {
                 rate: finite(good(least))?,
-                failed_at: failed_at(facts, 0.0),
+                failed_at,
+                failed_why,
                 objective,
                 method: format!(
                     "even the lowest load that was tried, {} offered, broke the objective; this is what it completed",
@@ -53,12 +56,6 @@ fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
         true if several_sizes(facts.run) => facts.decisive.into_iter().collect(),
         true => facts.run.trials.iter().filter(|t| positive(t.rates.completed_rate).is_some()).collect(),
     }
-}
-
-/// The lowest offered rate above the capacity at which the objective failed.
-fn failed_at(facts: &Facts<'_>, rate: f64) -> Option<f64> {
-    let failed = facts.search.iter().filter(|t| holds(t, &facts.limits).is_err());
-    failed.map(|t| t.rates.offered_rate).filter(|r| r.is_finite() && *r > rate).reduce(f64::min)
 }
 
 fn method(facts: &Facts<'_>, open: Option<f64>, closed: Option<f64>) -> String {
@@ -104,6 +101,7 @@ mod tests {
         let c = capacity(&Scene::new(20_000.0, 200.0).rates(&[0.5, 0.93, 1.15]));
         assert!(c.held && (c.rate - 200.0).abs() < 1e-9 && c.method.contains("closed loop"), "{c:?}");
         assert!((c.failed_at.unwrap() - 230.0).abs() < 1e-9);
+        assert!(c.failed_why.unwrap().contains("of the offered load was completed"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the rules are asked about: a run with its decisive trial picked out, and both sides of it at hand.
 
-use run::{Run, Trial, TrialKind};
+use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::number::positive;
 use crate::objective::{Limits, holds, lightest, limits};
@@ -38,6 +38,17 @@ pub(crate) fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - share.clamp(0.0, 1.0))
 }
 
+/// The lowest rate that broke the objective while neither it nor one above it held: what one trial held and another did
+/// not was a disturbance.
+fn failing<'a>(search: &[&'a Trial], limits: &Limits) -> Option<&'a Trial> {
+    let asked = |t: &Trial| match t.intensity {
+        Intensity::Open { rate, .. } => rate,
+        _ => t.rates.offered_rate,
+    };
+    let held = search.iter().filter(|t| holds(t, limits).is_ok()).map(|t| asked(t)).fold(0.0, f64::max);
+    search.iter().copied().filter(|t| asked(t) > held).min_by(|a, b| asked(a).total_cmp(&asked(b)))
+}
+
 /// The axis that says how large a request's answer is.
 pub(crate) const SIZE: &str = "record_bytes";
 
@@ -65,7 +76,7 @@ impl<'a> Facts<'a> {
         let mut search: Vec<&Trial> = alive().filter(searched).collect();
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         let limits = limits(run);
-        let failing = search.iter().copied().find(|t| holds(t, &limits).is_err());
+        let failing = failing(&search, &limits);
         let alone = || match several_sizes(run) {
             true => alive().max_by(|a, b| good_bytes(a).total_cmp(&good_bytes(b))),
             false if alive().all(|t| t.kind == TrialKind::Experiment) => {

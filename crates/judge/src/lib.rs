@@ -35,7 +35,7 @@ pub mod planted;
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
 pub use facts::{Facts, disturbed, stolen};
-pub use objective::{Limits, holds, limits};
+pub use objective::{Limits, holds, limits, paused};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
 pub use steady::steady;

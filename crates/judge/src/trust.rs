@@ -239,6 +239,15 @@ fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
             percent(share)
         ));
     }
+    if let Some(failing) = facts.failing.filter(|t| crate::paused(t, &facts.limits)) {
+        said.warn(format!(
+            "a pause broke the objective, not a queue: at {} offered nine answers in ten took less than {}, the slowest of \
+             a hundred {}",
+            rate(failing.rates.offered_rate),
+            duration(failing.latency_us.p90),
+            duration(failing.latency_us.p99)
+        ));
+    }
     if let Some((taken, online)) = facts.strangers() {
         said.warn(format!(
             "other programs used {} of {} processors meanwhile: measure again on a quiet machine",

@@ -39,6 +39,8 @@ pub struct Capacity {
     pub rate: f64,
     /// The lowest offered rate at which the objective failed; absent when none was reached.
     pub failed_at: Option<f64>,
+    /// How it failed there, in words with figures: `p99 was 30 ms`.
+    pub failed_why: Option<String>,
     /// The objective in words: `p99 <= 20 ms and errors <= 0.1 %`.
     pub objective: String,
     /// How it was found, and what limits its accuracy.

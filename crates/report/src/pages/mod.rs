@@ -113,7 +113,10 @@ fn title(run: &Run) -> String {
             _ if !capacity.held => format!("The objective does not hold even at {rate}"),
             "not-saturated" => format!("At least {rate}: nothing was at its limit"),
             "unknown" | "" => format!("{rate}; what stops it is not known"),
-            id => format!("{rate}, then {id} stops it"),
+            id => match pick::beyond(run) {
+                Some(most) => format!("{rate} in time, {} at most: {id} stops it", number(most.rates.completed_rate)),
+                None => format!("{rate}, then {id} stops it"),
+            },
         };
     }
     match run.trials.as_slice() {

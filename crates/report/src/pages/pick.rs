@@ -4,6 +4,9 @@ use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::number::{count, number};
 
+/// A capacity below this share of the highest rate is another figure than that.
+const APART: f64 = 0.9;
+
 /// The trial of the least load: the first step of the sweep, else the one of the lowest offered rate.
 pub(super) fn unloaded(run: &Run) -> Option<&Trial> {
     let sweep = of(run, &[TrialKind::Sweep]);
@@ -20,6 +23,12 @@ pub(super) fn saturated(run: &Run) -> Option<&Trial> {
     let rate = |t: &Trial| if t.rates.completed_rate.is_finite() { t.rates.completed_rate } else { 0.0 };
     let highest = from.iter().map(|t| rate(t)).fold(0.0, f64::max);
     from.into_iter().find(|t| rate(t) >= highest * 0.97)
+}
+
+/// The same trial, where the objective broke so far below its rate that one headline cannot hold both.
+pub(super) fn beyond(run: &Run) -> Option<&Trial> {
+    let held = run.findings.capacity.as_ref().filter(|c| c.held)?.rate;
+    saturated(run).filter(|t| t.kind == TrialKind::Sweep && held < APART * t.rates.completed_rate)
 }
 
 /// What the state of [`saturated`] is called: a load that the user fixed need not saturate anything.

@@ -1,8 +1,8 @@
 //! The verdict: what a person must know before anything else, warnings first.
 
-use run::{Bottleneck, Run};
+use run::{Bottleneck, Capacity, Run};
 
-use super::figures;
+use super::{figures, pick};
 use crate::number::{number, quantity, quantity_in};
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 
@@ -60,15 +60,18 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let mut figures = Vec::new();
     if let Some(c) = &found.capacity {
-        let failed = c
-            .failed_at
-            .map_or_else(String::new, |rate| format!("; broken at {} offered", quantity(rate, Unit::PerSecond)));
         figures.push(KeyFigure {
             name: "Capacity".into(),
             value: format!("{} requests/s", number(c.rate)),
-            detail: format!("{}{failed}", c.objective),
+            detail: format!("{}{}", c.objective, failed(c)),
             tone: if c.held { Tone::Plain } else { Tone::Bad },
         });
+        figures.extend(pick::beyond(run).map(|most| KeyFigure {
+            name: "At most".into(),
+            value: format!("{} requests/s", number(most.rates.completed_rate)),
+            detail: format!("{} that wait for each answer: what stops it shows there", most.label),
+            tone: Tone::Plain,
+        }));
     }
     if let Some(k) = &found.knee {
         let reached = k.reached_at.map_or_else(String::new, |n| format!("; 95 % reached at {}", number(n)));
@@ -97,6 +100,15 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         });
     }
     figures
+}
+
+/// Where the objective broke, and how.
+fn failed(c: &Capacity) -> String {
+    let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return String::new() };
+    match &c.failed_why {
+        Some(why) => format!("; at {rate} {why}"),
+        None => format!("; broken at {rate}"),
+    }
 }
 
 fn bottleneck(found: &Bottleneck) -> KeyFigure {

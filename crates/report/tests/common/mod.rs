@@ -201,6 +201,7 @@ fn findings() -> Findings {
         capacity: Some(Capacity {
             rate: 46_480.0,
             failed_at: Some(49_100.0),
+            failed_why: Some("p99 was 31 ms".into()),
             objective: "p99 <= 20 ms and errors <= 0.1 %".into(),
             method: "bisected to 5 %".into(),
             held: true,
