@@ -114,7 +114,7 @@ fn bind(
     evidence.extend(split(view));
     let with = facts.full_client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
     let with = with.map_or(String::new(), |c| format!(", the generator on the same ones {}", figure(c)));
-    evidence.extend(waiting(facts).and_then(|w| w.line(facts)));
+    evidence.extend(waiting(facts).filter(Waiting::at_server).and_then(|w| w.line(facts)));
     let (confidence, beside) = beside_client(facts, confidence);
     let full = if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "hardly rest" } else { "are full" };
     let sentence =

@@ -63,15 +63,9 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         figures.push(KeyFigure {
             name: "Capacity".into(),
             value: format!("{} requests/s", number(c.rate)),
-            detail: format!("{}{}", c.objective, failed(c)),
+            detail: format!("{}{}{}", c.objective, failed(c), most(run)),
             tone: if c.held { Tone::Plain } else { Tone::Bad },
         });
-        figures.extend(pick::beyond(run).map(|most| KeyFigure {
-            name: "At most".into(),
-            value: format!("{} requests/s", number(most.rates.completed_rate)),
-            detail: format!("{} that wait for each answer: what stops it shows there", most.label),
-            tone: Tone::Plain,
-        }));
     }
     if let Some(k) = &found.knee {
         let reached = k.reached_at.map_or_else(String::new, |n| format!("; 95 % reached at {}", number(n)));
@@ -109,6 +103,13 @@ fn failed(c: &Capacity) -> String {
         Some(why) => format!("; at {rate} {why}"),
         None => format!("; broken at {rate}"),
     }
+}
+
+/// What clients get that wait for each answer, where that is another figure: there shows what stops it.
+fn most(run: &Run) -> String {
+    let Some(trial) = pick::beyond(run) else { return String::new() };
+    let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);
+    format!("; {rate} at most, by {} that wait for each answer", trial.label)
 }
 
 fn bottleneck(found: &Bottleneck) -> KeyFigure {
