@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -14,17 +15,20 @@ use serde_json::Value;
 
 /// Much longer than what a busy machine adds, so that the round trip stays that of the way.
 const MEDIUM: &str = "wan:delay=15ms";
-const SERVER: &str = "10.77.0.1:8080";
+const SERVER: &str = "10.77.0.1";
 
 /// Two hosts on a long way; they end with this value.
 struct Way {
     binary: PathBuf,
     dir: tempfile::TempDir,
+    /// The next server's. Never the last one's: the kernel ends an io_uring, and the listener that it holds, only a little
+    /// after its process.
+    port: Cell<u16>,
 }
 
 impl Way {
     fn up(binary: PathBuf) -> Result<Self, String> {
-        let way = Self { binary, dir: tempfile::tempdir().unwrap() };
+        let way = Self { binary, dir: tempfile::tempdir().unwrap(), port: Cell::new(8080) };
         let output = way.testbed(&["up", "way", "--medium", MEDIUM]).output().unwrap();
         if output.status.success() { Ok(way) } else { Err(said(&output)) }
     }
@@ -52,18 +56,19 @@ impl Way {
     fn serve(&self, body: u32) -> Server {
         let mut command = self.inside("server", Path::new("/bin/sh"));
         command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);
-        command.args(["serve", "http", "--listen", SERVER, "--body-bytes", &body.to_string()]);
+        let addr = format!("{SERVER}:{}", self.port.replace(self.port.get() + 1));
+        command.args(["serve", "http", "--listen", &addr, "--body-bytes", &body.to_string()]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let pid = lines.next().unwrap().unwrap();
         assert!(lines.next().unwrap().unwrap().contains("serving"), "the server did not start");
-        Server { child, pid }
+        Server { child, pid, addr }
     }
 
     fn find(&self, body: u32) -> Value {
         let server = self.serve(body);
         let mut command = self.inside("client1", &self.binary);
-        let url = format!("http://{SERVER}/");
+        let url = format!("http://{}/", server.addr);
         command.args(["find", &url, "--server-pid", &server.pid, "--budget", "16s", "--connections", "8"]);
         json_of(&mut command)
     }
@@ -73,6 +78,7 @@ impl Way {
 struct Server {
     child: Child,
     pid: String,
+    addr: String,
 }
 
 impl Drop for Server {
