@@ -41,7 +41,7 @@ fn status(run: &Run) -> Exit {
     let failed_check = run.findings.checks.iter().any(|c| !c.pass);
     let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);
     // Timings of calls complete no request; there the checks alone decide.
-    let only_timed = run.trials.iter().all(|t| t.tally.attempted == 0) && !run.findings.checks.is_empty();
+    let only_timed = !run.asked() && !run.findings.checks.is_empty();
     match run {
         run if run.interrupted => Exit::Interrupted,
         run if !only_timed && run.trials.iter().all(|t| t.measured.tally.completed == 0) => Exit::Failed,

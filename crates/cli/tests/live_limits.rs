@@ -34,53 +34,54 @@ fn a_quota_of_a_fifth_of_a_processor_is_named() {
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
-/// Each request reads 16 MiB past the page cache and is answered by a bare head: dear for the disk, cheap for the
-/// processors and loopback. Arguments: the file of 128 MiB, the port.
-const READS_PAST_THE_CACHE: &str = r#"
+/// What each request does with a file of 128 MiB past the page cache, in Python; a bare head answers it.
+struct DiskWork {
+    /// Bytes at a time, and how the file is opened.
+    piece: u32,
+    open: &'static str,
+    /// Uses `FILE`, `self.memory` of one piece, and `at`, the place of a piece in the file.
+    each: &'static str,
+}
+
+/// Dear for the disk, cheap for the processors and loopback.
+const READS_PAST_THE_CACHE: DiskWork =
+    DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
+
+/// As a server does that must not lose what it acknowledged.
+const FLUSHES_EACH_REQUEST: DiskWork =
+    DiskWork { piece: 1 << 20, open: "os.O_RDWR", each: "os.pwritev(FILE, [self.memory], at); os.fsync(FILE)" };
+
+impl DiskWork {
+    /// The server. Arguments: the file, the port.
+    fn server(&self) -> String {
+        let Self { piece, open, each } = self;
+        format!(
+            r#"
 import http.server, mmap, os, sys
-PIECE = 16 << 20
+PIECE, PIECES = {piece}, (128 << 20) // {piece}
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def setup(self):
         super().setup()
         self.memory, self.turn = mmap.mmap(-1, PIECE), 0
     def do_GET(self):
-        self.turn = (self.turn + 1) % 8
-        os.preadv(FILE, [self.memory], self.turn * PIECE)
+        self.turn = (self.turn + 1) % PIECES
+        at = self.turn * PIECE
+        {each}
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
     def log_message(self, *_):
         pass
-FILE = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+FILE = os.open(sys.argv[1], {open} | os.O_DIRECT)
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
-"#;
+"#
+        )
+    }
+}
 
-/// Each request writes 1 MiB past the page cache and flushes it (fsync), as a server does that must not lose what it
-/// acknowledged. Arguments: the file of 128 MiB, the port.
-const FLUSHES_EACH_REQUEST: &str = r#"
-import http.server, mmap, os, sys
-PIECE = 1 << 20
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def setup(self):
-        super().setup()
-        self.memory, self.turn = mmap.mmap(-1, PIECE), 0
-    def do_GET(self):
-        self.turn = (self.turn + 1) % 128
-        os.pwritev(FILE, [self.memory], self.turn * PIECE)
-        os.fsync(FILE)
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-    def log_message(self, *_):
-        pass
-FILE = os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT)
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
-"#;
-
-/// A server of this text whose requests use a file past the page cache; why not, where that cannot be.
-fn disk_server(text: &str) -> Result<Running, String> {
+/// A server whose requests use a file past the page cache; why not, where that cannot be.
+fn disk_server(work: &DiskWork) -> Result<Running, String> {
     let python = program("python3").ok_or("python3 is not installed")?;
     // Not the temporary directory: it may be memory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -94,7 +95,7 @@ fn disk_server(text: &str) -> Result<Running, String> {
     }
     let port = free_port();
     let mut command = Command::new(python);
-    command.args(["-c", text]).arg(&file).arg(port.to_string());
+    command.args(["-c", &work.server()]).arg(&file).arg(port.to_string());
     Ok(Running::start(command, port, dir))
 }
 
@@ -118,7 +119,7 @@ fn used(recording: &Value) -> f64 {
 }
 
 /// Expects the disk to be named; gives the run, or `None` where the disk is not the limit.
-fn disk_is_named(test: &str, text: &str) -> Option<Value> {
+fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let left_out = |reason: &str| {
         skip(test, reason);
@@ -127,7 +128,7 @@ fn disk_is_named(test: &str, text: &str) -> Option<Value> {
     let Some(binary) = release_binary() else {
         return left_out("no release binary; run `make test`, which builds it first");
     };
-    let server = match disk_server(text) {
+    let server = match disk_server(work) {
         Ok(server) => server,
         Err(reason) => return left_out(&reason),
     };
@@ -149,13 +150,13 @@ fn evidence(run: &Value) -> String {
 
 #[test]
 fn a_disk_that_each_request_reads_from_is_named() {
-    let Some(run) = disk_is_named("server-disk, reads", READS_PAST_THE_CACHE) else { return };
+    let Some(run) = disk_is_named("server-disk, reads", &READS_PAST_THE_CACHE) else { return };
     assert!(evidence(&run).contains("fetches from it"), "{}", verdict(&run));
 }
 
 #[test]
 fn a_disk_that_each_request_is_flushed_to_is_named() {
-    let Some(run) = disk_is_named("server-disk, flushes", FLUSHES_EACH_REQUEST) else { return };
+    let Some(run) = disk_is_named("server-disk, flushes", &FLUSHES_EACH_REQUEST) else { return };
     let lines = evidence(&run);
     assert!(lines.contains("flushed") && lines.contains("sends to it"), "{}", verdict(&run));
 }

@@ -22,8 +22,8 @@ pub struct Facts<'a> {
     /// The step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// The trial at the limit: the first step of the sweep that reaches 97 % of the highest rate, or the first trial of
-    /// an experiment without a sweep that does and, if there is one, holds the objective; else the one with the highest rate, in bytes where the trials' requests
-    /// differ in size.
+    /// an experiment without a sweep that does and, if there is one, holds the objective; else the one with the highest
+    /// rate, in bytes where the trials' requests differ in size.
     pub decisive: Option<&'a Trial>,
     /// The open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
@@ -159,11 +159,6 @@ impl<'a> Facts<'a> {
     pub fn shared(&self) -> bool {
         self.decisive.is_some_and(|t| t.client.shared || t.server.as_ref().is_some_and(|s| s.shared))
     }
-}
-
-/// Whether any trial asked a server for anything: those that only time a library do not.
-pub(crate) fn asked(run: &Run) -> bool {
-    run.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
 }
 
 /// The server's side of a trial.

@@ -4,7 +4,7 @@
 use run::{Intensity, Run, Trial, Trust};
 
 use crate::Facts;
-use crate::facts::{asked, server_of, sides_of};
+use crate::facts::{server_of, sides_of};
 use crate::laws::{little, think_us};
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::rules::{client_limit, client_limit_threads};
@@ -280,7 +280,7 @@ fn whole(run: &Run, said: &mut Said) {
         said.warn("the run was ended early: what is here was measured, the rest is not known".into());
     }
     // Trials that time a library send no requests: no server is there to be read, and no verdict rests on anything.
-    if asked(run) && run.trials.iter().all(|t| t.server.is_none()) {
+    if run.asked() && run.trials.iter().all(|t| t.server.is_none()) {
         said.warn("nothing of the server's side was read: the verdict rests on the client's side alone".into());
     }
 }

@@ -45,6 +45,13 @@ pub struct Run {
     pub interrupted: bool,
 }
 
+impl Run {
+    /// Whether any trial asked a server for anything: those that only time a library do not.
+    pub fn asked(&self) -> bool {
+        self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
+    }
+}
+
 /// A machine or a namespace that took part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -132,7 +132,8 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
         let advice = "set XDG_RUNTIME_DIR to a directory that you may write";
         fail(name, format!("cannot keep its socket {}: {e}; {advice}", path.display()))
     };
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refuse)?;
+    let make = || std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refuse);
+    make()?;
     let owner = std::fs::metadata(directory).map_err(refuse)?;
     if owner.uid() != rustix::process::geteuid().as_raw() {
         return Err(fail(name, format!("{} belongs to another user", directory.display())));
@@ -145,7 +146,7 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     match UnixListener::bind(path) {
         // Somebody took the last other testbed down in between, and the directory with it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refuse)?;
+            make()?;
             UnixListener::bind(path).map_err(refuse)
         }
         bound => bound.map_err(refuse),

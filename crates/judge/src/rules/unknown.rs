@@ -2,7 +2,7 @@
 
 use super::{Rule, Verdict, line};
 use crate::Facts;
-use crate::facts::{Plateau, asked, sides_of};
+use crate::facts::{Plateau, sides_of};
 use crate::number::{figure, grew, percent, ratio};
 
 pub(super) const RULE: Rule = Rule {
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(client) = facts.client() else {
-        let sentence = if !asked(facts.run) && !facts.run.trials.is_empty() {
+        let sentence = if !facts.run.asked() && !facts.run.trials.is_empty() {
             "these trials timed calls and sent no requests, so there is no bottleneck to look for"
         } else {
             "no trial completed anything, so there is nothing to judge"

@@ -232,19 +232,14 @@ mod tests {
         let (_dir, main) = script(&[("A.SCR", "\nPROCESS A.SCP ten CODE.DAT\n"), ("A.SCP", "")]);
         let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
         assert!(error.contains("A.SCR line 2") && error.contains("ten"), "{error}");
-        let (_dir, main) = script(&[
-            ("A.SCR", "PROCESS A.SCP 1 C\n"),
-            ("A.SCP", "THREAD A.SCT\n"),
-            ("A.SCT", &SCT.replace("CPUTIME 0 0\n", "")),
-        ]);
-        let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
-        assert!(error.contains("A.SCT") && error.contains("CPUTIME is missing"), "{error}");
-        let (_dir, main) = script(&[
-            ("A.SCR", "PROCESS A.SCP 1 C\n"),
-            ("A.SCP", "THREAD A.SCT\n"),
-            ("A.SCT", &SCT.replace("RECORDSIZE 2048", "RECORDSIZE 1000")),
-        ]);
-        let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
-        assert!(error.contains("A.SCT") && error.contains("multiples of 512"), "{error}");
+        for (right, wrong, why) in
+            [("CPUTIME 0 0\n", "", "CPUTIME is missing"), ("RECORDSIZE 2048", "RECORDSIZE 1000", "multiples of 512")]
+        {
+            let thread = SCT.replace(right, wrong);
+            let files = [("A.SCR", "PROCESS A.SCP 1 C\n"), ("A.SCP", "THREAD A.SCT\n"), ("A.SCT", thread.as_str())];
+            let (_dir, main) = script(&files);
+            let error = read_script(&main, 1.0, |_| {}).unwrap_err().to_string();
+            assert!(error.contains("A.SCT") && error.contains(why), "{error}");
+        }
     }
 }
