@@ -2,17 +2,29 @@
 # speed against peers on this machine.
 
 LOADLINE := target/release/loadline
-OUT ?= loadline-runs/latest
+# Where `make run` keeps its run; without it, in loadline-runs/ by time, to which loadline-runs/latest leads.
+OUT ?=
 
 PREFIX ?= /usr/local
 
-.PHONY: run build test bench fuzz docs clean install-event
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+FUZZ_S ?= 60
+SOAK_S ?= 3600
+
+.PHONY: run build dist test bench fuzz soak docs clean install install-event deb
 
 run: build
-	$(LOADLINE) find --out $(OUT)
+	$(LOADLINE) find $(if $(OUT),--out $(OUT))
 
 build: | cargo
 	cargo build --release --locked --bin loadline
+
+# A static program in target/dist: it runs on any Linux of this processor, in an empty container, too. The target is named,
+# since what is run while building cannot be static.
+dist: | cargo
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --bin loadline --target $(HOST) --target-dir target/static
+	mkdir -p target/dist && cp target/static/$(HOST)/release/loadline target/dist/loadline && strip target/dist/loadline
 
 test: | cargo
 	scripts/install-needs test
@@ -25,21 +37,31 @@ bench: build
 	scripts/install-needs bench
 	cargo run --release --locked -p loadline-bench -- $(BENCH)
 
-# Longer than the short run inside the tests; needs `cargo install cargo-fuzz` and a nightly toolchain.
+# Longer than the short run inside the tests: FUZZ_S seconds a parser; needs `cargo install cargo-fuzz`.
 fuzz:
-	cd fuzz && cargo fuzz run http1_response -- -max_total_time=60 && cargo fuzz run run_json -- -max_total_time=60
+	scripts/fuzz $(FUZZ_S)
+
+# Random faults in random order against nginx for SOAK_S seconds, with a table at the end.
+soak: build
+	scripts/soak $(SOAK_S) --binary $(LOADLINE)
 
 # Rewrites the generated pages of docs/; a test fails while they differ from the tables in the code.
 docs: build
 	$(LOADLINE) list --write-docs docs
 
+# The program with man pages and completions for bash, zsh and fish, below PREFIX.
+install: build
+	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install program
+
 # The event API for C: both libraries, the header and the file for pkg-config.
 install-event: | cargo
-	cargo build --release --locked -p loadline-event-c --lib --example pkg_config
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 crates/sys/event-c/include/loadline_event.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 target/release/libloadline_event_c.a target/release/libloadline_event_c.so $(DESTDIR)$(PREFIX)/lib/
-	target/release/examples/pkg_config $(PREFIX) > $(DESTDIR)$(PREFIX)/lib/pkgconfig/loadline-event.pc
+	cargo build --release --locked -p loadline-event-c --lib
+	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install event
+
+# A Debian package of what `install` installs, by dpkg-deb: every Debian has it, while cargo-deb would first be compiled
+# for minutes and would need a second list of the same files.
+deb: build
+	scripts/deb target/debian
 
 clean:
 	cargo clean

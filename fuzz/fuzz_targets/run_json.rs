@@ -1,11 +1,14 @@
-//! Any text as run.json: no panic, and what loads can be written and loaded again.
+//! Any text as run.json: no panic, what loads can be written and loaded again, and whatever it says can be judged and
+//! drawn.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use report::{Style, render};
 
 fuzz_target!(|text: &str| {
-    if let Ok(run) = run::parse_run("fuzz", text) {
-        let again = serde_json::to_string(&run).expect("a run that was read can be written");
-        run::parse_run("fuzz", &again).expect("a run that was written can be read");
-    }
+    let Ok(mut run) = run::parse_run("fuzz", text) else { return };
+    let again = serde_json::to_string(&run).expect("a run that was read can be written");
+    run::parse_run("fuzz", &again).expect("a run that was written can be read");
+    judge::judge(&mut run);
+    ["text", "html", "csv"].iter().for_each(|form| drop(render(form, &run, &Style::default()).expect("a run can be drawn")));
 });

@@ -1,6 +1,7 @@
 //! The generated pages of docs/: the tables of the code as Markdown. A test holds that they are current.
 
 use crate::tables::{TABLES, Table};
+use crate::terms;
 
 /// One page.
 pub(crate) struct Page {
@@ -17,7 +18,17 @@ pub(crate) const PAGES: &[Page] = &[
         text: || {
             page(
                 "Serving and loading",
-                &["services", "models", "strategies", "options", "protocols", "arrivals", "drivers", "media"],
+                &[
+                    "services",
+                    "models",
+                    "strategies",
+                    "options",
+                    "protocols",
+                    "formats",
+                    "arrivals",
+                    "drivers",
+                    "media",
+                ],
             )
         },
     },
@@ -25,6 +36,7 @@ pub(crate) const PAGES: &[Page] = &[
     Page { file: "rules.md", text: || page("Verdicts", &["bottlenecks", "rules", "principles"]) },
     Page { file: "costs.md", text: || page("Costs per request", &["costs", "quantities"]) },
     Page { file: "experiments.md", text: || page("Experiments", &["experiments"]) },
+    Page { file: "terms.md", text: || format!("{GENERATED}{}", terms::page()) },
     Page { file: "run-format.md", text: run_format },
 ];
 
@@ -60,8 +72,11 @@ fn run_format() -> String {
     let schema = run::schema();
     let mut text = format!(
         "{GENERATED}# The format of run.json\n\nFormat `{}`. The machine-readable form is `loadline schema`; fields may be added \
-         within a version, none is renamed or removed.\n",
-        run::FORMAT
+         within a version, none is renamed or removed.\n\nAt most {} MiB and {} trials are read; a file that has more is \
+         refused with both numbers, before it takes memory. The time to read, judge and draw a run grows with its size.\n",
+        run::FORMAT,
+        run::MAX_RUN_BYTES >> 20,
+        run::MAX_TRIALS
     );
     text.push_str(&object("Run", &schema));
     if let Some(definitions) = schema.get("$defs").and_then(|d| d.as_object()) {

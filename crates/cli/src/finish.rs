@@ -1,69 +1,76 @@
 //! How a run ends for the user: the verdict on the screen, the report beside `run.json`, the exit status.
 
-use std::path::Path;
+use run::{Failure, Run, RunDir};
 
-use run::{Run, RunDir};
-
+use crate::args::OutArgs;
+use crate::kept::{KEPT, Kept};
 use crate::{Exit, output};
 
 /// Where the result goes.
-pub(crate) struct Ends<'a> {
-    /// Directory of the run.
-    pub(crate) out: Option<&'a Path>,
+pub(crate) struct Ends {
+    /// Where the run is kept, if anywhere.
+    pub(crate) kept: Option<Kept>,
     /// Print run.json instead of text.
     pub(crate) json: bool,
+    /// Lines that the screen showed before, where all of it is to fit one; absent: the whole report is printed.
+    pub(crate) used: Option<usize>,
 }
 
-/// Forms that are written into the directory of a run besides `run.json`.
-const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
+impl Ends {
+    /// One screen, unless everything was asked for.
+    pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
+        Self { kept, json: out.json, used: (!out.verbose).then_some(used) }
+    }
 
-/// Writes and prints everything.
-pub(crate) fn finish(run: Run, ends: &Ends<'_>) -> anyhow::Result<Exit> {
-    if let Some(out) = ends.out {
-        let dir = RunDir::create(out)?;
+    fn text(&self, run: &Run) -> anyhow::Result<String> {
+        Ok(match self.used {
+            Some(used) => report::brief(run, &output::style(), LINES.saturating_sub(used)),
+            None => report::render("text", run, &output::style())?,
+        })
+    }
+}
+
+/// Lines for a report without the line before it and the two behind it: one screen of 45.
+const LINES: usize = 42;
+
+/// Prints and writes everything: the verdict first, which a full disk must not hide.
+fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
+    match ends.json {
+        true => output::print(&report::render("json", &run, &output::plain())?)?,
+        false => output::print(&format!("\n{}", ends.text(&run)?))?,
+    }
+    if let Some(kept) = &ends.kept {
+        let dir = RunDir::create(kept.dir())?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
         }
-    }
-    if ends.json {
-        output::print(&report::render("json", &run, &output::plain())?)?;
-    } else {
-        output::print(&format!("\n{}", report::render("text", &run, &output::style())?))?;
-        if let Some(out) = ends.out {
-            output::print(&format!("\nreport: {}\n", out.join("report.html").display()))?;
-        }
+        let place = kept.settle()?;
+        if ends.json { eprint!("{place}") } else { output::print(&format!("\n{place}"))? }
     }
     Ok(status(&run))
 }
 
-/// What the run means for a script.
-fn status(run: &Run) -> Exit {
-    let failed_check = run.findings.checks.iter().any(|c| !c.pass);
-    let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);
-    // Timings of calls complete no request; there the checks alone decide.
-    let only_timed = !run.asked() && !run.findings.checks.is_empty();
-    match run {
-        run if run.interrupted => Exit::Interrupted,
-        run if !only_timed && run.trials.iter().all(|t| t.measured.tally.completed == 0) => Exit::Failed,
-        _ if failed_check || broken => Exit::Failed,
-        _ => Exit::Done,
+/// Ends a run that came to its end, or one that could not go on: then the error says where what was measured is.
+pub(crate) fn ended<E>(result: Result<Run, E>, ends: &Ends) -> anyhow::Result<Exit>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    match result {
+        // A run whose report could not be written is the latest all the same.
+        Ok(run) => finish(run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
+        Err(error) => match ends.kept.as_ref().and_then(Kept::cut_short) {
+            Some(place) => Err(anyhow::anyhow!("{error}; what was measured until then is in {place}")),
+            None => Err(error.into()),
+        },
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_that_only_timed_calls_is_done_when_its_checks_held() {
-        let mut run = Run { trials: vec![run::Trial::default()], ..Run::default() };
-        assert_eq!(status(&run), Exit::Failed, "nothing completed, nothing checked");
-        run.findings.checks.push(run::Check { pass: true, ..run::Check::default() });
-        assert_eq!(status(&run), Exit::Done);
-        run.trials[0].tally.attempted = 1;
-        assert_eq!(status(&run), Exit::Failed, "a request was sent and none was answered");
-        run.trials[0].tally.attempted = 0;
-        run.findings.checks[0].pass = false;
-        assert_eq!(status(&run), Exit::Failed);
+/// What the run means for a script.
+fn status(run: &Run) -> Exit {
+    match run.findings.failure {
+        Some(Failure::Died) => Exit::Failed,
+        _ if run.interrupted => Exit::Interrupted,
+        Some(_) => Exit::Failed,
+        None => Exit::Done,
     }
 }

@@ -3,15 +3,20 @@
 mod args;
 mod commands;
 mod docs;
+mod exit;
 mod finish;
+mod kept;
 mod output;
+mod own_server;
 mod screen;
 mod tables;
+mod terms;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use commands::Command;
+pub(crate) use exit::Exit;
 
 /// Finds how much load a network server takes, what stops it, and why.
 #[derive(Parser)]
@@ -22,37 +27,40 @@ struct Cli {
     command: Command,
 }
 
-/// How a command ended; the numbers are part of the contract with other programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// Done.
-    Done,
-    /// An objective or a comparison failed, or nothing came back.
-    Failed,
-    /// Ended early by the user, with what was measured saved.
-    Interrupted,
+/// The command line, with the default of every flag in its help.
+pub(crate) fn command() -> clap::Command {
+    args::defaults::shown(Cli::command())
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Done => Self::SUCCESS,
-            Exit::Failed => Self::from(1),
-            Exit::Interrupted => Self::from(130),
-        }
+/// Ends with what is wrong with the command line. It quotes words of it, so secrets in them are taken out first.
+fn usage(error: &clap::Error) -> ! {
+    let mut text = error.render().to_string();
+    let mut secrets = run::Secrets::default();
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
+        let kept = secrets.keep_word(&word);
+        text = text.replace(&*word, &kept);
     }
+    if text == error.render().to_string() {
+        error.exit();
+    }
+    eprint!("{text}");
+    std::process::exit(error.exit_code());
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.unwrap_or_else(|error| usage(&error));
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();
     }
     output::start_log();
-    match cli.command.run() {
+    // Should it fail, a file past the limit of its size ends the program instead of being an error.
+    let _ = sys::limits::large_files_are_errors();
+    match cli.command.run(command) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("loadline: {}", output::sentence(&error));
+            eprintln!("loadline: {}", output::safe(&output::sentence(&error)));
             ExitCode::from(2)
         }
     }

@@ -39,6 +39,11 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
+/// A text of several lines in which strangers' words can change nothing else on the screen.
+pub(crate) fn safe(text: &str) -> String {
+    text.lines().map(run::visible).collect::<Vec<_>>().join("\n")
+}
+
 /// How text looks on standard output: as wide as the terminal, colours only there and only without `NO_COLOR`.
 pub(crate) fn style() -> report::Style {
     let terminal = io::stdout().is_terminal();
@@ -55,4 +60,17 @@ pub(crate) fn plain() -> report::Style {
 pub(crate) fn catch_interrupts() {
     // Should it fail, Ctrl-C ends the program at once; every trial is saved when it ends, so little is lost.
     let _ = sys::interrupt::catch();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_strangers_move_no_cursor() {
+        let answer = "it answered \"HTTP/1.1 500 \u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}moc\"\r\nand then this";
+        let shown = safe(answer);
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{shown:?}");
+        assert_eq!(shown.lines().count(), 2);
+    }
 }

@@ -1,5 +1,7 @@
-//! What a run shows while it goes on: one line a step, a bar where standard error is a terminal.
+//! What a run shows while it goes on: a bar with the last step where standard error is a terminal, a line a step where
+//! that was asked for.
 
+use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,6 +11,8 @@ use lab::Watch;
 use report::{Unit, quantity};
 use run::{Tick, Trial};
 
+use crate::args::OutArgs;
+
 /// Shorter phases get no bar.
 const WORTH_A_BAR_S: f64 = 2.0;
 
@@ -16,6 +20,12 @@ const WORTH_A_BAR_S: f64 = 2.0;
 pub(crate) struct Screen {
     /// Step lines go to standard error, because standard output belongs to the JSON text.
     json: bool,
+    /// Steps have lines of their own.
+    steps: bool,
+    /// Lines printed so far.
+    lines: Cell<usize>,
+    /// The last step, for the bar.
+    last: String,
     began: bool,
     bar: Option<ProgressBar>,
     terminal: bool,
@@ -27,9 +37,12 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// A screen for a run of about so many seconds.
-    pub(crate) fn new(json: bool, budget_s: f64) -> Self {
+    pub(crate) fn new(out: &OutArgs, budget_s: f64) -> Self {
         Self {
-            json,
+            json: out.json,
+            steps: out.json || out.verbose,
+            lines: Cell::new(0),
+            last: String::new(),
             began: false,
             bar: None,
             terminal: std::io::stderr().is_terminal(),
@@ -41,6 +54,9 @@ impl Screen {
 
     /// Writes a line where this run's lines go. A reader that left ends the run as Ctrl-C does: quietly, and saved.
     fn line(&self, text: &str) {
+        // Names and first answers come from strangers.
+        let text = run::visible(text);
+        self.lines.set(self.lines.get() + 1);
         let write = || {
             if self.json {
                 writeln!(std::io::stderr().lock(), "{text}")
@@ -58,11 +74,12 @@ impl Screen {
         }
     }
 
-    /// Takes the bar away.
-    pub(crate) fn done(&mut self) {
+    /// Takes the bar away; returns how many lines were printed.
+    pub(crate) fn done(&mut self) -> usize {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+        self.lines.get()
     }
 }
 
@@ -80,7 +97,7 @@ impl Watch for Screen {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        bar.set_message(name.to_string());
+        bar.set_message(run::visible(&format!("{name}{}", self.last)).into_owned());
         bar.set_position(self.start.elapsed().as_millis() as u64);
     }
 
@@ -91,6 +108,11 @@ impl Watch for Screen {
     }
 
     fn trial(&mut self, trial: &Trial) {
+        if !self.steps {
+            let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);
+            self.last = format!("  (last: {}, {rate})", trial.label);
+            return;
+        }
         if trial.tally.attempted == 0 && trial.tally.completed == 0 {
             return self.line(&unloaded(trial));
         }
@@ -98,19 +120,15 @@ impl Watch for Screen {
             self.began = true;
             self.line(&row("step", ["completed", "p50", "p99", "errors"], "busiest"));
         }
-        let time = |us: f64| quantity(us, Unit::Micros);
-        let figures = [
-            quantity(trial.rates.completed_rate, Unit::PerSecond),
-            time(trial.latency_us.p50),
-            time(trial.latency_us.p99),
-            quantity(error_share(trial), Unit::Share),
-        ];
-        let busiest = report::busiest_device(trial).unwrap_or_default();
-        self.line(&row(&trial.label, figures.each_ref().map(String::as_str), &busiest));
+        self.line(&loaded(trial));
     }
 
     fn note(&mut self, sentence: &str) {
-        self.line(&format!("note: {sentence}"));
+        // A file or another program takes a line as long as it is.
+        let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
+        for (i, line) in report::wrap(sentence, room).iter().enumerate() {
+            self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));
+        }
     }
 
     fn stop(&self) -> bool {
@@ -125,22 +143,29 @@ fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     line.trim_end().to_string()
 }
 
+/// A step under load. Times of answers that never came are absent, not zero.
+fn loaded(trial: &Trial) -> String {
+    let answered = trial.latency_us.count > 0;
+    let time = |us: f64| if answered { quantity(us, Unit::Micros) } else { "n/a".into() };
+    let figures = [
+        quantity(trial.rates.completed_rate, Unit::PerSecond),
+        time(trial.latency_us.p50),
+        time(trial.latency_us.p99),
+        judge::failed_share(trial).map_or_else(|| "n/a".into(), |share| quantity(share, Unit::Share)),
+    ];
+    let busiest = report::busiest_device(trial).unwrap_or_default();
+    row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
+}
+
 /// A step without load, which timed calls, say: it has none of the figures of the others, so no columns either.
 fn unloaded(trial: &Trial) -> String {
-    let axis = |name: &str| trial.axes.get(name).copied();
-    let time = axis("call_us").or_else(|| axis("median_us"));
-    let calls = axis("calls").map_or_else(String::new, |n| format!(", {n:.0} calls"));
+    let timed = &trial.results;
+    let time = timed.call_us.or(timed.median_us);
+    let calls = timed.calls.map_or_else(String::new, |n| format!(", {n:.0} calls"));
     match time {
         Some(us) => format!("{}: {} a call{calls}", trial.label, quantity(us, Unit::Micros)),
         None => trial.label.clone(),
     }
-}
-
-fn error_share(trial: &Trial) -> f64 {
-    let m = &trial.measured.tally;
-    let failed = (m.error_count() + m.unexpected_status) as f64;
-    let all = (m.completed + m.error_count()) as f64;
-    if all > 0.0 { failed / all } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -148,10 +173,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_hung_server_has_no_times_and_all_of_its_requests_failed() {
+        let mut trial = Trial { label: "8 connections".into(), ..Trial::default() };
+        (trial.tally.attempted, trial.tally.connected, trial.tally.sent) = (8, 8, 8);
+        (trial.tally.unanswered, trial.measured.tally.unanswered) = (8, 8);
+        (trial.measured.tally.sent, trial.measured.tally.attempted) = (8, 8);
+        assert_eq!(
+            loaded(&trial).split_whitespace().collect::<Vec<_>>(),
+            ["8", "connections", "0/s", "n/a", "n/a", "100", "%"]
+        );
+        trial.measured.tally = run::Tally::default();
+        trial.tally.unanswered = 0;
+        assert_eq!(
+            loaded(&trial).split_whitespace().collect::<Vec<_>>(),
+            ["8", "connections", "0/s", "n/a", "n/a", "n/a"]
+        );
+    }
+
+    #[test]
     fn a_step_without_load_says_what_it_timed_and_stands_under_no_columns() {
         let mut trial = Trial { label: "epoll, 750 cold".into(), ..Trial::default() };
         assert_eq!(unloaded(&trial), "epoll, 750 cold");
-        trial.axes = [("call_us", 1.79), ("calls", 10_000.0)].map(|(name, v)| (name.to_string(), v)).into();
+        (trial.results.call_us, trial.results.calls) = (Some(1.79), Some(10_000.0));
         assert_eq!(unloaded(&trial), "epoll, 750 cold: 1.79 µs a call, 10000 calls");
     }
 }

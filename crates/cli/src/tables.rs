@@ -1,6 +1,8 @@
 //! Every table of loadline as rows of text: what `list` prints, `explain` looks up, and the generated pages of docs/
 //! are made of.
 
+use crate::terms::{TERMS, Term};
+
 /// One row.
 pub(crate) struct Row {
     /// Its id.
@@ -30,12 +32,14 @@ pub(crate) const TABLES: &[Table] = &[
     Table { name: "experiments", what: "what `loadline lab` runs", rows: experiments },
     Table { name: "bottlenecks", what: "what a verdict can name", rows: bottlenecks },
     Table { name: "rules", what: "how a verdict is reached", rows: rules },
+    Table { name: "levers", what: "what an experiment on a verdict changes", rows: levers },
     Table { name: "principles", what: "the ten rules of source 3, and what is done about each", rows: principles },
     Table { name: "quantities", what: "what `loadline judge` derives from collected counters", rows: quantities },
     Table { name: "costs", what: "what one request costs, per side", rows: costs },
     Table { name: "counters", what: "what the probe reads", rows: counters },
     Table { name: "sources", what: "where the probe reads it", rows: sources },
     Table { name: "protocols", what: "what generators speak", rows: protocols },
+    Table { name: "formats", what: "how files of requests may be written", rows: formats },
     Table { name: "arrivals", what: "how an open loop's starts are spread", rows: arrivals },
     Table { name: "drivers", what: "how a generator moves bytes", rows: drivers },
     Table { name: "services", what: "what `loadline serve` can serve", rows: services },
@@ -43,15 +47,32 @@ pub(crate) const TABLES: &[Table] = &[
     Table { name: "strategies", what: "admission and protection of `loadline serve`", rows: strategies },
     Table { name: "options", what: "what `loadline serve --option NAME=VALUE` takes", rows: options },
     Table { name: "media", what: "what joins the hosts of a testbed", rows: media },
+    Table { name: "engines", what: "what starts processes on other hosts (--via)", rows: engines },
+    Table { name: "terms", what: "the words of code, reports and pages", rows: terms },
     Table { name: "forms", what: "how a report can be written", rows: forms },
 ];
 
 fn experiments() -> Vec<Row> {
-    lab::EXPERIMENTS.iter().map(|e| row(e.name, e.help, e.page)).collect()
+    experiments::EXPERIMENTS.iter().map(|e| row(e.name, e.help, e.page)).collect()
 }
 
 fn bottlenecks() -> Vec<Row> {
     run::BOTTLENECKS.iter().map(|b| row(b.id, b.meaning, "")).collect()
+}
+
+fn levers() -> Vec<Row> {
+    let page = |l: &lab::levers::Lever| {
+        format!(
+            "tests: {}\nneeds: {}\nrights: {}\nintrusion: {}\ndose: {}\nundone: {}\n",
+            l.tests.join(", "),
+            if l.needs == run::Prove::Intrusive { "--prove=intrusive" } else { "nothing more than --prove=default" },
+            l.rights,
+            l.intrusion,
+            l.dose,
+            l.undo
+        )
+    };
+    lab::levers::LEVERS.iter().map(|l| row(l.id, l.help, page(l))).collect()
 }
 
 fn rules() -> Vec<Row> {
@@ -103,8 +124,17 @@ fn protocols() -> Vec<Row> {
     proto::PROTOCOLS.iter().map(|p| row(p.name, p.help, "")).collect()
 }
 
+fn formats() -> Vec<Row> {
+    requests::FORMATS.iter().map(|f| row(f.name, f.help, "")).collect()
+}
+
 fn arrivals() -> Vec<Row> {
-    load::arrivals::ARRIVALS.iter().map(|a| row(a.name, a.help, "")).collect()
+    let parameter = |p: &load::arrivals::Parameter| format!("{} ({}; {} if left out)", p.name, p.help, p.default);
+    let page = |a: &load::arrivals::ArrivalSpec| match a.parameters {
+        [] => String::new(),
+        all => format!("Parameters in their order: {}.", all.iter().map(parameter).collect::<Vec<_>>().join(", ")),
+    };
+    load::arrivals::ARRIVALS.iter().map(|a| row(a.name, a.help, page(a))).collect()
 }
 
 fn drivers() -> Vec<Row> {
@@ -134,6 +164,16 @@ fn options() -> Vec<Row> {
 
 fn media() -> Vec<Row> {
     testbed::MEDIA.iter().map(|m| row(m.name, m.help, "")).collect()
+}
+
+fn engines() -> Vec<Row> {
+    let page = |e: &lab::via::Engine| format!("HOST is {}.\n\nStarts: {} PROGRAM", e.help, e.prefix.join(" "));
+    lab::via::ENGINES.iter().map(|e| row(e.name, e.help, page(e))).collect()
+}
+
+fn terms() -> Vec<Row> {
+    let page = |t: &Term| if t.also.is_empty() { String::new() } else { format!("Also: {}.", t.also.join(", ")) };
+    TERMS.iter().map(|t| row(t.name, t.meaning, page(t))).collect()
 }
 
 fn forms() -> Vec<Row> {

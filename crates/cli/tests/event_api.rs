@@ -2,16 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
-use std::path::Path;
 use std::process::Command;
 
-use common::{Running, free_port, json, nginx, num, skip};
-
-fn binary() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_loadline"))
-}
+use testkit::{binary, json, nginx, num, served, skip};
 
 #[test]
 fn every_part_of_the_experiment_times_calls() {
@@ -23,12 +16,12 @@ fn every_part_of_the_experiment_times_calls() {
         "rounds=1",
         "calls=40",
         "across=30",
-        "seconds=0.1",
-        "relay_seconds=0.2",
+        "seconds=3",
+        "relay_seconds=1",
     ];
     let mut args = vec!["lab", "event-api"];
     sets.iter().for_each(|set| args.extend(["--set", set]));
-    let run = json(binary(), &args);
+    let run = json(binary!(), &args);
     let trials = run["trials"].as_array().unwrap();
     let uring = sys::poll_ring::PollRing::new(8, sys::poll_ring::Work::Cooperative).is_ok();
     if !uring {
@@ -58,14 +51,12 @@ fn every_part_of_the_experiment_times_calls() {
 fn a_proxy_in_front_of_nginx_holds_cold_connections_and_loses_no_request() {
     let Some(nginx) = nginx(0, "", "") else { return skip("the proxy in front of nginx", "no nginx") };
     for events in ["epoll", "uring", "poll", "select"] {
-        let port = free_port();
-        let mut command = Command::new(binary());
+        let mut command = Command::new(binary!());
         command.args(["serve", "proxy", "--upstream", &nginx.addr.to_string(), "--events", events]);
-        command.args(["--listen", &format!("127.0.0.1:{port}")]);
-        let proxy = Running::start(command, port, tempfile::tempdir().unwrap());
+        let proxy = served(command);
         let url = format!("http://{}/file", proxy.addr);
         let load = ["load", &url, "--connections", "8", "--cold", "200", "--duration", "1s"];
-        let run = json(binary(), &load);
+        let run = json(binary!(), &load);
         let trial = &run["trials"][0];
         assert_eq!(num(&trial["axes"]["cold"]), 200.0, "{events}: {}", trial["notes"]);
         assert_eq!(trial["errors"].as_object().map_or(0, |e| e.len()), 0, "{events}: {}", trial["errors"]);

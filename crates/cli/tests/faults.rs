@@ -2,20 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{json, loadline, program, serve, skip, total};
 use serde_json::Value;
-
-fn binary() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_loadline"))
-}
+use testkit::{binary, children, eventually, json, loadline, nginx, program, serve, signal, skip, total};
 
 /// A server that answers every connection with the same bytes, again and again if `endless`.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
@@ -41,7 +35,7 @@ fn errors(output: &Output) -> String {
 
 /// Runs and expects status 2 and one line that holds these words.
 fn refused(args: &[&str], words: &str) {
-    let output = loadline(binary(), args);
+    let output = loadline(binary!(), args);
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
     assert!(text.contains(words), "{args:?}: {text:?} has no {words:?}");
@@ -55,10 +49,10 @@ fn saved(dir: &Path) -> Value {
 
 #[test]
 fn targets_that_cannot_be_loaded_are_refused_before_any_load() {
-    let refusing = format!("http://127.0.0.1:{}/", common::free_port());
+    let refusing = format!("http://127.0.0.1:{}/", testkit::free_port());
     refused(&["find", "http://no-such-host.invalid/"], "cannot be found");
     refused(&["find", &refusing], "nothing listens on");
-    refused(&["find", "https://127.0.0.1/"], "TLS is not spoken");
+    refused(&["find", &refusing.replace("http:", "https:")], "nothing listens on");
     refused(&["load", "ftp://127.0.0.1/"], "possible are http://");
     refused(&["load", "http://192.0.2.1/"], "--authorized");
     refused(&["load", &format!("http://{}/", answers(b"SSH-2.0-x\r\n", false))], "it speaks SSH");
@@ -90,27 +84,29 @@ fn wrong_flags_files_and_directories_say_what_is_right() {
     refused(&["report", "/nonexistent"], "/nonexistent");
     refused(&["explain", "server-cpuu"], "did you mean \"server-cpu\"");
     refused(&["lab", "no-such-experiment"], "there is no experiment");
-    let output = loadline(binary(), &["find", "--p99", "20parsecs"]);
+    let output = loadline(binary!(), &["find", "--p99", "20parsecs"]);
     assert!(output.status.code() == Some(2) && errors(&output).contains("20ms"));
 }
 
 #[test]
 fn empty_responses_are_responses() {
-    let server = serve(binary(), 0, &["--body-bytes", "0"]);
+    let server = serve(binary!(), 0, &["--body-bytes", "0"]);
     let url = format!("http://{}/", server.addr);
-    let run = json(binary(), &["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0"]);
+    let run = json(binary!(), &["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0"]);
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
 /// Starts `find`, waits until `run.json` has trials, does something, and waits for the end.
 fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
-    let mut command = Command::new(binary());
+    let mut command = Command::new(binary!());
     command.args(["find", url, "--budget", "12s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !dir.join("run.json").exists() {
-        assert!(Instant::now() < deadline, "no trial was saved");
-        std::thread::sleep(Duration::from_millis(20));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let ended = eventually(|| {
+        let ended = child.try_wait().unwrap();
+        (ended.is_some() || dir.join("run.json").exists()).then_some(ended)
+    });
+    if let Some(status) = ended {
+        panic!("find ended at once, {status}: {}", errors(&child.wait_with_output().unwrap()));
     }
     disturbance(child.id());
     let output = child.wait_with_output().unwrap();
@@ -118,15 +114,11 @@ fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Val
     (output, run)
 }
 
-fn send(signal: &str, pid: u32) {
-    assert!(Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status().unwrap().success());
-}
-
 #[test]
 fn ctrl_c_saves_what_was_measured_and_exits_130() {
     let dir = tempfile::tempdir().unwrap();
-    let server = serve(binary(), 0, &[]);
-    let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| send("INT", pid));
+    let server = serve(binary!(), 0, &[]);
+    let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| signal(pid, "INT"));
     assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
     assert!(run["interrupted"] == true && run["trials"].as_array().is_some_and(|t| !t.is_empty()));
     assert!(dir.path().join("report.html").exists());
@@ -135,31 +127,88 @@ fn ctrl_c_saves_what_was_measured_and_exits_130() {
 #[test]
 fn a_server_that_dies_is_said_and_what_was_measured_stays() {
     let dir = tempfile::tempdir().unwrap();
-    let server = serve(binary(), 0, &[]);
+    let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |_| server.signal("KILL"));
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
-    assert!(text.contains("the server stopped answering"), "{text}");
-    assert!(output.status.code() == Some(0) || output.status.code() == Some(1), "{text}");
+    assert!(text.to_lowercase().contains("the server ended"), "{text}");
+    assert!(output.status.code() == Some(1) && run["interrupted"] == true, "{text}");
     assert!(run["trials"].as_array().is_some_and(|t| t.len() >= 2), "{text}");
 }
 
 #[test]
 fn a_server_that_is_stopped_does_not_hang_us() {
     let dir = tempfile::tempdir().unwrap();
-    let server = serve(binary(), 0, &[]);
+    let server = serve(binary!(), 0, &[]);
     let begin = Instant::now();
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |_| server.signal("STOP"));
     server.signal("CONT");
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
-    assert!(text.contains("the server stopped answering"), "{text}");
+    assert!(text.contains("was stopped (SIGSTOP)"), "{text}");
+    assert!(output.status.code() == Some(1) && run["interrupted"] == true, "{text}");
     assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
     assert!(!run["trials"].as_array().unwrap().is_empty());
+}
+
+/// Whether it is a generator in the middle of its load: it computed for 50 ms or more.
+fn makes_load(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 = after_name.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    line.split(|&byte| byte == 0).any(|word| word == b"agent") && ticks >= 5
+}
+
+#[test]
+fn a_generator_that_dies_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = serve(binary!(), 0, &[]);
+    let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
+        signal(eventually(|| children(pid).into_iter().find(|&child| makes_load(child))), "KILL");
+    });
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
+    assert!(text.to_lowercase().contains("the generator") && text.contains("ended at"), "{text}");
+    assert!(output.status.code() == Some(1) && run["interrupted"] == true, "{text}");
+    assert!(run["trials"].as_array().is_some_and(|t| !t.is_empty()), "{text}");
+}
+
+#[test]
+fn a_stopped_worker_of_nginx_is_said() {
+    let Some(nginx) = nginx(0, "", "") else { return skip("a stopped worker", "nginx is not installed") };
+    let dir = tempfile::tempdir().unwrap();
+    let worker = eventually(|| children(nginx.pid()).first().copied());
+    let (output, run) = disturb(dir.path(), &format!("http://{}/file", nginx.addr), |_| signal(worker, "STOP"));
+    signal(worker, "CONT");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
+    assert!(text.contains("was stopped (SIGSTOP)"), "{text}");
+    assert!(output.status.code() == Some(1) && run["interrupted"] == true, "{text}");
+}
+
+#[test]
+fn a_terminal_that_goes_away_interrupts_the_run() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    if u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 == 1 {
+        return skip("SIGHUP", "it is ignored here, as under nohup, and so by what is started");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let server = serve(binary!(), 0, &[]);
+    let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| signal(pid, "HUP"));
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    assert!(run["interrupted"] == true && run["trials"].as_array().is_some_and(|t| !t.is_empty()));
+}
+
+#[test]
+fn a_server_pid_of_no_process_is_refused() {
+    let server = serve(binary!(), 0, &[]);
+    // Above the largest process id that Linux gives.
+    let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
+    refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no such process");
 }
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     for args in ["list counters", "schema", "find --budget 3s"] {
-        let line = format!("{} {args} | head -n 1", binary().display());
+        let line = format!("{} {args} | head -n 1", binary!().display());
         let output = Command::new("sh").args(["-c", &line]).output().unwrap();
         assert!(output.stderr.is_empty(), "{args}: {}", errors(&output));
         assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1);
@@ -168,13 +217,13 @@ fn a_reader_that_leaves_is_no_error() {
 
 #[test]
 fn few_descriptors_are_named_and_spread() {
-    let server = serve(binary(), 0, &[]);
+    let server = serve(binary!(), 0, &[]);
     let command = format!(
         "ulimit -n 90; exec {} load http://{}/ --connections 100 --duration 300ms --at-rest 0",
-        binary().display(),
+        binary!().display(),
         server.addr
     );
-    let run = common::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
+    let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
     // 26 connections fit beside what a process needs itself, so four agents carry the hundred.
     // The hundred, and the one of the first request.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
@@ -192,13 +241,13 @@ fn without_io_uring_epoll_is_used_and_said() {
     if !built.status.success() {
         return skip("io_uring", "the seccomp filter does not compile here");
     }
-    let server = serve(binary(), 0, &[]);
+    let server = serve(binary!(), 0, &[]);
     let url = format!("http://{}/", server.addr);
     let args = ["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0"];
-    let run = common::json_of(Command::new(&denied).arg(binary()).args(args));
+    let run = testkit::json_of(Command::new(&denied).arg(binary!()).args(args));
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("epoll is used instead") && total(&run, "completed") > 0, "{notes}");
-    let output = Command::new(&denied).arg(binary()).args(args).args(["--io", "uring"]).output().unwrap();
+    let output = Command::new(&denied).arg(binary!()).args(args).args(["--io", "uring"]).output().unwrap();
     assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
 }
 
@@ -231,7 +280,7 @@ fn no_root_is_needed() {
     let dir = tempfile::tempdir().unwrap();
     // A copy that the user nobody can reach.
     let copy = dir.path().join("loadline");
-    std::fs::copy(binary(), &copy).unwrap();
+    std::fs::copy(binary!(), &copy).unwrap();
     assert!(Command::new("chmod").args(["-R", "a+rx"]).arg(dir.path()).status().unwrap().success());
     let mut command = Command::new(setpriv);
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&copy).current_dir("/");
@@ -241,6 +290,6 @@ fn no_root_is_needed() {
     }
     let mut command = Command::new(program("setpriv").unwrap());
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&copy).current_dir("/");
-    let run = common::json_of(command.args(["load", "--connections", "2", "--duration", "300ms", "--at-rest", "0"]));
+    let run = testkit::json_of(command.args(["load", "--connections", "2", "--duration", "300ms", "--at-rest", "0"]));
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }

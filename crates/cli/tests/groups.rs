@@ -3,14 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Running, free_port, program, skip};
+use testkit::{Running, binary, free_port, has};
 
 /// A model, the connections of its group, and how many descriptors are left for the next group besides the connection
 /// itself: none for its waker; its waker and not its ring; its ring and not all of its events.
@@ -22,7 +20,7 @@ fn serve(model: &str, option: &str) -> Running {
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$@\" 2>\"$0\""]).arg(dir.path().join("said"));
-    command.arg(env!("CARGO_BIN_EXE_loadline"));
+    command.arg(binary!());
     command.args(["serve", "echo", "--model", model, "--option", option, "--listen", &format!("127.0.0.1:{port}")]);
     Running::start(command, port, dir)
 }
@@ -63,8 +61,8 @@ fn leave(pid: u32, free: u64) {
 
 #[test]
 fn a_group_without_descriptors_resets_what_it_was_given_and_the_others_serve() {
-    if program("prlimit").is_none() {
-        return skip("groups without descriptors", "prlimit is not installed (util-linux)");
+    if !has("groups without descriptors", "prlimit") {
+        return;
     }
     for (model, option, capacity, spare) in CASES {
         let server = serve(model, option);

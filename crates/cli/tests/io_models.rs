@@ -3,11 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
-use std::path::Path;
-
-use common::{json, skip};
+use testkit::{binary, has_testbed, json, skip};
 
 /// Descriptors of a server process and a client process, and memory for both ends, as Linux on loopback takes it.
 const CONNECTIONS: u64 = 24_000;
@@ -33,7 +29,7 @@ fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
     let sets = ["entries=[3]", "third=24000", "block_rate=20000", "seconds=3", "warmup_s=10"];
     let mut args = vec!["lab", "io-models", "--model", "epoll"];
     sets.iter().for_each(|set| args.extend(["--set", set]));
-    let run = json(Path::new(env!("CARGO_BIN_EXE_loadline")), &args);
+    let run = json(binary!(), &args);
     let trials = run["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 1, "{}", run["notes"]);
     let trial = &trials[0];
@@ -51,10 +47,10 @@ fn a_medium_between_the_hosts_says_how_much_of_the_wire_was_used() {
     let sets = ["entries=[1]", "first=30", "seconds=0.5", "warmup_s=0.3"];
     let mut args = vec!["lab", "io-models", "--quick", "--json", "--model", "epoll,uring", "--medium", "hub100"];
     sets.iter().for_each(|set| args.extend(["--set", set]));
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_loadline")).args(&args).output().unwrap();
+    let output = std::process::Command::new(binary!()).args(&args).output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    if words.contains("cannot make a network namespace") || words.contains("install iproute2") {
-        return skip("io-models over a hub", &words);
+    if !has_testbed("io-models over a hub", &words) {
+        return;
     }
     let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {words}"));
     let trials = run["trials"].as_array().unwrap();
@@ -71,7 +67,7 @@ fn a_medium_between_the_hosts_says_how_much_of_the_wire_was_used() {
 #[test]
 fn an_experiment_without_hosts_refuses_a_medium() {
     let args = ["lab", "bursty", "--quick", "--medium", "hub100"];
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_loadline")).args(args).output().unwrap();
+    let output = std::process::Command::new(binary!()).args(args).output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && words.contains("leave --medium out"), "{words}");
 }

@@ -1,36 +1,28 @@
 //! Limits that the operating system sets, on real servers: a processor quota, memory and a disk are named by `find`.
-//! Speed relations matter, so these take the release binary (see `common`).
+//! Speed relations matter, so these take the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::group::Group;
-use common::{Running, bottleneck, free_port, json, named, num, program, release_binary, skip, verdict};
 use serde_json::Value;
-
-/// One at a time: they measure.
-static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+use tempfile::TempDir;
+use testkit::{
+    ControlGroup, Running, alone, binary, bottleneck, free_port, has, json, program, release_binary, skip, verdict,
+};
 
 #[test]
 fn a_quota_of_a_fifth_of_a_processor_is_named() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let Some(binary) = release_binary() else {
-        return skip("server-cpu-quota", "no release binary; run `make test`, which builds it first");
-    };
-    // No package brings these rights, so this is skipped even where everything else is required.
-    let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
-    let Some(group) = Group::make("cpu", &one, &[("cpu.max", "10000 50000")]) else {
-        return println!("SKIP server-cpu-quota: no right to make a control group with a quota");
-    };
+    let _alone = alone();
+    let Some(binary) = release_binary("server-cpu-quota", binary!()) else { return };
+    let Some(group) = ControlGroup::fifth_of_a_processor("server-cpu-quota") else { return };
     let port = free_port();
     let mut command = group.command(&binary);
     command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    let run = named(&["server-cpu-quota"], || json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]));
+    let run = json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]);
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
@@ -47,9 +39,13 @@ struct DiskWork {
 const READS_PAST_THE_CACHE: DiskWork =
     DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
 
-/// As a server does that must not lose what it acknowledged.
-const FLUSHES_EACH_REQUEST: DiskWork =
-    DiskWork { piece: 1 << 20, open: "os.O_RDWR", each: "os.pwritev(FILE, [self.memory], at); os.fsync(FILE)" };
+/// As a server does that must not lose what it acknowledged: three records, so that a request is little beside its disk's
+/// work.
+const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
+    piece: 1 << 20,
+    open: "os.O_RDWR",
+    each: "[(os.pwritev(FILE, [self.memory], at), os.fsync(FILE)) for _ in range(3)]",
+};
 
 impl DiskWork {
     /// The server. Arguments: the file, the port.
@@ -80,66 +76,70 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
     }
 }
 
-/// A server whose requests use a file past the page cache; why not, where that cannot be.
-fn disk_server(work: &DiskWork) -> Result<Running, String> {
-    let python = program("python3").ok_or("python3 is not installed")?;
+/// Threads that use the disk at once, as many as `find` has connections.
+const AT_ONCE: u32 = 16;
+/// Share of a CPU that a disk's requests may need, the rest of a server's work left aside, which is about as much: with more, the CPU
+/// is full about when the disk is.
+const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
+
+impl DiskWork {
+    /// The same work for a second without a server around it. Arguments: the file. Prints the share of a processor that it
+    /// took.
+    fn alone(&self) -> String {
+        let Self { piece, open, each } = self;
+        format!(
+            r#"
+import mmap, os, sys, threading, time
+PIECE, PIECES = {piece}, (128 << 20) // {piece}
+FILE = os.open(sys.argv[1], {open} | os.O_DIRECT)
+END = time.monotonic() + 1
+class Worker(threading.Thread):
+    def run(self):
+        self.memory, turn = mmap.mmap(-1, PIECE), 0
+        while time.monotonic() < END:
+            turn = (turn + 1) % PIECES
+            at = turn * PIECE
+            {each}
+begin, cpu = time.monotonic(), time.process_time()
+workers = [Worker() for _ in range({AT_ONCE})]
+[w.start() for w in workers]
+[w.join() for w in workers]
+print((time.process_time() - cpu) / (time.monotonic() - begin))
+"#
+        )
+    }
+}
+
+/// A file past the page cache that is slow enough to be a limit, or what the machine lacks for that: seen before any load,
+/// so that no verdict decides it.
+fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     // Not the temporary directory: it may be memory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, vec![b'x'; 128 << 20]).map_err(|e| format!("cannot write 128 MiB: {e}"))?;
     std::fs::File::open(&file).and_then(|f| f.sync_all()).map_err(|e| format!("cannot flush 128 MiB: {e}"))?;
-    let mut dd = Command::new("dd");
-    dd.arg(format!("if={}", file.display())).args(["of=/dev/null", "bs=1M", "count=1", "iflag=direct"]);
-    if !dd.stderr(Stdio::null()).status().is_ok_and(|s| s.success()) {
-        return Err("this file system does not read past the page cache (O_DIRECT)".into());
+    let output = Command::new(python).args(["-c", &work.alone()]).arg(&file).output().unwrap();
+    let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let share: f64 = said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))?;
+    println!("the disk's own work takes {share:.2} of a CPU");
+    match share <= CHEAP_FOR_A_PROCESSOR {
+        true => Ok(dir),
+        false => Err(format!("a disk slower than a CPU: keeping it busy takes {share:.2} of one")),
     }
+}
+
+/// Expects the disk to be named; gives the run, or `None` where the machine has no disk that could be the limit.
+fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
+    let _alone = alone();
+    let binary = release_binary(test, binary!())?;
+    let python = has(test, "python3").then(|| program("python3"))??;
+    let dir = slow_file(work, &python).map_err(|lacks| skip(test, lacks)).ok()?;
     let port = free_port();
     let mut command = Command::new(python);
-    command.args(["-c", &work.server()]).arg(&file).arg(port.to_string());
-    Ok(Running::start(command, port, dir))
-}
-
-/// Largest share of a trial's window that any one disk had a request out or flushed.
-fn disk_busy(run: &Value) -> f64 {
-    let trials = run["trials"].as_array().unwrap().iter();
-    trials.map(|t| used(&t["server"]["recording"])).fold(0.0, f64::max)
-}
-
-fn used(recording: &Value) -> f64 {
-    let ends = |v: &Value| Some((num(v.as_array()?.first()?), num(v.as_array()?.last()?)));
-    let Some((begin, end)) = ends(&recording["t_s"]) else { return 0.0 };
-    let of = |id: &str, disk: &Value| {
-        let mut columns = recording["columns"].as_array().into_iter().flatten();
-        let column = columns.find(|c| c["counter"] == id && c["instance"] == *disk)?;
-        ends(&column["values"]).map(|(a, b)| (b - a) / 1e6 / (end - begin)).filter(|share| share.is_finite())
-    };
-    let columns = recording["columns"].as_array().into_iter().flatten().filter(|c| c["counter"] == "disk.busy");
-    let sum = |disk| of("disk.busy", disk).unwrap_or(0.0) + of("disk.flushing", disk).unwrap_or(0.0);
-    columns.map(|c| sum(&c["instance"])).fold(0.0, f64::max)
-}
-
-/// Expects the disk to be named; gives the run, or `None` where the disk is not the limit.
-fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let left_out = |reason: &str| {
-        skip(test, reason);
-        None
-    };
-    let Some(binary) = release_binary() else {
-        return left_out("no release binary; run `make test`, which builds it first");
-    };
-    let server = match disk_server(work) {
-        Ok(server) => server,
-        Err(reason) => return left_out(&reason),
-    };
+    command.args(["-c", &work.server()]).arg(dir.path().join("file")).arg(port.to_string());
+    let server = Running::start(command, port, dir);
     let url = format!("http://{}/", server.addr);
-    let run = named(&["server-disk"], || json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]));
-    let busy = disk_busy(&run);
-    if bottleneck(&run) != "server-disk" && busy < 0.95 {
-        // A disk that is too fast for two processors is nothing that could be installed.
-        println!("SKIP {test}: the disk was busy {:.0} % at most, so it is not the limit here", busy * 100.0);
-        return None;
-    }
+    let run = json(&binary, &["find", &url, "--budget", "10s", "--connections", &AT_ONCE.to_string()]);
     assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
     Some(run)
 }
@@ -182,20 +182,17 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 
 #[test]
 fn a_server_that_may_hold_less_than_it_looks_at_is_short_of_memory() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let Some(binary) = release_binary() else {
-        return skip("server-memory", "no release binary; run `make test`, which builds it first");
-    };
-    let Some(python) = program("python3") else { return skip("server-memory", "python3 is not installed") };
-    // No package brings these rights, so this is skipped even where everything else is required.
+    let test = "server-memory";
+    let _alone = alone();
+    let Some(binary) = release_binary(test, binary!()) else { return };
+    let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
     let limit = (48 << 20).to_string();
-    let Some(group) = Group::make("memory", &[("memory.limit_in_bytes", &limit)], &[("memory.max", &limit)]) else {
-        return println!("SKIP server-memory: no right to make a control group with a memory limit");
-    };
+    let (one, two) = ([("memory.limit_in_bytes", limit.as_str())], [("memory.max", limit.as_str())]);
+    let Some(group) = ControlGroup::make(test, "memory", &one, &two) else { return };
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("file");
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
-        return skip("server-memory", &format!("cannot write 128 MiB: {e}"));
+        return skip(test, format!("cannot write 128 MiB: {e}"));
     }
     // The test's own group would pay for pages that stay in the cache.
     let _ = Command::new("dd")
@@ -208,6 +205,6 @@ fn a_server_that_may_hold_less_than_it_looks_at_is_short_of_memory() {
     command.args(["-c", MORE_THAN_IT_MAY_HOLD]).arg(&file).arg(port.to_string());
     let server = Running::start(command, port, dir);
     let url = format!("http://{}/", server.addr);
-    let run = named(&["server-memory"], || json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]));
+    let run = json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]);
     assert_eq!(bottleneck(&run), "server-memory", "{}", verdict(&run));
 }

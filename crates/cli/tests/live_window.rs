@@ -1,17 +1,15 @@
 //! Small buffers behind a long way, named by `find`: a window a round trip is the limit, whichever end's buffer makes it.
-//! Needs no root: the hosts are a testbed's. Takes the release binary, see `common`.
+//! Needs no root: the hosts are a testbed's. Takes the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
 
 use std::cell::Cell;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use common::{bottleneck, json_of, named, num, release_binary, skip, verdict};
 use serde_json::Value;
+use testkit::{binary, bottleneck, has_testbed, json_of, num, release_binary, verdict};
 
 /// Much longer than what a busy machine adds, so that the round trip stays that of the way.
 const MEDIUM: &str = "wan:delay=15ms";
@@ -27,10 +25,13 @@ struct Way {
 }
 
 impl Way {
-    fn up(binary: PathBuf) -> Result<Self, String> {
+    /// Says that the test is left out where this machine has no testbed.
+    fn up(test: &str, binary: PathBuf) -> Option<Self> {
         let way = Self { binary, dir: tempfile::tempdir().unwrap(), port: Cell::new(8080) };
         let output = way.testbed(&["up", "way", "--medium", MEDIUM]).output().unwrap();
-        if output.status.success() { Ok(way) } else { Err(said(&output)) }
+        let there = has_testbed(test, &said(&output));
+        assert!(output.status.success() || !there, "{}", said(&output));
+        there.then_some(way)
     }
 
     fn testbed(&self, arguments: &[&str]) -> Command {
@@ -106,25 +107,20 @@ fn evidence(run: &Value, counter: &str) -> f64 {
 
 #[test]
 fn a_small_buffer_at_either_end_of_a_long_way_is_a_window() {
-    let Some(binary) = release_binary() else {
-        return skip("tcp-window", "no release binary; run `make test`, which builds it first");
-    };
-    let way = match Way::up(binary) {
-        Ok(way) => way,
-        Err(reason) => return skip("tcp-window", &reason),
-    };
+    let Some(binary) = release_binary("tcp-window", binary!()) else { return };
+    let Some(way) = Way::up("tcp-window", binary) else { return };
     let free = way.find(131_072);
     assert_ne!(bottleneck(&free), "tcp-window", "nothing is small yet: {}", verdict(&free));
 
     way.small_buffers("client1", "tcp_rmem", 32768);
-    let run = named(&["tcp-window"], || way.find(131_072));
+    let run = way.find(131_072);
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);
     way.small_buffers("server", "tcp_wmem", 65536);
     // Many buffers, whether a segment of its bytes takes 2 KiB of it (no offloads) or the kernel's pieces are larger.
-    let run = named(&["tcp-window"], || way.find(524_288));
+    let run = way.find(524_288);
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.write_full") >= 0.5, "{}", verdict(&run));
 }

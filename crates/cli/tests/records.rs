@@ -2,13 +2,13 @@
 //! checked by the experiments themselves; here the machine may be busy with other tests.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use testkit::{Held, binary, first_line, has_testbed};
 
 fn loadline(arguments: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_loadline")).args(arguments).output().unwrap()
+    Command::new(binary!()).args(arguments).output().unwrap()
 }
 
 /// Runs an experiment and gives its run.json; `None` where this machine has no testbed.
@@ -17,9 +17,7 @@ fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     let out = dir.path().join("run");
     let output = loadline(&[&["lab"], arguments, &["--quick", "--json", "--out", out.to_str().unwrap()]].concat());
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    if words.contains("cannot make a network namespace") || words.contains("install iproute2") {
-        assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{test}: {words}");
-        println!("SKIP {test}: {words}");
+    if !has_testbed(test, &words) {
         return None;
     }
     // 1: a check of the experiment failed, which a busy machine may cause.
@@ -74,38 +72,26 @@ fn clients_are_added_on_every_kind_of_medium() {
     }
 }
 
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn record_server() -> Server {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
-    command.args(["serve", "record", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+/// A record server and its address.
+fn record_server() -> (Held, String) {
+    let mut command = Command::new(binary!());
+    command.args(["serve", "record", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = Held::start(&mut command);
+    let line = first_line(&mut server.0);
     let address = line.split_whitespace().find(|w| w.starts_with("127.0.0.1:")).unwrap_or_else(|| panic!("{line}"));
-    Server { address: address.to_string(), child }
+    (server, address.to_owned())
 }
 
 #[test]
 fn a_script_of_the_original_runs_against_a_record_server() {
-    let server = record_server();
+    let (server, address) = record_server();
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
     write("A.SCR", "REPEAT 2 PROCESS A.SCP 4 NONE.DAT IDEAGEN.EXE N\n");
     write("A.SCP", "THREAD A.SCT\n");
     let sct = "THINKTIME 1 0\nCYCLEREADS 5 0\nFILESEEK 20 5\nCPUTIME 0 0\nDATAPAGE 0 0\nCODEPAGE 0 0\nFILEATTRIBUTE RANDOM\n\
                FILEACCESSMODE UNBUFFERED\nRECORDSIZE 2048\nFILEACTION R\n";
-    write("A.SCT", &format!("{sct}FILEACCESS record://{}\n", server.address));
+    write("A.SCT", &format!("{sct}FILEACCESS record://{address}\n"));
     let script = dir.path().join("A.SCR").display().to_string();
     let output = loadline(&["probe", &script, "--seconds", "0.6", "--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

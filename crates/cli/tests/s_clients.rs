@@ -2,16 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::s_clients::{SERVE, binary, honest, in_a_namespace, incidents, load};
-use common::{Running, free_port, json_of, nginx, num, program, serve, skip, verdict};
 use serde_json::Value;
 use tempfile::TempDir;
+use testkit::s_clients::{SERVE, honest, in_a_namespace, incidents, load};
+use testkit::{Running, apache, binary, json_of, nginx, num, python, serve, skip, verdict};
 
 /// One form of S-Clients in a namespace of its own: the run, and what that namespace's kernel counted meanwhile.
 fn counted(form: &str) -> Option<(Value, [f64; 3])> {
@@ -20,7 +16,7 @@ fn counted(form: &str) -> Option<(Value, [f64; 3])> {
          \"$1\" load http://127.0.0.1/ --s-clients 100 --connect-timeout 200ms --warmup 300ms --duration 1s --at-rest 0 \
          --json {form}; echo; echo \"$before\"; echo after; cat /proc/net/snmp /proc/net/netstat; kill $server"
     );
-    let output = in_a_namespace("SYNs of both forms", &script)?.output().unwrap();
+    let output = in_a_namespace("SYNs of both forms", binary!(), &script)?.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let (run, counters) = text.split_once("\nIp:").expect("a run and counters");
     let (before, after) = counters.split_once("\nafter\n").unwrap();
@@ -58,37 +54,6 @@ fn both_forms_send_the_syns_that_they_count() {
     }
 }
 
-/// Apache httpd with an event worker, its log without buffer.
-fn apache() -> Option<Running> {
-    let (apache, port, dir) = (program("apache2")?, free_port(), tempfile::tempdir().unwrap());
-    let modules = PathBuf::from("/usr/lib/apache2/modules");
-    let root = dir.path();
-    std::fs::write(root.join("file"), vec![b'x'; 1294]).unwrap();
-    let _ = Command::new("chmod").arg("755").arg(root).status();
-    let config = format!(
-        "ServerRoot {d}\nDefaultRuntimeDir {d}\nPidFile {d}/pid\nServerName localhost\nListen 127.0.0.1:{port}\n\
-         LoadModule mpm_event_module {m}/mod_mpm_event.so\nLoadModule authz_core_module {m}/mod_authz_core.so\n\
-         User nobody\nGroup nogroup\nStartServers 1\nServerLimit 2\nThreadsPerChild 25\nMaxRequestWorkers 50\n\
-         DocumentRoot {d}\nErrorLog {d}/error\nLogFormat \"OK %>s\" t\nCustomLog {d}/access t\n",
-        d = root.display(),
-        m = modules.display()
-    );
-    std::fs::write(root.join("conf"), config).unwrap();
-    let mut command = Command::new(apache);
-    command.arg("-f").arg(root.join("conf")).arg("-DFOREGROUND");
-    modules.exists().then(|| Running::start(command, port, dir))
-}
-
-/// Python's http.server: a thread a connection, a listen queue of five, its log on standard error.
-fn python() -> Option<Running> {
-    let (python, port, dir) = (program("python3")?, free_port(), tempfile::tempdir().unwrap());
-    std::fs::write(dir.path().join("file"), vec![b'x'; 1294]).unwrap();
-    let mut command = Command::new("sh");
-    command.args(["-c", "exec \"$0\" -m http.server \"$1\" --bind 127.0.0.1 --directory \"$2\" 2> \"$2/access\""]);
-    command.arg(python).arg(port.to_string()).arg(dir.path());
-    Some(Running::start(command, port, dir))
-}
-
 /// Answers of status 200 in a log, waited for until it has them all.
 fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
     let count = || {
@@ -105,7 +70,7 @@ fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
 /// S-Clients on a real server: it completes, and its own log says the same number. `ok` is what the log has for a 200.
 fn on(name: &str, server: Option<Running>, ok: &str) {
     let Some(server) = server else { return skip(name, "it is not installed") };
-    let run = json_of(&mut load(&format!("http://{}/file", server.addr), "20", &[]));
+    let run = json_of(&mut load(binary!(), &format!("http://{}/file", server.addr), "20", &[]));
     let trial = &run["trials"][0];
     let completed = trial["completed"].as_u64().unwrap();
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
@@ -131,13 +96,13 @@ fn a_python_server_is_driven_by_s_clients() {
 
 #[test]
 fn s_clients_follow_an_arrival_process_from_the_command_line() {
-    let server = serve(binary(), 1, &[]);
+    let server = serve(binary!(), 1, &[]);
     let url = format!("http://{}/", server.addr);
-    let run = json_of(&mut load(&url, "200", &["--rate", "300", "--arrival", "bursty:3,10%,500ms"]));
+    let run = json_of(&mut load(binary!(), &url, "200", &["--rate", "300", "--arrival", "bursty:3,10%,500ms"]));
     let trial = &run["trials"][0];
     // One connect an arrival.
     assert_eq!(trial["attempted"], trial["due"], "{}", verdict(&run));
     assert!(num(&trial["due"]) > 100.0 && trial["intensity"]["pace"]["rate"] == 300.0, "{}", trial["intensity"]);
-    let refused = load(&url, "200", &["--rate", "300", "--think", "10ms"]).output().unwrap();
+    let refused = load(binary!(), &url, "200", &["--rate", "300", "--think", "10ms"]).output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("either think times or an arrival process"));
 }

@@ -3,20 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::s_clients::{D, OFFERED, SERVE, SLOW, binary, error, honest, in_a_namespace, incidents, load};
-use common::{Running, json_of, num, serve, skip, verdict};
 use serde_json::Value;
+use testkit::s_clients::{D, OFFERED, SERVE, SLOW, error, honest, in_a_namespace, incidents, load};
+use testkit::{Hog, Running, binary, eventually, json_of, num, serve, two_processors, verdict};
 
 /// Waits until a load has its agent, and a moment more: it is under way then.
 fn under_way(load: &Child) {
     let parent = format!(" {} ", load.id());
     let is_child = |stat: String| stat.rsplit_once(')').is_some_and(|(_, rest)| rest[2..].starts_with(&parent));
-    let deadline = Instant::now() + Duration::from_secs(20);
     let agents = || {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         processes
@@ -24,17 +21,14 @@ fn under_way(load: &Child) {
             .filter(|s| is_child(s.clone()))
             .count()
     };
-    while agents() == 0 {
-        assert!(Instant::now() < deadline, "the load started no agent");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually(|| (agents() > 0).then_some(()));
     std::thread::sleep(Duration::from_millis(800));
 }
 
 /// Loads a slow server with S-Clients, does something to it meanwhile, and reads the run that was saved.
 fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
-    let (server, out) = (serve(binary(), 0, &SLOW), tempfile::tempdir().unwrap());
-    let mut command = load(&format!("http://{}/", server.addr), D, &["--out"]);
+    let (server, out) = (serve(binary!(), 0, &SLOW), tempfile::tempdir().unwrap());
+    let mut command = load(binary!(), &format!("http://{}/", server.addr), D, &["--out"]);
     command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     under_way(&child);
@@ -85,7 +79,7 @@ fn a_server_that_is_started_anew_is_named() {
     let run = disturbed(|server| {
         server.signal("KILL");
         std::thread::sleep(Duration::from_millis(400));
-        let mut command = Command::new(binary());
+        let mut command = Command::new(binary!());
         command.args(["serve", "http", "--listen", &server.addr.to_string()]).args(SLOW);
         again = Some(Running::start(command, server.addr.port(), tempfile::tempdir().unwrap()));
     });
@@ -105,9 +99,9 @@ fn limited(descriptors: u32, load: &Command) -> Command {
 
 #[test]
 fn descriptors_are_spread_over_as_few_processes_as_the_limit_allows_and_told() {
-    let server = serve(binary(), 0, &SLOW);
+    let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
-    let run = json_of(&mut limited(200, &load(&url, "300", &[])));
+    let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
     // 136 beside what a process needs itself, of which a fifth is for established connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
@@ -118,9 +112,9 @@ fn descriptors_are_spread_over_as_few_processes_as_the_limit_allows_and_told() {
 fn descriptors_that_run_out_are_named() {
     // Every connect is up at once and answered late, so that established connections hold all descriptors.
     let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
-    let server = serve(binary(), 0, &late);
+    let server = serve(binary!(), 0, &late);
     let url = format!("http://{}/", server.addr);
-    let run = json_of(&mut limited(150, &load(&url, D, &[])));
+    let run = json_of(&mut limited(150, &load(binary!(), &url, D, &[])));
     assert!(error(&run, "client_fds") > 0, "{}", verdict(&run));
     assert_eq!(run["findings"]["bottleneck"]["id"], "client-fds", "{}", verdict(&run));
     assert!(run["trials"][0]["notes"].to_string().contains("descriptors ran out"), "{:#}", run["trials"][0]["notes"]);
@@ -135,7 +129,7 @@ fn ports_that_run_out_are_named() {
          \"$1\" load http://127.0.0.1/ --s-clients 300 --connect-timeout 100ms --warmup 300ms --duration 1s --at-rest 0 \
          --json; kill $server"
     );
-    let Some(mut command) = in_a_namespace("ports", &script) else { return };
+    let Some(mut command) = in_a_namespace("ports", binary!(), &script) else { return };
     let run: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
     let (ports, trial) = (error(&run, "client_ports"), &run["trials"][0]);
     assert!(ports > 0, "{}", verdict(&run));
@@ -152,18 +146,13 @@ fn ports_that_run_out_are_named() {
 
 #[test]
 fn a_starved_generator_is_named_and_offers_no_less_for_that() {
-    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        return skip("starved S-Clients", "one processor; client and server need one each");
+    if !two_processors("starved S-Clients") {
+        return;
     }
-    let server = serve(binary(), 1, &SLOW);
-    let mut hogs: Vec<_> = (0..3)
-        .map(|_| Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn().unwrap())
-        .collect();
-    let run = json_of(&mut load(&format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
-    hogs.iter_mut().for_each(|hog| {
-        let _ = hog.kill();
-        let _ = hog.wait();
-    });
+    let server = serve(binary!(), 1, &SLOW);
+    let hogs = Hog::on(0, 3);
+    let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
+    drop(hogs);
     assert_eq!(run["findings"]["bottleneck"]["id"], "client-cpu", "{}", verdict(&run));
     assert_eq!(run["findings"]["trust"]["generator_limited"], true, "{}", verdict(&run));
     honest(&run, 100_000.0);

@@ -14,7 +14,7 @@ use sys::epoll_raw::{self, Slots};
 use sys::wake::Waker;
 
 use crate::backends::Mechanism;
-use crate::queue::state;
+use crate::state::state;
 use crate::table::{descriptor, token};
 use crate::{Event, EventError, Mask, Result, State};
 

@@ -68,15 +68,21 @@
 #[doc = include_str!("../../../docs/event-library.md")]
 struct Page;
 
+mod backend;
 mod backends;
 mod error;
+mod event;
 mod group;
 mod mask;
+mod options;
 mod queue;
+mod state;
 mod table;
 
-pub use backends::{BACKENDS, Backend, BackendSpec};
+pub use backend::{BACKENDS, Backend, BackendSpec};
 pub use error::{EventError, Result};
+pub use event::Event;
 pub use group::Group;
 pub use mask::{Mask, State};
-pub use queue::{Event, EventQueue, Options, Revocation};
+pub use options::{Options, Revocation};
+pub use queue::EventQueue;

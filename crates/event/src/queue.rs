@@ -4,89 +4,10 @@ use std::marker::PhantomData;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use sys::poll;
-
 use crate::backends::Mechanism;
 use crate::group::Membership;
-use crate::{Backend, EventError, Group, Mask, Result, State};
-
-/// One notification.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Event {
-    /// The descriptor that was declared.
-    pub fd: RawFd,
-    /// What holds for it, of the kinds that were declared.
-    pub mask: Mask,
-    pub(crate) ended: bool,
-    pub(crate) generation: u32,
-}
-
-impl Event {
-    /// Whether it is known that the peer has ended its side: behind what there is to read, the end follows, and no
-    /// further event will tell of it. Who stops reading at the first short read looks at this. select(2) and
-    /// unchecked io_uring do not know; `false` says nothing there.
-    #[inline]
-    #[must_use]
-    pub const fn ended(&self) -> bool {
-        self.ended
-    }
-
-    /// Counts the registrations of this descriptor number: an event that is still in the caller's array when the
-    /// caller closes the descriptor, and gets the number again for another, has an older generation than the new one.
-    /// See [`EventQueue::is_current`].
-    #[inline]
-    #[must_use]
-    pub const fn generation(&self) -> u32 {
-        self.generation
-    }
-}
-
-/// What revoking does in the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Revocation {
-    /// The registration is taken out at once: no wake-up comes any more, each change costs a call.
-    #[default]
-    Eager,
-    /// The registration stays and what it reports is left out: interest toggles cheaply, as in the source, and
-    /// arrivals meanwhile cost wake-ups. Such a descriptor must be given to [`EventQueue::forget`] before its close.
-    Lazy,
-}
-
-/// How a queue is to be made.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Options {
-    /// The mechanism.
-    pub backend: Backend,
-    /// What revoking does.
-    pub revocation: Revocation,
-    /// Look at the state again when an event is delivered (unless it is sure, see [`EventQueue::drained`]). Only io_uring
-    /// has the choice: `false` makes a call cheaper there, and every event a hint that names all declared kinds.
-    pub recheck: bool,
-}
-
-impl Options {
-    /// A queue on `backend` with eager revocation, looking again at delivery.
-    #[must_use]
-    pub const fn new(backend: Backend) -> Self {
-        Self { backend, revocation: Revocation::Eager, recheck: true }
-    }
-
-    /// With this kind of revocation.
-    #[must_use]
-    pub const fn revocation(mut self, revocation: Revocation) -> Self {
-        self.revocation = revocation;
-        self
-    }
-
-    /// With or without the second look at delivery.
-    #[must_use]
-    pub const fn recheck(mut self, recheck: bool) -> Self {
-        self.recheck = recheck;
-        self
-    }
-}
+use crate::state::state;
+use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 
 /// The events of one thread: it says in which descriptors it is interested, and takes what happened to them.
 ///
@@ -199,13 +120,4 @@ impl EventQueue {
             membership.leave(&mut self.mechanism);
         }
     }
-}
-
-/// The state of a descriptor at this moment, all kinds.
-pub(crate) fn state(fd: RawFd) -> Result<State> {
-    let found = poll::now(fd, Mask::ALL.to_poll()).map_err(|e| EventError::declare(fd, e))?;
-    if found & poll::NVAL != 0 {
-        return Err(EventError::declare(fd, sys::Errno::BADF));
-    }
-    Ok(Mask::from_poll(found))
 }

@@ -170,6 +170,18 @@ impl World {
     }
 }
 
+/// Found by the test below: a second declaration owes what holds, and data that came meanwhile told only of itself.
+#[test]
+fn a_second_declaration_is_owed_what_holds_also_when_data_comes_meanwhile() {
+    let declare = Op::Declare { at: 4, mask: 3, want_state: false };
+    let ops = [declare.clone(), Op::Take { room: 1 }, Op::Drain { at: 4 }, declare, Op::Write { at: 4 }];
+    for (name, options) in every() {
+        let mut world = World::new(&name, options, false, true);
+        ops.iter().for_each(|op| world.apply(op));
+        world.settle();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 

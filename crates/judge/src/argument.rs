@@ -5,9 +5,10 @@ use run::Findings;
 
 use crate::Facts;
 use crate::demand::demands;
-use crate::facts::{Plateau, server_of};
 use crate::laws::{Step, steps};
 use crate::number::{duration, figure, grew, percent, rate, ratio};
+use crate::single::server_of;
+use crate::sweep::Plateau;
 
 /// The sentences.
 pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
@@ -83,7 +84,7 @@ fn cost_change(facts: &Facts<'_>) -> Option<String> {
         "it hardly changes with load"
     };
     Some(format!(
-        "A request cost the server {} of processor time with one client and {} at the limit: {meaning}.",
+        "A request cost the server {} of CPU time with one client and {} at the limit: {meaning}.",
         duration(a),
         duration(b)
     ))
@@ -105,16 +106,14 @@ fn objective(findings: &Findings) -> Option<String> {
         return Some(format!("The objective ({}) did not hold at any load that was tried.", c.objective));
     }
     let failed = c.failed_at.map_or(String::new(), |f| format!("; it broke when {} were offered", rate(f)));
-    Some(format!("The objective ({}) held up to {}{failed}.", c.objective, rate(c.rate)))
+    let interval = match (c.low, c.high) {
+        (Some(low), Some(high)) => format!(" (95 % interval {} to {})", rate(low), rate(high)),
+        _ => String::new(),
+    };
+    Some(format!("The objective ({}) held up to {}{interval}{failed}.", c.objective, rate(c.rate)))
 }
 
 fn end(findings: &Findings) -> String {
     let b = &findings.bottleneck;
-    let sure = match b.confidence {
-        c if c >= 0.85 => "Therefore",
-        c if c >= 0.6 => "Most likely",
-        c if c > 0.0 => "It may be that",
-        _ => "Undecided",
-    };
-    format!("{sure}: {} [{}].", b.sentence, b.id)
+    format!("{}: {} [{}].", b.sureness.therefore(), b.sentence, b.id)
 }

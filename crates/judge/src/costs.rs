@@ -8,6 +8,7 @@
 use run::{Cost, Reading, Run, Side, Trial, Window};
 
 use crate::number::{finite, positive};
+use crate::own_rate::rate_of;
 use crate::sides::window_of;
 
 /// One counter that goes into a cost.
@@ -74,11 +75,11 @@ const fn row(
 
 use Rest::{Gross, Net};
 
-const HOST_CPU: &str = "Time of all processors of the host, whoever used it. It holds what no process is charged with: interrupts and most soft interrupts. Where client and server share the host, it is the cost of both.";
+const HOST_CPU: &str = "Time of all CPUs of the host, whoever used it. It holds what no process is charged with: interrupts and most soft interrupts. Where client and server share the host, it is the cost of both.";
 const PROCESS: &str = "Charged to the side's own processes, children included. Soft interrupts that ran on a process's back are part of it on kernels without interrupt time accounting.";
 const NET: &str = "The rate before any load is taken off, so what remains is what the load caused (the source subtracts its clock interrupts in the same way).";
 const WIRE: &str = "Counted by the network namespace of this side: on loopback both directions of both ends pass through the one interface. Segments that the kernel merges or splits later (GSO, GRO) count once.";
-const SWITCH: &str = "A voluntary switch is a thread that waited for something, an involuntary one was displaced while it still had work. Many voluntary switches a request mean that the work is handed from thread to thread.";
+const SWITCH: &str = "A voluntary switch is a thread that waited for something, an involuntary one was displaced while it still had work. Many voluntary switches per request mean that the work is handed from thread to thread.";
 
 const RECORDS: &str =
     "Counted by the record server itself. A read that is split into several requests takes as many records.";
@@ -90,14 +91,14 @@ pub const COSTS: &[CostSpec] = &[
         &[p("cpu.user"), p("cpu.system"), p("cpu.irq"), p("cpu.softirq")],
         "us",
         Gross,
-        "processor time of the host",
+        "CPU time of the host",
         HOST_CPU,
     ),
-    row("cpu_user_us", &[p("cpu.user")], "us", Gross, "processor time of the host in user mode", HOST_CPU),
-    row("cpu_system_us", &[p("cpu.system")], "us", Gross, "processor time of the host in the kernel", HOST_CPU),
-    row("cpu_softirq_us", &[p("cpu.softirq")], "us", Gross, "processor time of the host in soft interrupts", HOST_CPU),
-    row("cpu_irq_us", &[p("cpu.irq")], "us", Gross, "processor time of the host in hardware interrupts", HOST_CPU),
-    row("process_cpu_us", &[p("process.cpu")], "us", Gross, "processor time of the side's processes", PROCESS),
+    row("cpu_user_us", &[p("cpu.user")], "us", Gross, "CPU time of the host in user mode", HOST_CPU),
+    row("cpu_system_us", &[p("cpu.system")], "us", Gross, "CPU time of the host in the kernel", HOST_CPU),
+    row("cpu_softirq_us", &[p("cpu.softirq")], "us", Gross, "CPU time of the host in soft interrupts", HOST_CPU),
+    row("cpu_irq_us", &[p("cpu.irq")], "us", Gross, "CPU time of the host in hardware interrupts", HOST_CPU),
+    row("process_cpu_us", &[p("process.cpu")], "us", Gross, "CPU time of the side's processes", PROCESS),
     row("process_user_us", &[p("process.user")], "us", Gross, "of that, in user mode (sampled by ticks)", PROCESS),
     row("process_system_us", &[p("process.system")], "us", Gross, "of that, in the kernel (sampled by ticks)", PROCESS),
     row(
@@ -105,15 +106,15 @@ pub const COSTS: &[CostSpec] = &[
         &[p("process.run_delay")],
         "us",
         Gross,
-        "time that the side's threads were ready and had no processor",
-        "Near zero on a host with processors to spare. It grows where threads queue for one.",
+        "time that the side's threads were ready and had no CPU",
+        "Near zero on a host with CPUs to spare. It grows where threads queue for one.",
     ),
     row(
         "cpu_net_us",
         &[p("cpu.user"), p("cpu.system"), p("cpu.irq"), p("cpu.softirq")],
         "us",
         Net,
-        "processor time of the host, net of rest",
+        "CPU time of the host, net of rest",
         NET,
     ),
     row("interrupts", &[p("system.interrupts")], "", Gross, "hardware interrupts", NET),
@@ -126,7 +127,7 @@ pub const COSTS: &[CostSpec] = &[
         "",
         Gross,
         "soft interrupts that received packets",
-        "Below one a packet means that the kernel takes several packets at once. On loopback these run on the sender's processor.",
+        "Below one per packet means that the kernel takes several packets at once. On loopback these run on the sender's CPU.",
     ),
     row(
         "softirqs_net_tx",
@@ -174,7 +175,7 @@ pub const COSTS: &[CostSpec] = &[
         "",
         Gross,
         "acknowledgements that waited for their timer",
-        "About one a request together with 40 ms of response time is Nagle's algorithm waiting for the other end's timer.",
+        "About one per request together with 40 ms of response time is Nagle's algorithm waiting for the other end's timer.",
     ),
     row("connections_accepted", &[p("tcp.passive_opens")], "", Gross, "connections accepted", WIRE),
     row("connections_opened", &[p("tcp.active_opens")], "", Gross, "connections opened", WIRE),
@@ -198,9 +199,13 @@ pub const COSTS: &[CostSpec] = &[
 pub(crate) fn derive(run: &mut Run) {
     let rest: Vec<Side> = run.at_rest.clone();
     for trial in &mut run.trials {
-        let client = costs(trial, &trial.client, rest.first());
+        // At rest stand the client, the server, and further hosts of clients.
+        let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
+        let client = costs(trial, &trial.client, at_rest(&trial.client));
+        let hosts: Vec<_> = trial.client_hosts.iter().map(|side| costs(trial, side, at_rest(side))).collect();
         let server = trial.server.as_ref().map(|s| costs(trial, s, rest.get(1)));
         trial.client.costs = client;
+        trial.client_hosts.iter_mut().zip(hosts).for_each(|(side, costs)| side.costs = costs);
         if let (Some(side), Some(costs)) = (&mut trial.server, server) {
             side.costs = costs;
         }
@@ -208,6 +213,10 @@ pub(crate) fn derive(run: &mut Run) {
 }
 
 fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::BTreeMap<String, Cost> {
+    // A side of which nobody recorded anything has no costs to be absent; counters that somebody else collected have one.
+    if side.recording.columns.is_empty() && side.recording.absent.is_empty() {
+        return std::collections::BTreeMap::new();
+    }
     let cost = |spec: &CostSpec| Cost {
         per_request: per_request(spec, trial, side, rest).map_or_else(Reading::absent, Reading::Value),
         unit: spec.unit.into(),
@@ -218,7 +227,7 @@ fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::B
 fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>) -> Result<f64, String> {
     let window = window_of(trial);
     let span_s = positive(side.recording.span_s(window)).ok_or("fewer than two samples in the window")?;
-    let rate = positive(trial.rates.completed_rate).ok_or("no request completed in the window")?;
+    let rate = rate_of(trial, side).ok_or("no request completed in the window")?;
     let mut per_s = growth(spec, side, window)? / span_s;
     if spec.rest == Net {
         let rest = rest.ok_or("the rate at rest was not measured")?;

@@ -4,9 +4,11 @@
 use run::NextBottleneck;
 
 use crate::Facts;
-use crate::facts::sides_of;
-use crate::number::{duration, positive, rate, ratio};
-use crate::rules::{client_limit_threads, medium_use};
+use crate::generator::client_limit_threads;
+use crate::number::{duration, finite, positive, rate, ratio};
+use crate::rules::medium_use;
+use crate::single::sides_of;
+use crate::view::View;
 
 /// One device and what a request asks of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,21 +44,13 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     };
     if let Some(server) = facts.server() {
         let used = server.cpu_used();
-        put(
-            "server-cpu",
-            "the server's processors".into(),
-            used.zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a)),
-        );
+        put("server-cpu", "the server's CPUs".into(), used.zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a)));
         if let Some(first) = server.threads().first().filter(|_| server.cpu_allowed().is_some_and(|a| a >= 1.5)) {
             put("server-single-thread", format!("the server's busiest thread {}", first.name), Some(first.busy));
         }
         let quota = server.value("cgroup.cpu_quota").and_then(positive);
-        put("server-cpu-quota", "the server's processor quota".into(), used.zip(quota).and_then(|(u, q)| ratio(u, q)));
-        let span_us = server.span_s.unwrap_or(0.0) * 1e6;
-        let own =
-            ["process.read_bytes", "process.write_bytes"].iter().any(|id| server.value(id).is_some_and(|b| b > 0.0));
-        let disks = server.instances("disk.busy").into_iter().filter_map(|(n, us)| Some((n, ratio(us, span_us)?)));
-        if let Some((name, busy)) = disks.filter(|_| own).max_by(|a, b| a.1.total_cmp(&b.1)) {
+        put("server-cpu-quota", "the server's CPU quota".into(), used.zip(quota).and_then(|(u, q)| ratio(u, q)));
+        if let Some((name, busy)) = own_disk(&server) {
             put("server-disk", format!("the server's disk {name}"), Some(busy));
         }
     }
@@ -65,23 +59,37 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
         put("network-medium", "the link".into(), Some(medium.share));
     }
     if facts.shared() {
-        let host = sides_of(trial).into_iter().find_map(|v| v.host());
-        let device = "the processors that client and server share".to_string();
-        put("server-cpu", device, host.and_then(|h| ratio(h.busy, h.online)));
+        // What other programs used is no demand of a request.
+        let views = sides_of(trial);
+        let own: Option<f64> = views.iter().map(View::cpu_used).sum();
+        let host = views.iter().find_map(View::host);
+        let device = "the CPUs that client and server share".to_string();
+        let used = host.zip(own).and_then(|(h, own)| ratio((own + h.softirq).min(h.busy), h.online));
+        put("server-cpu", device, used);
     }
     out.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     out
 }
 
+/// The disk that was busiest and the share of the time that it was, where the side's own processes read or wrote.
+pub(crate) fn own_disk(view: &View<'_>) -> Option<(String, f64)> {
+    let span_us = view.span_s? * 1e6;
+    let own = ["process.read_bytes", "process.write_bytes"].iter().any(|id| view.value(id).is_some_and(|b| b > 0.0));
+    let disks = view.instances("disk.busy").into_iter().filter_map(|(name, us)| Some((name, ratio(us, span_us)?)));
+    disks.filter(|_| own).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 /// What would stop the server once the bottleneck `id` is gone.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let found = demands(facts).into_iter().find(|d| d.id != id && !same_resource(id, d.id))?;
-    let limit = positive(found.limit())?;
+    // A rate that was passed binds nothing.
+    let most = facts.run.trials.iter().map(|t| finite(t.rates.completed_rate).unwrap_or(0.0)).fold(0.0, f64::max);
+    let limit = positive(found.limit()).filter(|limit| *limit >= most)?;
     Some(NextBottleneck {
         id: found.id.into(),
         rate: Some(limit),
         why: format!(
-            "a request holds {} for {}, the largest demand after it: full at {}",
+            "the next largest demand: {1} per request on {0}, full at {2}",
             found.device,
             duration(found.seconds * 1e6),
             rate(limit)
@@ -92,4 +100,29 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
 /// Whether `other` is only another view of what binds already.
 fn same_resource(id: &str, other: &str) -> bool {
     matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{PlantedRun, Who};
+
+    /// A server that sleeps beside builds that fill all CPUs: 11/s were completed, and "full at 4.22/s" was said.
+    #[test]
+    fn what_other_programs_used_is_no_demand_of_a_request() {
+        let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();
+        for who in [Who::Client, Who::Server] {
+            planted_run =
+                planted_run.per_s(who, "cpu.user", "total", |_| 3.9e6).per_s(who, "cpu.idle", "total", |_| 0.0);
+        }
+        let mut run = planted_run.run();
+        crate::judge(&mut run);
+        let facts = Facts::of(&run);
+        let demands = demands(&facts);
+        // 8 us of the server's own and 4 us of the generator's a request, and soft interrupts of 3 us, on four CPUs.
+        let own = demands.iter().filter(|d| d.id == "server-cpu").map(|d| d.seconds).fold(0.0, f64::max);
+        assert!(own > 0.0 && own < 10e-6, "{demands:#?}");
+        let next = run.findings.bottleneck.next.and_then(|n| n.rate);
+        assert!(next.is_none_or(|rate| rate > 1000.0), "{next:?}");
+    }
 }

@@ -1,11 +1,11 @@
 //! What the rules are asked about: a run with its decisive trial picked out, and both sides of it at hand.
 
-use run::{Intensity, Run, Trial, TrialKind};
+use run::{Intensity, Limits, Run, Trial, TrialKind};
 
 use crate::number::positive;
-use crate::objective::{Limits, holds, lightest, limits};
-pub(crate) use crate::sweep::{Plateau, clients};
-use crate::sweep::{REACHED, closed, plateau, sweep, top};
+use crate::objective::{holds, limits};
+use crate::single::{closed, good, good_bytes, server_of, several_sizes, sides_of};
+use crate::sweep::{Plateau, REACHED, lightest, plateau, sweep, top};
 use crate::view::View;
 
 /// A run prepared for judgement.
@@ -31,13 +31,6 @@ pub struct Facts<'a> {
     pub plateau: Plateau,
 }
 
-/// Completed and expected answers per second.
-pub(crate) fn good(trial: &Trial) -> f64 {
-    let t = &trial.measured.tally;
-    let share = if t.completed == 0 { 0.0 } else { t.unexpected_status as f64 / t.completed as f64 };
-    trial.rates.completed_rate * (1.0 - share.clamp(0.0, 1.0))
-}
-
 /// The lowest rate that broke the objective while neither it nor one above it held: what one trial held and another did
 /// not was a disturbance.
 fn failing<'a>(search: &[&'a Trial], limits: &Limits) -> Option<&'a Trial> {
@@ -45,32 +38,19 @@ fn failing<'a>(search: &[&'a Trial], limits: &Limits) -> Option<&'a Trial> {
         Intensity::Open { rate, .. } => rate,
         _ => t.rates.offered_rate,
     };
-    let held = search.iter().filter(|t| holds(t, limits).is_ok()).map(|t| asked(t)).fold(0.0, f64::max);
+    let held = search.iter().filter(|t| holds(t, limits)).map(|t| asked(t)).fold(0.0, f64::max);
     search.iter().copied().filter(|t| asked(t) > held).min_by(|a, b| asked(a).total_cmp(&asked(b)))
-}
-
-/// The axis that says how large a request's answer is.
-pub(crate) const SIZE: &str = "record_bytes";
-
-/// Completed and expected bytes per second of a trial whose requests have a known size.
-pub(crate) fn good_bytes(trial: &Trial) -> f64 {
-    good(trial) * trial.axes.get(SIZE).copied().unwrap_or(0.0)
-}
-
-/// Whether a study changed the size of requests from trial to trial and nothing else: then neither their rates nor
-/// their response times compare, but bytes a second do.
-pub(crate) fn several_sizes(run: &Run) -> bool {
-    let mut sizes: Vec<u64> = run.trials.iter().filter_map(|t| t.axes.get(SIZE)).map(|s| s.to_bits()).collect();
-    let known = sizes.len();
-    sizes.sort_unstable();
-    sizes.dedup();
-    known == run.trials.len() && sizes.len() > 1 && sizes.len() == known
 }
 
 impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
-        let alive = || run.trials.iter().filter(|t| positive(t.rates.completed_rate).is_some());
+        // What levers did to a trial is for the proof alone.
+        let of_load = |t: &&Trial| t.kind != TrialKind::Proof && positive(t.rates.completed_rate).is_some();
+        let completed = || run.trials.iter().filter(of_load);
+        // What was measured before a server or a generator died stands; the trial that it died in only where it is alone.
+        let some_sound = completed().any(|t| t.broken().is_none());
+        let alive = || completed().filter(|t| !some_sound || t.broken().is_none());
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
         let sweep = sweep(&alive().collect::<Vec<_>>());
         let mut search: Vec<&Trial> = alive().filter(searched).collect();
@@ -81,18 +61,13 @@ impl<'a> Facts<'a> {
             true => alive().max_by(|a, b| good_bytes(a).total_cmp(&good_bytes(b))),
             false if alive().all(|t| t.kind == TrialKind::Experiment) => {
                 let top = top(&alive().collect::<Vec<_>>());
-                top.iter().copied().find(|t| holds(t, &limits).is_ok()).or(top.first().copied())
+                top.iter().copied().find(|t| holds(t, &limits)).or(top.first().copied())
             }
             false => alive().max_by(|a, b| good(a).total_cmp(&good(b))),
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, decisive);
         Self { run, limits, unloaded: lightest(&sweep), sweep, search, decisive, failing, plateau }
-    }
-
-    /// Completed and expected answers per second of a trial.
-    pub fn good_rate(&self, trial: &Trial) -> f64 {
-        good(trial)
     }
 
     /// The trial that shows which processor is full: of the steps of the sweep that still have 97 % of the highest rate
@@ -152,23 +127,15 @@ impl<'a> Facts<'a> {
     /// the larger share (what any side watches there is no stranger, whichever namespace it is in); from a tenth of
     /// them on it weakens every verdict.
     pub fn strangers(&self) -> Option<(f64, f64)> {
-        self.decisive.and_then(strangers_of)
+        let timed =
+            || self.run.trials.iter().filter_map(strangers_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+        self.decisive.map_or_else(|| timed().filter(|_| !self.run.asked()), strangers_of)
     }
 
     /// Whether client and server use the same processors.
     pub fn shared(&self) -> bool {
         self.decisive.is_some_and(|t| t.client.shared || t.server.as_ref().is_some_and(|s| s.shared))
     }
-}
-
-/// The server's side of a trial.
-pub(crate) fn server_of(trial: &Trial) -> Option<View<'_>> {
-    trial.server.as_ref().map(|s| View::new("server", trial, s))
-}
-
-/// Both sides of a trial, client first.
-pub(crate) fn sides_of(trial: &Trial) -> Vec<View<'_>> {
-    std::iter::once(View::new("client", trial, &trial.client)).chain(server_of(trial)).collect()
 }
 
 /// [`Facts::strangers`] of one trial whose counters are filled in.
@@ -201,46 +168,49 @@ pub fn stolen(trial: &Trial) -> f64 {
 
 /// Whether the target is on the loopback interface, as far as its address tells.
 pub(crate) fn loopback(run: &Run) -> bool {
-    let url = run.plan.target.url.as_str();
-    let rest = url.split_once("://").map_or(url, |(_, r)| r);
     // Empty is the embedded default, which listens on loopback, or an experiment, whose hosts may have names of their own.
     let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
-    rest.is_empty() && !apart || ["127.", "localhost", "[::1]"].iter().any(|p| rest.starts_with(p))
+    run.plan.target.loopback().unwrap_or(!apart)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::{Scene, Who};
+    use crate::planted::{PlantedRun, Who};
+    use crate::single::clients;
+    use run::Key;
 
-    fn experiment_of(axis: &str, values: &[f64]) -> Run {
-        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+    const SIZE: fn(&mut Key, f64) = |key, v| key.record_bytes = Some(v as u64);
+    const DELAY: fn(&mut Key, f64) = |key, v| key.delay_ms = Some(v);
+
+    fn experiment_of(set: fn(&mut Key, f64), values: &[f64]) -> Run {
+        let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
         for (i, t) in run.trials.iter_mut().enumerate() {
             t.kind = TrialKind::Experiment;
-            t.axes.insert(axis.into(), values[i % values.len()]);
+            set(&mut t.key, values[i % values.len()]);
         }
         run
     }
 
     #[test]
     fn trials_of_one_condition_are_a_sweep_and_others_are_not_mixed_in() {
-        assert_eq!(Facts::of(&experiment_of("record_bytes", &[2048.0])).sweep.len(), 8);
-        assert_eq!(Facts::of(&experiment_of("record_bytes", &[512.0, 2048.0])).sweep.len(), 4);
+        assert_eq!(Facts::of(&experiment_of(SIZE, &[2048.0])).sweep.len(), 8);
+        assert_eq!(Facts::of(&experiment_of(SIZE, &[512.0, 2048.0])).sweep.len(), 4);
         let each = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
-        assert!(Facts::of(&experiment_of("delay_ms", &each)).sweep.is_empty());
+        assert!(Facts::of(&experiment_of(DELAY, &each)).sweep.is_empty());
     }
 
     /// A request of 4096 bytes takes the wire as long as seven of 512: the rate of requests says nothing.
     #[test]
     fn of_requests_of_several_sizes_the_most_bytes_decide() {
-        let mut run = experiment_of("record_bytes", &[512.0, 1024.0, 2048.0, 4096.0]);
+        let mut run = experiment_of(SIZE, &[512.0, 1024.0, 2048.0, 4096.0]);
         run.trials.truncate(4);
         for (trial, rate) in run.trials.iter_mut().zip([270.0, 245.0, 199.0, 149.0]) {
             trial.rates.completed_rate = rate;
-            trial.latency_us.p99 = 1e6 / rate * trial.axes[SIZE];
+            trial.latency_us.p99 = 1e6 / rate * trial.key.record_bytes.unwrap() as f64;
         }
         crate::judge(&mut run);
-        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.axes.get(SIZE)), Some(&4096.0));
+        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.key.record_bytes), Some(4096));
         let capacity = run.findings.capacity.clone().expect("every trial held the objective");
         assert!(capacity.held && (capacity.rate - 149.0).abs() < 1e-9, "{capacity:?}");
         assert!(capacity.method.contains("4,096 bytes") || capacity.method.contains("4096"), "{capacity:?}");
@@ -249,16 +219,16 @@ mod tests {
     /// Trials over several ways complete the same: what one of them lost is not what limits the others.
     #[test]
     fn of_equal_trials_of_an_experiment_the_first_that_held_decides() {
-        let mut run = experiment_of("delay_ms", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        let mut run = experiment_of(DELAY, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
         run.trials.iter_mut().for_each(|t| t.rates.completed_rate = 90.0);
         run.trials[0].measured.tally.unanswered = 1000;
         run.trials[7].rates.completed_rate = 91.0;
-        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.axes.get("delay_ms")), Some(&2.0));
+        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.key.delay_ms), Some(2.0));
     }
 
     #[test]
     fn a_step_past_the_top_is_not_the_full_one() {
-        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+        let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
         let last = run.trials.last_mut().unwrap();
         last.rates.completed_rate *= 0.9;
         assert_eq!(Facts::of(&run).full().map(clients), Some(64.0));
@@ -266,7 +236,7 @@ mod tests {
 
     #[test]
     fn time_of_the_hypervisor_is_the_most_of_any_side() {
-        let run = Scene::new(1000.0, 4000.0).run();
+        let run = PlantedRun::new(1000.0, 4000.0).run();
         assert_eq!(stolen(&run.trials[0]), 0.0);
         let mut taken = run.trials[0].clone();
         let (from, to) = (taken.measured.window.begin_s, taken.measured.window.end_s);
@@ -283,18 +253,19 @@ mod tests {
     /// A server that fills three of the four processors that both hosts see, one machine or two; `others` use more.
     fn three_of_four(machines: [&'static str; 2], others: f64) -> Run {
         let top = 4000.0;
-        let mut scene = Scene::new(1000.0, top).per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / top * 3e6);
+        let mut planted_run =
+            PlantedRun::new(1000.0, top).per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / top * 3e6);
         for who in [Who::Client, Who::Server] {
-            scene = scene
+            planted_run = planted_run
                 .per_s(who, "cpu.user", "total", move |p| p.x / top * (3.0 + others) * 1e6)
                 .per_s(who, "cpu.system", "total", |_| 0.0)
                 .per_s(who, "cpu.idle", "total", move |p| (4.0 - p.x / top * (3.0 + others)) * 1e6);
         }
-        let scene = scene.change(move |trial, _| {
+        let planted_run = planted_run.change(move |trial, _| {
             trial.client.machine = machines[0].into();
             trial.server.iter_mut().for_each(|s| s.machine = machines[1].into());
         });
-        let mut run = scene.run();
+        let mut run = planted_run.run();
         crate::judge(&mut run);
         run
     }
@@ -306,7 +277,7 @@ mod tests {
         let noisy = three_of_four(["one", "one"], 0.9);
         let last = noisy.trials.iter().max_by(|a, b| good(a).total_cmp(&good(b))).unwrap();
         assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
-        let (taken, online) = strangers(["one", "one"], 0.9).expect("0.9 processors went to nobody's processes");
+        let (taken, online) = strangers(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
         // On a machine of its own the server's work explains nothing of the client's.
         let (taken, _) = strangers(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");

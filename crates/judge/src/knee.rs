@@ -3,8 +3,9 @@
 use run::Knee;
 
 use crate::Facts;
-use crate::facts::{Plateau, clients, good};
 use crate::number::{finite, positive};
+use crate::single::{clients, good, r1_us};
+use crate::sweep::Plateau;
 
 /// The knee of the sweep; `None` without a sweep or when the rate was still growing.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
@@ -21,10 +22,4 @@ pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
         x_max,
         reached_at: reached.map(|t| clients(t)).and_then(finite),
     })
-}
-
-/// The response time with one client: mean of the lightest step, scaled down if that step had more than one client in
-/// flight only because it could not have fewer.
-pub(crate) fn r1_us(unloaded: &run::Trial) -> Option<f64> {
-    positive(unloaded.latency_us.mean).or_else(|| positive(unloaded.latency_us.p50))
 }

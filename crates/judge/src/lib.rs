@@ -10,37 +10,55 @@
 mod arbitrary;
 mod argument;
 mod capacity;
+mod classes;
+mod client_hosts;
+mod compare;
 mod costs;
 pub mod counters_csv;
+mod decide;
 mod demand;
+mod evidence;
+mod expect;
 mod facts;
 pub mod fit;
+mod generator;
 mod knee;
 mod laws;
 mod number;
 mod objective;
+mod overflow;
+mod own_rate;
 mod phantoms;
 mod principles;
+pub mod prove;
+pub mod queueing;
 mod rules;
 mod sides;
+mod single;
 mod steady;
 mod sweep;
 mod trust;
 mod verdict;
 mod view;
+mod waiting;
+mod what_if;
 
 #[cfg(any(test, feature = "planted"))]
 pub mod planted;
 
+pub use capacity::{Estimate, Pooled, pooled};
+pub use compare::compare;
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
 pub use facts::{Facts, disturbed, stolen};
-pub use objective::{Limits, holds, limits, paused};
+pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
+pub use single::{failed_share, good};
 pub use steady::steady;
 pub use sweep::{FLAT, Plateau};
-pub use view::{Host, Task, View};
+pub use view::{FULL, Host, Task, View};
+pub use what_if::what_if;
 
 use run::Run;
 
@@ -48,20 +66,39 @@ use run::Run;
 /// `trust.generator_ceiling` are kept; everything else in `findings` is made anew.
 pub fn judge(run: &mut Run) {
     sides::derive(run);
+    client_hosts::busiest_first(run);
     costs::derive(run);
     let facts = Facts::of(run);
+    let capacity = capacity::capacity(&facts);
+    let mut bottleneck = verdict::verdict(&facts);
+    let mut proof = run.findings.proof.clone();
+    proof.iter_mut().for_each(|proof| prove::conclude(proof, &mut bottleneck));
+    let found = capacity.as_ref().map(|(found, _)| found.clone());
+    let picks = decide::picks(&facts, capacity.as_ref());
     let mut findings = run::Findings {
-        capacity: capacity::capacity(&facts),
+        limits: facts.limits.clone(),
+        classes: classes::classes(&facts, &picks),
+        picks,
+        outcomes: decide::outcomes(&facts),
+        one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
+        failure: None,
+        capacity: found.clone(),
         knee: knee::knee(&facts),
-        bottleneck: verdict::verdict(&facts),
+        bottleneck,
+        proof,
+        what_if: Vec::new(),
+        expected: Vec::new(),
         checks: run.findings.checks.clone(),
         conclusions: run.findings.conclusions.clone(),
         fits: run.findings.fits.clone(),
-        trust: trust::trust(&facts),
+        trust: trust::trust(&facts, found.as_ref()),
         argument: Vec::new(),
     };
     findings.fits.remove("usl");
     findings.fits.extend(fit::usl_of(&facts).map(|f| ("usl".to_string(), f)));
+    findings.what_if = what_if::to_double(&facts, findings.capacity.as_ref(), &findings.bottleneck);
     findings.argument = argument::argument(&facts, &findings);
+    findings.expected = expect::expected(run, &findings);
+    findings.failure = decide::failure(run, &findings);
     run.findings = findings;
 }

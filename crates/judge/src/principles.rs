@@ -25,7 +25,7 @@ pub const PRINCIPLES: &[Principle] = &[
         text: "If two things changed between two measurements, nobody can say which of them made the difference.",
         does: "A sweep changes the number of clients and nothing else; a search changes the offered rate and nothing else. \
                The plan is kept with the run, so two runs can be compared setting by setting. Experiments name the one axis \
-               that they vary (`axes` of a trial).",
+               that they vary (`key` of a trial).",
     },
     Principle {
         id: "rule-2",
@@ -55,22 +55,22 @@ pub const PRINCIPLES: &[Principle] = &[
     Principle {
         id: "rule-5",
         title: "Measuring disturbs what is measured",
-        text: "Reading counters takes processor time, logging takes disk and network, and both are part of the load.",
-        does: "The probe measures its own processor time (`probe.cpu`) and its late samples; the report says its share, and \
-               warns above 1 % of a processor. Counters are read on the host that they are of, and nothing is sent while a \
+        text: "Reading counters takes CPU time, logging takes disk and network, and both are part of the load.",
+        does: "The probe measures its own CPU time (`probe.cpu`) and its late samples; the report says its share, and \
+               warns above 1 % of a CPU. Counters are read on the host that they are of, and nothing is sent while a \
                window is measured. The rates at rest are measured first.",
     },
     Principle {
         id: "rule-6",
-        title: "Behind a busy processor, count who wants it",
-        text: "A full processor with one thread that wants it calls for a faster one; with many it calls for more of them.",
+        title: "Behind a busy CPU, count who wants it",
+        text: "A full CPU with one thread that wants it calls for a faster one; with many it calls for more of them.",
         does: "`server-single-thread` and `server-cpu` are different verdicts. Both list the busiest threads with their share \
-               of a processor and the time that each was ready and had none.",
+               of a CPU and the time that each was ready and had none.",
     },
     Principle {
         id: "rule-7",
         title: "Use ratios of counters, not raw rates",
-        text: "A thousand interrupts a second mean nothing by themselves; four a request do. Ratios can be compared between \
+        text: "A thousand interrupts per second mean nothing by themselves; four per request do. Ratios can be compared between \
                loads, machines and years.",
         does: "Everything in the table of costs is a counter divided by completed requests, on each side by itself. Raw rates \
                stay in the run for whoever wants them.",

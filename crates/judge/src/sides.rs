@@ -4,9 +4,9 @@
 //! means (how many processors a process may use, what a link carries) take the largest. `process.*` and `thread.*` count
 //! only the side's own processes; `cpu.*` takes the instance `total`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use run::{CounterId, Kind, Reading, Recording, Run, Side, Window, counter};
+use run::{CounterId, Kind, Reading, Recorded, Run, Side, Window, counter};
 
 /// Gauges that are limits, levels of one thing, or means: adding instances up would make no sense.
 const NOT_ADDED: &[&str] = &[
@@ -54,6 +54,9 @@ pub(crate) fn derive(run: &mut Run) {
     for trial in &mut run.trials {
         let window = window_of(trial);
         trial.client.counters = counters(&trial.client, window);
+        for host in &mut trial.client_hosts {
+            host.counters = counters(host, window);
+        }
         if let Some(server) = &mut trial.server {
             server.counters = counters(server, window);
         }
@@ -61,56 +64,26 @@ pub(crate) fn derive(run: &mut Run) {
 }
 
 fn counters(side: &Side, window: Window) -> BTreeMap<CounterId, Reading> {
-    let recorded = side.recording.columns.iter().map(|c| &c.counter);
-    let told = side.recording.absent.iter().filter(|a| a.instance.is_empty()).map(|a| &a.counter);
-    let ids: BTreeSet<CounterId> = recorded.chain(told).cloned().collect();
-    ids.into_iter().map(|id| (id.clone(), reading(side, id.as_str(), window))).collect()
-}
-
-fn reading(side: &Side, id: &str, window: Window) -> Reading {
-    let belongs = |instance: &str| belongs(side, id, instance);
-    let gauge = counter(id).is_none_or(|spec| spec.kind == Kind::Gauge);
-    let found = if gauge && NOT_ADDED.contains(&id) {
-        largest(&side.recording, id, window, belongs)
-    } else {
-        side.recording.sum(id, window, belongs)
+    let own = side.own();
+    let reading = |(id, recorded): (&CounterId, Recorded<'_>)| {
+        let values = recorded.columns.iter().filter(|c| own.counts(id.as_str(), &c.instance));
+        let values = values.filter_map(|c| side.recording.over(c, window).value());
+        (id.clone(), together(id.as_str(), values).unwrap_or_else(|| recorded.why_absent(id.as_str())))
     };
-    match found {
-        Reading::Value(v) if !v.is_finite() => Reading::absent(format!("{id} is not a number")),
-        other => other,
-    }
+    side.recording.by_counter().into_iter().map(reading).collect()
 }
 
-fn belongs(side: &Side, id: &str, instance: &str) -> bool {
-    match id.split_once('.').map_or("", |(object, _)| object) {
-        "cpu" => instance == "total" || instance.is_empty(),
-        "process" | "thread" => is_own(side, instance),
-        _ => true,
-    }
-}
-
-/// Whether an instance `name:pid` or `name:pid/tid` is one of the side's processes.
-pub(crate) fn is_own(side: &Side, instance: &str) -> bool {
-    let pid = pid(instance);
-    side.processes.iter().any(|p| p == instance || (pid.is_some() && self::pid(p) == pid))
-}
-
-fn pid(instance: &str) -> Option<&str> {
-    let process =
-        instance.rsplit_once('/').map_or(instance, |(p, tid)| if tid.parse::<u32>().is_ok() { p } else { instance });
-    process.rsplit_once(':').map(|(_, pid)| pid).filter(|pid| pid.parse::<u32>().is_ok())
-}
-
-fn largest(recording: &Recording, id: &str, window: Window, keep: impl Fn(&str) -> bool) -> Reading {
-    let instances = recording.columns_of(id).filter(|c| keep(&c.instance)).map(|c| c.instance.as_str());
-    let values = instances.filter_map(|i| recording.reading(id, i, window).value());
-    values.reduce(f64::max).map_or_else(|| recording.why_absent(id, ""), Reading::Value)
+/// One figure of all instances: their sum, or the largest where a sum means nothing.
+fn together(id: &str, values: impl Iterator<Item = f64>) -> Option<Reading> {
+    let gauge = counter(id).is_none_or(|spec| spec.kind == Kind::Gauge);
+    let found = if gauge && NOT_ADDED.contains(&id) { values.reduce(f64::max) } else { values.reduce(|a, b| a + b) }?;
+    Some(if found.is_finite() { Reading::Value(found) } else { Reading::absent(format!("{id} is not a number")) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::Column;
+    use run::{Column, Recording};
 
     fn column(id: &'static str, instance: &str, values: &[f64]) -> Column {
         Column {

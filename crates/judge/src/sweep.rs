@@ -1,8 +1,9 @@
 //! The sweep over the number of clients: which trials make one, which of them decides, and whether it went flat.
 
-use run::{Intensity, Trial, TrialKind};
+use run::{Key, Trial, TrialKind};
 
-use crate::facts::good;
+use crate::number::positive;
+use crate::single::{clients, closed, good, r1_us};
 
 /// A step of less than this share of more throughput for twice the clients is none: the rate has stopped growing.
 pub const FLAT: f64 = 0.05;
@@ -27,26 +28,20 @@ pub enum Plateau {
     NotTried,
 }
 
-/// Number of clients of a trial: connections times pipeline, or what was in flight.
-pub(crate) fn clients(trial: &Trial) -> f64 {
-    match &trial.intensity {
-        Intensity::Closed { connections, pipeline, .. } => f64::from(*connections) * f64::from(*pipeline),
-        Intensity::SClients { descriptors, .. } => f64::from(*descriptors),
-        Intensity::Open { .. } => trial.rates.concurrency,
-    }
+/// What of a key changes the server, what it is asked for, or the way to it: steps of one sweep must agree in it.
+fn conditions(key: &Key) -> impl PartialEq + use<'_> {
+    let server = (&key.model, &key.backend, key.entry, key.cold, key.syncookies);
+    (server, key.record_bytes, key.delay_ms, key.loss)
 }
-
-/// Axes of an experiment that change the server or the way to it: steps of one sweep must agree in them.
-const CONDITIONS: &[&str] =
-    &["record_bytes", "file_bytes", "message_bytes", "model", "service", "medium", "delay_ms", "loss", "syncookies"];
 
 /// The largest set of an experiment's trials that is a sweep: same conditions, each number of clients once.
 fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
-    let condition =
-        |t: &Trial| CONDITIONS.iter().map(|axis| t.axes.get(*axis).map(|v| v.to_bits())).collect::<Vec<_>>();
     let mut groups: Vec<Vec<&Trial>> = Vec::new();
     for trial in trials {
-        match groups.iter_mut().find(|g| g.first().is_some_and(|first| condition(first) == condition(trial))) {
+        match groups
+            .iter_mut()
+            .find(|g| g.first().is_some_and(|first| conditions(&first.key) == conditions(&trial.key)))
+        {
             Some(group) => group.push(trial),
             None => groups.push(vec![trial]),
         }
@@ -67,15 +62,17 @@ pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     sweep
 }
 
-pub(crate) fn closed(trial: &Trial) -> bool {
-    matches!(trial.intensity, Intensity::Closed { .. })
-}
-
 /// The trials that reach [`REACHED`], in their order. The first of them stands for all: what completes a little more with
 /// more load, or over another way, does so by chance.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
+}
+
+/// The step with the fewest clients that has a response time.
+pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
+    let usable = steps.iter().filter(|t| positive(t.rates.completed_rate).is_some() && r1_us(t).is_some());
+    usable.copied().min_by(|a, b| clients(a).total_cmp(&clients(b)))
 }
 
 /// Twice the clients or more brought less than [`FLAT`], the share that ends the sweep of `loadline find` too: a sweep
@@ -105,11 +102,11 @@ fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
 mod tests {
     use super::*;
     use crate::Facts;
-    use crate::planted::Scene;
+    use crate::planted::PlantedRun;
 
     #[test]
     fn the_first_step_that_reaches_the_top_decides() {
-        let run = Scene::new(1000.0, 4000.0).rates(&[0.5, 1.15]).run();
+        let run = PlantedRun::new(1000.0, 4000.0).rates(&[0.5, 1.15]).run();
         let facts = Facts::of(&run);
         assert_eq!(facts.decisive.map(clients), Some(4.0));
         assert_eq!(facts.plateau, Plateau::Flat { from: 4.0, to: 128.0, growth: 0.0 });
@@ -120,7 +117,7 @@ mod tests {
     /// The rates that a sweep of four sleeping workers gave on a busy machine: its last step was its best.
     #[test]
     fn a_sweep_that_find_would_end_is_flat() {
-        let mut run = Scene::new(1000.0, 4000.0).rates(&[]).run();
+        let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
         run.trials.truncate(5);
         for (trial, rate) in run.trials.iter_mut().zip([47.0, 99.0, 190.0, 190.0, 196.0]) {
             trial.rates.completed_rate = rate;

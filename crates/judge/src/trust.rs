@@ -1,13 +1,13 @@
 //! Whether the figures can be relied on: laws that must hold, counts that must agree, and what makes them weaker than
 //! they look. The most weighty warnings come first.
 
-use run::{Intensity, Run, Trial, Trust};
+use run::{Capacity, Intensity, Run, Trial, Trust};
 
 use crate::Facts;
-use crate::facts::{server_of, sides_of};
-use crate::laws::{little, think_us};
+use crate::generator::{client_limit, client_limit_threads};
+use crate::laws::little;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
-use crate::rules::{client_limit, client_limit_threads};
+use crate::single::{good, server_of, sides_of};
 
 /// Difference that Little's law may show: counts in flight are kept exactly, so only the edges of the window differ.
 const LITTLE: f64 = 0.05;
@@ -29,8 +29,10 @@ impl Said {
 }
 
 /// Checks a run.
-pub(crate) fn trust(facts: &Facts<'_>) -> Trust {
+pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut said = Said::default();
+    // First, and so never among those that a page folds away: a busy machine makes every other figure weak.
+    busy_machine(facts, &mut said);
     let limited = client_limit(facts);
     let probe_share = facts.decisive.and_then(probe_share);
     placement(facts, &mut said);
@@ -42,8 +44,10 @@ pub(crate) fn trust(facts: &Facts<'_>) -> Trust {
         counts(trial, &mut said);
         window(trial, &mut said);
         strangers(facts, trial, &mut said);
+        left_out(capacity, &mut said);
     }
     bounds(facts, &mut said);
+    ceiling(facts, &mut said);
     probe(facts.decisive, probe_share, &mut said);
     whole(facts.run, &mut said);
     Trust {
@@ -59,15 +63,13 @@ fn placement(facts: &Facts<'_>, said: &mut Said) {
     let online = facts.client().and_then(|v| v.online()).map_or(String::new(), |n| format!(" {}", figure(n)));
     if facts.shared() {
         said.warn(format!(
-            "client and server share the{online} processors of one host: what one uses the other cannot have, and the capacity is that of both together"
+            "client and server compete for CPU: they share the{online} CPUs of one host, and the capacity is that of both"
         ));
     } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_processors(c.side)) {
-        said.warn(
-            "client and server are on one machine, each on processors of its own; memory and caches are shared".into(),
-        );
+        said.warn("client and server are on one machine, each with its own CPUs; they share memory and caches".into());
     }
     if facts.server().is_some() && crate::facts::loopback(facts.run) {
-        said.warn("on loopback the kernel does the receiver's network work on the sender's account: costs of both sides lean towards who sends more".into());
+        said.warn("on loopback the side that sends more looks costlier than it is".into());
     }
 }
 
@@ -75,9 +77,10 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
     if let Some(how) = limited {
         said.warn(format!("{how}: the rates are those of the generator, the server takes at least as much"));
     } else if let Some(busy) = client_limit_threads(facts) {
-        let text = format!("the generator's threads used {} of a processor each at the limit", percent(busy));
+        let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
         if busy > 0.8 { said.warn(format!("{text}: little is left")) } else { said.hold(text) }
     }
+    crate::client_hosts::uneven(facts).into_iter().for_each(|text| said.warn(text));
     if let Some(ceiling) = facts.run.findings.trust.generator_ceiling.and_then(positive)
         && let Some(trial) = facts.decisive
     {
@@ -92,7 +95,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
     let late = late.filter(|t| t.start_error_us.count > 0 && t.start_error_us.p99 > 1000.0);
     if let Some(worst) = late.max_by(|a, b| a.start_error_us.p99.total_cmp(&b.start_error_us.p99)) {
         said.warn(format!(
-            "the generator sent late by its own doing: p99 {} at {} (response times count from the intended start, so they hold it)",
+            "the generator sent late: p99 {} at {}, which the response times include",
             duration(worst.start_error_us.p99),
             rate(worst.rates.offered_rate)
         ));
@@ -112,7 +115,12 @@ fn little_law(trial: &Trial, said: &mut Said) {
         figure(law),
         percent(difference)
     );
-    if difference > LITTLE + edges { said.warn(format!("{text}: a count or a time is wrong")) } else { said.hold(text) }
+    // Between the two the edges may explain it, and nothing is shown either way.
+    if difference > LITTLE + edges {
+        said.warn(format!("{text}: a count or a time is wrong"));
+    } else if difference <= LITTLE {
+        said.hold(text);
+    }
 }
 
 /// U = X D for the server's processors: the demand measured at lighter loads must foretell the use at the limit, and no
@@ -124,7 +132,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
         let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
         if host.busy > (1.02 + ticks) * host.online {
             said.warn(format!(
-                "{}: {} processors' worth of work on {} processors: the counters contradict themselves",
+                "{}: {} CPUs' worth of work on {} CPUs: the counters contradict themselves",
                 view.place(""),
                 figure(host.busy),
                 figure(host.online)
@@ -133,7 +141,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
         let own = view.cpu_used().unwrap_or(0.0);
         if own > 1.05 * host.busy + 0.05 {
             said.warn(format!(
-                "{}: its processes used {} processors, the host says only {} were busy: time is charged in different ways",
+                "{}: its processes used {} CPUs, the host says only {} were busy: time is charged in different ways",
                 view.place(""),
                 figure(own),
                 figure(host.busy)
@@ -146,7 +154,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
     let foretold = before * trial.rates.completed_rate;
     let used = at_limit * trial.rates.completed_rate;
     let text = format!(
-        "utilisation law: the demand of {} a request half-way foretells {} busy processors at the limit, {} were",
+        "utilisation law: {} per request half-way foretells {} busy CPUs at the limit, {} were",
         duration(before * 1e6),
         figure(foretold),
         figure(used)
@@ -154,31 +162,38 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
     if (foretold - used).abs() <= 0.25 * used {
         said.hold(text)
     } else {
-        said.warn(format!("{text}: the cost of a request changes with the load"))
+        said.warn(format!("{text}: the cost per request changes with the load"))
     }
-}
-
-/// The first step of the sweep that did more than its number of clients allows by the first one's response time. Then
-/// R1 is no service time: one client pays for waking up what several share.
-pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
-    let r1 = crate::knee::r1_us(facts.unloaded?)?;
-    let over = |t: &&&Trial| {
-        let bound = crate::laws::bound(crate::facts::clients(t), r1, think_us(t), None);
-        bound.is_some_and(|b| t.rates.completed_rate > 1.1 * b)
-    };
-    facts.sweep.iter().find(over).copied()
 }
 
 /// The bounds of a closed system: X <= N / (R1 + Z).
 fn bounds(facts: &Facts<'_>, said: &mut Said) {
-    let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::knee::r1_us) else { return };
-    match beyond_bound(facts) {
+    let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
+    match crate::laws::beyond_bound(facts) {
         Some(t) => said.warn(format!(
-            "{} clients did more than {} clients' worth of the first one's work: one client pays for waking up what several share, so R1 and the knee are too high",
-            figure(crate::facts::clients(t)),
-            figure(crate::facts::clients(t))
+            "{} clients did more than {} times the work of one: R1 and the knee are too high, since one client alone pays for every wake-up",
+            figure(crate::single::clients(t)),
+            figure(crate::single::clients(t))
         )),
         None => said.hold(format!("no step of the sweep exceeds its bound N / R1 (R1 {})", duration(r1))),
+    }
+}
+
+/// Arrivals that a step of the open loop completed past the sweep's highest rate, as a share of it.
+const PAST: f64 = 0.05;
+
+/// Xmax is what closed clients reached; where arrivals got more, it bounds nothing, and the knee is too low.
+fn ceiling(facts: &Facts<'_>, said: &mut Said) {
+    let Some(knee) = crate::knee::knee(facts) else { return };
+    let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
+    if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST) * knee.x_max) {
+        said.warn(format!(
+            "the open loop completed {} at {} offered, the sweep {}: that is no highest rate, and the knee is higher than {}",
+            rate(good(most)),
+            rate(most.rates.offered_rate),
+            rate(knee.x_max),
+            figure(knee.concurrency)
+        ));
     }
 }
 
@@ -217,6 +232,9 @@ fn window(trial: &Trial, said: &mut Said) {
             figure((n as f64 / 100.0).ceil())
         ));
     }
+    if let Some(text) = stood_at_the_end(trial) {
+        said.warn(text);
+    }
     if !trial.steady.steady && !trial.steady.reason.is_empty() {
         said.warn(format!("the rate had not settled when measuring began: {}", trial.steady.reason));
     } else if trial.steady.steady {
@@ -224,33 +242,57 @@ fn window(trial: &Trial, said: &mut Said) {
     }
 }
 
+/// Times the longest response of the window that a request under way at its end has to be old to be worth a word.
+const OLDER: f64 = 2.0;
+
+/// Requests that had waited for longer, when the window ended, than any that was answered in it.
+fn stood_at_the_end(trial: &Trial) -> Option<String> {
+    let ages = trial.histograms.get("under_way").filter(|ages| !ages.is_empty())?.summary();
+    let longest = positive(trial.latency_us.max)?;
+    (ages.max > OLDER * longest && ages.max > 100_000.0).then(|| {
+        format!(
+            "{} requests had no answer when the window ended, the oldest for {}; the longest answer took {}: something stood \
+             still",
+            figure(ages.count as f64),
+            duration(ages.max),
+            duration(longest)
+        )
+    })
+}
+
 /// Work on the hosts that is neither the client's nor the server's.
 fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
         if host.steal > 0.02 * host.online {
-            said.warn(format!("{}: the hypervisor took {} processors away", view.place(""), figure(host.steal)));
+            said.warn(format!("{}: the hypervisor took {} CPUs away", view.place(""), figure(host.steal)));
         }
     }
     if let Some(share) = facts.failing.map(crate::stolen).filter(|share| *share > 0.0) {
         said.warn(format!(
-            "the hypervisor took a processor away for {} of the step that broke the objective: what the server holds \
-             on a machine of its own may be higher",
+            "the hypervisor took a CPU away for {} of the step that broke the objective: the capacity may be higher on a \
+             machine of its own",
             percent(share)
         ));
     }
-    if let Some(failing) = facts.failing.filter(|t| crate::paused(t, &facts.limits)) {
-        said.warn(format!(
-            "a pause broke the objective, not a queue: at {} offered nine answers in ten took less than {}, the slowest of \
-             a hundred {}",
-            rate(failing.rates.offered_rate),
-            duration(failing.latency_us.p90),
-            duration(failing.latency_us.p99)
-        ));
-    }
+}
+
+/// Time of the search that was not the server's.
+fn left_out(capacity: Option<&Capacity>, said: &mut Said) {
+    let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
+    let with = l.rate.map(|with| format!("; with it the capacity is {}", rate(with))).unwrap_or_default();
+    said.warn(format!(
+        "a machine stood still {} times while the capacity of {} was searched: {} s are left out{with}",
+        l.pauses,
+        rate(capacity.rate),
+        figure(l.seconds)
+    ));
+}
+
+fn busy_machine(facts: &Facts<'_>, said: &mut Said) {
     if let Some((taken, online)) = facts.strangers() {
         said.warn(format!(
-            "other programs used {} of {} processors meanwhile: measure again on a quiet machine",
+            "other programs used {} of {} CPUs: measure again on a quiet machine",
             figure(taken),
             figure(online)
         ));
@@ -264,8 +306,8 @@ fn probe_share(trial: &Trial) -> Option<f64> {
 
 fn probe(decisive: Option<&Trial>, share: Option<f64>, said: &mut Said) {
     match share {
-        Some(s) if s > 0.01 => said.warn(format!("reading the counters cost {} of a processor", percent(s))),
-        Some(s) => said.hold(format!("reading the counters cost {} of a processor", percent(s))),
+        Some(s) if s > 0.01 => said.warn(format!("reading the counters cost {} of a CPU", percent(s))),
+        Some(s) => said.hold(format!("reading the counters cost {} of a CPU", percent(s))),
         None => {}
     }
     let late = decisive.map(sides_of).unwrap_or_default();

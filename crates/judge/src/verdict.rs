@@ -9,7 +9,10 @@ use crate::rules::{RULES, Rule, Verdict};
 
 /// Asks all rules.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
-    let answers: Vec<(&Rule, Verdict)> = RULES.iter().map(|r| (r, (r.judge)(facts))).collect();
+    // No rule reads the counters of a trial in which the server or the generator died.
+    let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
+    let asked = RULES.iter().filter(|r| !broken || r.id == "unknown");
+    let answers: Vec<(&Rule, Verdict)> = asked.map(|r| (r, (r.judge)(facts))).collect();
     let bound = answers.iter().position(|(_, v)| matches!(v, Verdict::Binds { .. }));
     let Some((winner, Verdict::Binds { confidence, sentence, evidence })) = bound.and_then(|i| answers.get(i)) else {
         return Bottleneck::default();
@@ -35,6 +38,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     Bottleneck {
         id: winner.id.into(),
         confidence,
+        sureness: run::Sureness::of(confidence),
         sentence,
         evidence: evidence.clone(),
         ruled_out,
@@ -49,13 +53,19 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
 fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String) {
     let mut confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
     let mut sentence = sentence.to_string();
-    if let Some(incident) = facts.decisive.and_then(|t| t.incidents.first()) {
+    let died = facts.run.died().map(|(_, incident)| incident);
+    // Where nothing was completed, what happened is all there is to say.
+    let happened = || match facts.decisive {
+        Some(trial) => trial.incidents.first(),
+        None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
+    };
+    if let Some(incident) = died.or_else(happened) {
         confidence = confidence.min(0.3);
         sentence += &format!(" (but {})", incident.text);
     }
     if let Some((taken, online)) = facts.strangers() {
         confidence = confidence.min((0.9 - taken / online).max(0.3));
-        sentence += &format!(" (other programs used {} of {} processors meanwhile)", figure(taken), figure(online));
+        sentence += &format!(" (other programs used {} of {} CPUs meanwhile)", figure(taken), figure(online));
     }
     (confidence, sentence)
 }

@@ -1,9 +1,12 @@
 //! One side of one trial, seen through the questions that the rules ask: rates, levels, who uses which processors.
 
-use run::{CounterId, Side, Trial, Window};
+use run::{CounterId, Instances, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
-use crate::sides::{is_own, window_of};
+use crate::sides::window_of;
+
+/// Share of a processor from which a thread, a server or a generator counts as full.
+pub const FULL: f64 = 0.95;
 
 /// One side of one trial over its measured window.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,8 @@ pub struct View<'a> {
 pub struct Task {
     /// `nginx:1234` or `nginx:1234/1240`.
     pub name: String,
+    /// The counter that its time was read from: that of processes or that of threads.
+    pub counter: &'static str,
     /// Share of one processor it used (1 = one processor all the time).
     pub busy: f64,
     /// Share of the time that it was ready and had none; absent when unknown.
@@ -76,7 +81,7 @@ impl<'a> View<'a> {
 
     /// Growth per completed request.
     pub fn per_request(&self, id: &'static str) -> Option<f64> {
-        ratio(self.per_s(id)?, positive(self.trial.rates.completed_rate)?)
+        ratio(self.per_s(id)?, crate::own_rate::rate_of(self.trial, self.side)?)
     }
 
     /// Growth of a counter of time, as a share of the time that passed.
@@ -88,7 +93,7 @@ impl<'a> View<'a> {
     pub fn instances(&self, id: &'static str) -> Vec<(String, f64)> {
         let columns = self.side.recording.columns_of(id);
         let figure = |c: &run::Column| {
-            let value = self.side.recording.reading(id, &c.instance, self.window).value();
+            let value = self.side.recording.over(c, self.window).value();
             value.and_then(finite).map(|v| (c.instance.clone(), v))
         };
         columns.filter_map(figure).collect()
@@ -97,7 +102,7 @@ impl<'a> View<'a> {
     /// The largest value that any instance of a gauge took.
     pub fn max(&self, id: &'static str) -> Option<f64> {
         let columns = self.side.recording.columns_of(id);
-        let largest = columns.filter_map(|c| self.side.recording.max(id, &c.instance, self.window).value());
+        let largest = columns.filter_map(|c| self.side.recording.most(c, self.window));
         largest.filter(|v| v.is_finite()).reduce(f64::max)
     }
 
@@ -128,13 +133,18 @@ impl<'a> View<'a> {
 
     fn tasks(&self, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
-        let own = self.instances(cpu).into_iter().filter(|(name, _)| is_own(self.side, name));
-        let gauge = |id, name: &str| self.side.recording.reading(id, name, self.window).value().and_then(finite);
+        let ours = self.side.own();
+        let own = self.instances(cpu).into_iter().filter(|(name, _)| ours.has(name));
+        let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
+        let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         let task = |(name, us): (String, f64)| Task {
+            counter: cpu,
             busy: us / span_us,
-            wait: gauge(delay, &name).map(|us| us / span_us),
-            allowed: gauge(allowed, &name).and_then(positive),
-            mask: gauge(mask, &name).filter(|m| *m >= 1.0 && *m < 2f64.powi(52) && m.fract() == 0.0).map(|m| m as u64),
+            wait: gauge(&delays, &name).map(|us| us / span_us),
+            allowed: gauge(&counts, &name).and_then(positive),
+            mask: gauge(&masks, &name)
+                .filter(|m| *m >= 1.0 && *m < 2f64.powi(52) && m.fract() == 0.0)
+                .map(|m| m as u64),
             name,
         };
         let mut tasks: Vec<Task> = own.map(task).collect();
@@ -187,7 +197,8 @@ impl<'a> View<'a> {
         let span_us = self.span_s? * 1e6;
         let mask = self.mask().unwrap_or(0);
         let own = |name: &str| name.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0);
-        let waiting = |name: &str| self.side.recording.reading("cpu.iowait", name, self.window).value().unwrap_or(0.0);
+        let iowait = self.side.recording.instances("cpu.iowait");
+        let waiting = |name: &str| iowait.value(name, self.window).unwrap_or(0.0);
         let idle = self.instances("cpu.idle").into_iter().filter(|(name, _)| own(name));
         let idle: Vec<f64> = idle.map(|(name, us)| (us + waiting(&name)) / span_us).collect();
         if idle.is_empty() {

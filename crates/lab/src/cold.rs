@@ -1,13 +1,13 @@
 //! Cold connections around a trial: opened by agents of their own before it, held through it, and accounted for after
 //! it. As many processes as the limit of descriptors asks for, each from source addresses of its own on loopback.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use run::{AgentReport, AgentSpec, ColdPart, ColdPlan, Trial};
+use run::{Address, AgentReport, AgentSpec, ColdPart, ColdPlan, Trial};
 
-use crate::agent::{Crew, Said};
+use crate::agent::{AgentGroup, Said};
 use crate::{Host, LabError};
 
 /// Descriptors that an agent needs besides its connections.
@@ -17,7 +17,7 @@ const A_SOURCE: u32 = 20_000;
 
 /// Agents that hold cold connections.
 pub struct Cold {
-    crew: Crew,
+    group: AgentGroup,
     agents: usize,
     /// What the agents said when they were ready.
     pub notes: Vec<String>,
@@ -29,43 +29,43 @@ impl Cold {
         host: &dyn Host,
         program: &Path,
         plan: &ColdPlan,
-        addr: SocketAddr,
+        addr: &Address,
         descriptors: u64,
     ) -> Result<Self, LabError> {
-        let mut crew = Crew::default();
+        let mut group = AgentGroup::default();
         let shares = split(plan, addr, descriptors);
         for (n, share) in shares.iter().enumerate() {
-            let spec = AgentSpec::Cold { plan: share.clone(), addr };
-            crew.start(host, program, &format!("cold {}", n + 1), &spec)?;
+            let spec = AgentSpec::Cold { plan: share.clone(), addr: addr.clone() };
+            group.start(host, program, &format!("cold {}", n + 1), &spec)?;
         }
         let takes = f64::from(plan.connections) / plan.rate.max(0.1);
-        let ready = crew.await_ready(Duration::from_secs_f64(takes + 20.0))?;
+        let ready = group.await_ready(Duration::from_secs_f64(takes + 20.0))?;
         let notes = ready.into_iter().flat_map(|r| r.notes).collect();
-        Ok(Self { crew, agents: shares.len(), notes })
+        Ok(Self { group, agents: shares.len(), notes })
     }
 
     /// Ends them and says what became of the connections. An agent that was lost has held nothing.
     pub fn close(mut self) -> ColdPart {
-        self.crew.tell_all(&run::AgentCommand::Stop);
+        self.group.tell_all(&run::AgentCommand::Stop);
         let (mut part, mut open) = (ColdPart::default(), self.agents);
         let deadline = Instant::now() + Duration::from_secs(5);
         while open > 0
-            && let Some((_, said)) = self.crew.hear(deadline)
+            && let Some((_, said)) = self.group.hear(deadline)
         {
             match said {
                 Said::Report(AgentReport::Held(one)) => part.merge(&one),
                 Said::Gone(_) => open -= 1,
-                Said::Report(_) => {}
+                Said::Report(_) | Said::Pong(..) => {}
             }
         }
-        self.crew.stop(Duration::from_millis(500));
+        self.group.stop(Duration::from_millis(500));
         part
     }
 }
 
 /// Writes on a trial what was held during it.
 pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
-    trial.axes.insert("cold".into(), part.held as f64);
+    trial.key.cold = u32::try_from(part.held).ok();
     if part.held < u64::from(asked) || part.lost > 0 {
         trial.notes.push(format!(
             "of {asked} cold connections {} were up and {} were lost before the trial ended",
@@ -74,12 +74,13 @@ pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
     }
 }
 
-fn split(plan: &ColdPlan, addr: SocketAddr, descriptors: u64) -> Vec<ColdPlan> {
+fn split(plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<ColdPlan> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).clamp(1, A_SOURCE);
     let agents = plan.connections.div_ceil(each).max(1);
     let part = |n: u32| plan.connections / agents + u32::from(n < plan.connections % agents);
     let own = |n: u32| -> Vec<IpAddr> {
-        let loopback = addr.is_ipv4() && addr.ip().is_loopback() && plan.sources.is_empty() && agents > 1;
+        let v4_loopback = addr.inet().is_some_and(|addr| addr.is_ipv4() && addr.ip().is_loopback());
+        let loopback = v4_loopback && plan.sources.is_empty() && agents > 1;
         if loopback { vec![Ipv4Addr::new(127, 0, 1, (n % 250) as u8 + 1).into()] } else { plan.sources.clone() }
     };
     (0..agents)
@@ -99,10 +100,10 @@ mod tests {
     #[test]
     fn nothing_is_lost_in_a_split_and_sources_differ() {
         let plan = ColdPlan { connections: 50_001, ..ColdPlan::default() };
-        let parts = split(&plan, "127.0.0.1:80".parse().unwrap(), 20_000);
+        let parts = split(&plan, &"127.0.0.1:80".parse().unwrap(), 20_000);
         assert_eq!(parts.iter().map(|p| p.connections).collect::<Vec<_>>(), [16_667; 3]);
         assert_ne!(parts[0].sources, parts[1].sources);
-        let one = split(&ColdPlan { connections: 10, ..plan }, "127.0.0.1:80".parse().unwrap(), 20_000);
+        let one = split(&ColdPlan { connections: 10, ..plan }, &"127.0.0.1:80".parse().unwrap(), 20_000);
         assert!(one.len() == 1 && one[0].sources.is_empty());
     }
 }

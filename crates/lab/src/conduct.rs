@@ -4,33 +4,34 @@
 //! ticks count from there, so windows of the one can be read in the recordings of the other.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use run::{AgentCommand, AgentReport, AgentSpec, LoadPart, LoadPlan, Phase, Steady, Trial, Window};
+use run::{AgentCommand, AgentSpec, Incident, IncidentKind, LoadPart, LoadPlan, Phase, Trial, Window};
+use sys::clock::Origin;
 
-use crate::agent::{Crew, Said};
-use crate::eyes::{Eyes, Watched};
+use crate::act::{Act, Ended};
+use crate::agent::{Agent, AgentGroup};
 use crate::merge::{self, Point};
-use crate::pulse::Pulse;
+use crate::observation::Samplers;
+use crate::parts::Parts;
 use crate::split::{self, split};
-use crate::vigil::Vigil;
 use crate::{Host, LabError, Watch};
 
 /// How long an agent may take to have its sockets and memory.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// From "all agents are told" to the first request: longer than starting the agents takes.
-const LEAD: Duration = Duration::from_millis(60);
-/// Longest pause between two looks at the user's wish to stop.
-const LOOK: Duration = Duration::from_millis(50);
-/// Steps of a tenth of a second that warm-up looks at, at least.
-const FEWEST_STEPS: usize = 4;
+/// The same on another host: its connection comes first.
+const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
+/// And each of many agents takes its time.
+const AN_AGENT: Duration = Duration::from_millis(50);
+/// From an order to its moment, besides twice the longest way there and back: longer than taking it needs.
+const LEAD: Duration = Duration::from_millis(50);
 
 /// One load of a trial: who sends what where. Most trials have one; several hosts or kinds of clients are several.
 pub struct Load<'a> {
     /// Where its agents run.
     pub host: &'a dyn Host,
     /// The server.
-    pub addr: std::net::SocketAddr,
+    pub addr: run::Address,
     /// What they send. Times are taken from the first load of a trial.
     pub plan: LoadPlan,
 }
@@ -41,70 +42,58 @@ pub(crate) struct Stage<'a> {
     pub(crate) loads: &'a [Load<'a>],
     /// Descriptors that one agent process may hold.
     pub(crate) descriptors: u64,
-    /// The server, where its processes are known.
-    pub(crate) server: Option<&'a Watched>,
 }
 
-/// What stopped a trial before its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// It was measured to its end.
-    InFull,
-    /// The user asked to stop.
-    ByUser,
-}
-
-struct Parts {
-    parts: Vec<Option<LoadPart>>,
-    gone: Vec<Option<String>>,
-}
-
-impl Parts {
-    fn new(n: usize) -> Self {
-        Self { parts: vec![None; n], gone: vec![None; n] }
-    }
-
-    fn over(&self) -> bool {
-        self.parts.iter().zip(&self.gone).all(|(part, gone)| part.is_some() || gone.is_some())
-    }
-}
-
-/// Conducts one trial. `eyes` opens the samplers once the agents' process ids are known.
+/// Conducts one trial. `samplers` opens the observers once the agents' process ids are known.
 pub(crate) fn conduct(
     stage: &Stage<'_>,
     point: &Point,
-    eyes: impl FnOnce(&[u32], Instant) -> Eyes,
+    samplers: impl FnOnce(&AgentGroup, Origin) -> Samplers,
     watch: &mut dyn Watch,
 ) -> Result<(Trial, Ended), LabError> {
     let Some(plan) = stage.loads.first().map(|l| &l.plan) else {
         return Err(LabError::set_up(&point.label, "a trial needs a load"));
     };
-    let begin = Instant::now() + LEAD;
-    let (crew, spread) = muster(stage, sys::clock::realtime_ns() + LEAD.as_nanos() as u64)?;
-    let pids: Vec<u32> = crew.agents().iter().map(crate::agent::Agent::pid).collect();
-    let ready = crew.await_ready(READY_WITHIN)?;
-    let vigil = stage.server.map(|s| Vigil::over(&s.pids, s.netns_pid.is_none().then_some(s.listen).flatten(), begin));
-    let mut act = Act { crew, pulse: Pulse::new(pids.len()), parts: Parts::new(pids.len()), begin, watch, vigil };
-    let eyes = eyes(&pids, begin);
+    let Mustered { mut group, parts, spread } = muster(stage)?;
+    let remote = group.agents().iter().any(Agent::is_remote);
+    let patience = if remote { REMOTE_READY_WITHIN } else { READY_WITHIN };
+    let ready = match group.await_ready(patience + AN_AGENT * group.agents().len() as u32) {
+        Ok(ready) => ready,
+        // As if it had been killed a moment later: what was measured before stands, and the run ends.
+        Err(LabError::Killed { name, why }) => return Ok((killed(stage, point, &name, &why), Ended::Broken)),
+        Err(error) => return Err(error),
+    };
+    let lead = LEAD + 2 * group.longest_round_trip();
+    let origin = Origin::after(lead);
+    group.tell_each(|agent| AgentCommand::Start { at_ns: agent.on_its_clock(origin.ns()) });
+    let samplers = samplers(&group, origin);
+    let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
+    let mut act = Act::new((group, parts), samplers, origin, lead, watch);
     let (steady, mut ended) = act.warm_up(plan, asked(stage));
-    let (from, _) = eyes.edge();
-    act.crew.tell_all(&AgentCommand::Enter { phase: Phase::Measure });
+    let (from, _) = act.enter(Phase::Measure);
     if ended == Ended::InFull {
-        ended = act.hold(Duration::from_secs_f64(plan.duration_s));
+        ended = act.hold(plan);
     }
-    let (_, to) = eyes.edge();
-    act.crew.tell_all(&AgentCommand::Enter { phase: Phase::Drain });
+    let (_, to) = act.enter(Phase::Drain);
     act.collect(Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3));
-    let window = Window { begin_s: from, end_s: to };
-    let mut trial = act.trial(plan, point, window)?;
+    let loads: Vec<_> = stage.loads.iter().map(|load| &load.plan.intensity).collect();
+    let mut trial = act.trial(&loads, point, Window { begin_s: from, end_s: to })?;
     trial.steady = steady;
-    eyes.close(&mut trial);
-    act.incidents(&mut trial);
     trial.notes.extend(spread);
     trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));
     trial.notes.sort();
     trial.notes.dedup();
     Ok((trial, ended))
+}
+
+/// A trial that never began since one of its generators was killed.
+fn killed(stage: &Stage<'_>, point: &Point, name: &str, why: &str) -> Trial {
+    let loads: Vec<_> = stage.loads.iter().map(|load| &load.plan.intensity).collect();
+    let mut trial = merge::trial(point, &loads, LoadPart::default(), Window::default());
+    let text = format!("the generator {name:?} ended at 0.0 s: {why}");
+    trial.notes.push(text.clone());
+    trial.incidents = vec![Incident { kind: IncidentKind::GeneratorEnded, begin_s: 0.0, end_s: None, text }];
+    trial
 }
 
 /// Connections that the loads of a closed loop ask for.
@@ -116,127 +105,47 @@ fn asked(stage: &Stage<'_>) -> u64 {
     stage.loads.iter().map(of).sum()
 }
 
-/// Starts every agent of every load; says how those were spread that need several processes.
-fn muster(stage: &Stage<'_>, start_at_ns: u64) -> Result<(Crew, Vec<String>), LabError> {
-    let (mut crew, mut spread) = (Crew::default(), Vec::new());
-    for load in stage.loads {
-        load.plan.check()?;
-        let parts = split(&load.plan, stage.descriptors);
-        spread.extend(split::told(&parts, stage.descriptors));
-        for plan in parts {
-            let name = format!("load {}", crew.agents().len() + 1);
-            let spec = AgentSpec::Load { plan, addr: load.addr, start_at_ns };
-            crew.start(load.host, stage.program, &name, &spec)?;
-        }
-    }
-    Ok((crew, spread))
-}
-
-/// A trial while its agents run.
-struct Act<'w> {
-    crew: Crew,
-    pulse: Pulse,
+/// The agents of a trial.
+struct Mustered {
+    group: AgentGroup,
     parts: Parts,
-    begin: Instant,
-    watch: &'w mut dyn Watch,
-    vigil: Option<Vigil>,
+    /// How those loads were spread that need several processes.
+    spread: Vec<String>,
 }
 
-impl Act<'_> {
-    /// Waits until the completed rate is steady by judge's test, at most the plan's warm-up time; with blocks, until
-    /// all `asked` connections are up too.
-    fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, Ended) {
-        let cap = self.begin + Duration::from_secs_f64(plan.warmup_s.max(0.0));
-        loop {
-            let rates = self.pulse.rates(0.0, self.pulse.known_until());
-            let mut steady = judge::steady(&rates);
-            steady.warmup_s = Instant::now().saturating_duration_since(self.begin).as_secs_f64();
-            let up = plan.blocks.is_none() || self.pulse.now().open >= asked;
-            let settled = up && rates.len() >= FEWEST_STEPS && steady.steady;
-            if settled || Instant::now() >= cap || self.parts.over() {
-                return (steady, Ended::InFull);
-            }
-            if self.listen(cap) == Ended::ByUser {
-                return (steady, Ended::ByUser);
-            }
+/// Starts every agent of every load.
+fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
+    let (mut group, mut spread, mut shares) = (AgentGroup::default(), Vec::new(), Vec::new());
+    stage.loads.iter().try_for_each(|load| load.plan.check())?;
+    let parts: Vec<_> = stage.loads.iter().map(|load| (load, places(stage, load))).collect();
+    spread.extend(split::room(parts.iter().map(|(_, parts)| parts.len()).sum(), stage.descriptors)?);
+    for (load, parts) in parts {
+        let plans: Vec<&LoadPlan> = parts.iter().map(|(_, plan)| plan).collect();
+        spread.extend(split::told(&plans, stage.descriptors).filter(|_| load.host.members().is_empty()));
+        for (host, plan) in parts {
+            let name = name(host, group.agents().len() + 1);
+            shares.push(split::weight(&plan));
+            let spec = AgentSpec::Load { plan: Box::new(plan), addr: load.addr.clone(), at_once: false };
+            group.start(host, stage.program, &name, &spec)?;
         }
     }
+    let parts = Parts::of(group.agents().iter().map(Agent::host).zip(shares));
+    Ok(Mustered { group, parts, spread })
+}
 
-    fn hold(&mut self, length: Duration) -> Ended {
-        let until = Instant::now() + length;
-        while Instant::now() < until && !self.parts.over() {
-            if self.listen(until) == Ended::ByUser {
-                return Ended::ByUser;
-            }
-        }
-        Ended::InFull
+/// Which agent makes which share of a load: as many here as one needs, and on other hosts as many on each as were asked
+/// for, in turns.
+fn places<'a>(stage: &Stage<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, LoadPlan)> {
+    let members = load.host.members();
+    if members.is_empty() {
+        return split(&load.plan, stage.descriptors).into_iter().map(|plan| (load.host, plan)).collect();
     }
+    let most = members.iter().map(|(_, agents)| *agents).max().unwrap_or(1);
+    let in_turns = (0..most).flat_map(|turn| members.iter().filter(move |(_, n)| *n > turn).map(|(host, _)| *host));
+    let hosts: Vec<&dyn Host> = in_turns.collect();
+    split::over(&load.plan, hosts.len()).into_iter().zip(hosts).map(|(plan, host)| (host, plan)).collect()
+}
 
-    fn collect(&mut self, patience: Duration) {
-        let until = Instant::now() + patience;
-        while !self.parts.over() && Instant::now() < until {
-            self.listen(until);
-        }
-        self.crew.stop(Duration::from_millis(500));
-        // What came while the agents were stopped.
-        let soon = Instant::now() + Duration::from_millis(100);
-        while !self.parts.over() && Instant::now() < soon {
-            self.listen(soon);
-        }
-    }
-
-    /// Hears at most one thing, and looks whether the user wants to stop.
-    fn listen(&mut self, until: Instant) -> Ended {
-        match self.crew.hear(until.min(Instant::now() + LOOK)) {
-            Some((agent, Said::Report(AgentReport::Tick(tick)))) => {
-                self.pulse.push(agent, tick);
-                self.watch.tick(&self.pulse.now());
-            }
-            Some((agent, Said::Report(AgentReport::Part(part)))) => self.parts.parts[agent] = Some(*part),
-            Some((agent, Said::Report(AgentReport::Failed { error }) | Said::Gone(error))) => {
-                self.parts.gone[agent].get_or_insert(error);
-            }
-            Some((_, Said::Report(AgentReport::Ready { .. } | AgentReport::Held(_) | AgentReport::Counts { .. })))
-            | None => {}
-        }
-        if let Some(vigil) = &mut self.vigil {
-            vigil.look(self.pulse.now().completed);
-        }
-        if self.watch.stop() { Ended::ByUser } else { Ended::InFull }
-    }
-
-    /// What happened to the server: what its processes show; without that, what its silence shows.
-    fn incidents(&mut self, trial: &mut Trial) {
-        let window = trial.measured.window;
-        trial.incidents = self.vigil.take().map(Vigil::finish).unwrap_or_default();
-        if trial.incidents.is_empty() {
-            trial.incidents.extend(self.pulse.silence(window.begin_s, window.end_s));
-        }
-        trial.notes.extend(trial.incidents.iter().map(|i| i.text.clone()));
-    }
-
-    fn trial(&self, plan: &LoadPlan, point: &Point, window: Window) -> Result<Trial, LabError> {
-        let mut whole = LoadPart::default();
-        let mut notes = Vec::new();
-        for (i, part) in self.parts.parts.iter().enumerate() {
-            match part {
-                Some(part) => whole.merge(part),
-                None => {
-                    let how = self.parts.gone[i].clone().unwrap_or_else(|| "it did not answer in time".into());
-                    notes.push(format!("the part of agent {} is missing from this trial: {how}", self.crew.name(i)));
-                }
-            }
-        }
-        if self.parts.parts.iter().all(Option::is_none) {
-            return Err(LabError::Lost { label: point.label.clone(), why: notes.join("; ") });
-        }
-        if self.parts.parts.len() > 1 {
-            notes.push(format!("the load was made by {} agent processes", self.parts.parts.len()));
-        }
-        whole.measured_s = merge::mean_s(self.parts.parts.iter().flatten());
-        let mut trial = merge::trial(point, &plan.intensity, whole, window);
-        trial.measured.series_completed = self.pulse.rates(window.begin_s, window.end_s);
-        trial.notes.extend(notes);
-        Ok(trial)
-    }
+fn name(host: &dyn Host, number: usize) -> String {
+    if host.is_remote() { format!("load {number} on {}", host.name()) } else { format!("load {number}") }
 }

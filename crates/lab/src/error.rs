@@ -27,6 +27,14 @@ pub enum LabError {
         /// What happened and what to do.
         why: String,
     },
+    /// An agent was killed before it was ready: no fault of its task.
+    #[error("the {name} agent ended before it was ready: {why}")]
+    Killed {
+        /// Which agent.
+        name: String,
+        /// By what.
+        why: String,
+    },
     /// All load agents of a trial were lost.
     #[error("every generator of the trial {label:?} was lost: {why}")]
     Lost {

@@ -4,11 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use run::{FORMAT, HostInfo, Note, Plan, Run, RunDir, Tally, Trial};
+use run::{FORMAT, HostInfo, Incident, IncidentKind, Note, Plan, RequestPlan, Run, RunDir, Tally, Trial};
+use sys::clock::Origin;
 
+use crate::act::Ended;
+use crate::agent::AgentGroup;
 use crate::cold::Cold;
-use crate::conduct::{self, Ended, Load, Stage};
-use crate::eyes::{Scene, Watched};
+use crate::conduct::{self, Load, Stage};
+use crate::host_watch::HostWatch;
+use crate::observation::{Observation, Watched};
 use crate::{LabError, Local, Point, Watch};
 
 /// A run while it grows.
@@ -20,21 +24,25 @@ pub struct Lab<'w> {
     watch: &'w mut dyn Watch,
     began: Instant,
     stopped: bool,
+    /// All that was asked for was done; until then what is saved is a run that was cut short.
+    finished: bool,
     descriptors: u64,
     /// Single requests outside of trials; they count in the next trial that is kept.
     single: Tally,
+    host_watch: Option<HostWatch>,
 }
 
 impl<'w> Lab<'w> {
     /// Begins a run. The directory is made now, so that an unwritable one is known before any load.
-    pub fn begin(plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
+    pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
+        plan.seal(&[]);
         plan.check()?;
         let dir = out.map(RunDir::create).transpose()?;
         let program = own_program()?;
         let run = Run {
             format: FORMAT.into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            command: crate::typed::line(std::env::args_os()),
+            command: crate::command_line::line(std::env::args_os(), &plan.load.secrets),
             started: jiff::Timestamp::now().to_string(),
             plan,
             ..Run::default()
@@ -48,8 +56,10 @@ impl<'w> Lab<'w> {
             watch,
             began: Instant::now(),
             stopped: false,
+            finished: false,
             descriptors,
             single: Tally::default(),
+            host_watch: None,
         })
     }
 
@@ -71,7 +81,7 @@ impl<'w> Lab<'w> {
 
     /// Something the user should know, once.
     pub fn note(&mut self, sentence: impl Into<String>) {
-        let text = sentence.into();
+        let text = self.run.plan.load.secrets.scrub(&sentence.into());
         if !self.run.notes.iter().any(|n| n.text == text) {
             self.watch.note(&text);
             self.run.notes.push(Note { text });
@@ -86,14 +96,19 @@ impl<'w> Lab<'w> {
     }
 
     /// Looks at both sides for a while without any load.
-    pub fn rest(&mut self, scene: &Scene, seconds: f64) {
+    pub fn rest(&mut self, observation: &Observation, seconds: f64) {
         self.watch.phase("at rest", seconds);
         let interval_s = self.run.plan.observe.interval_s;
-        self.run.at_rest = scene.at_rest(seconds, interval_s, &|| self.watch.stop());
+        self.run.at_rest = observation.at_rest(seconds, interval_s, &|| self.watch.stop());
+    }
+
+    /// From now on each trial that observes nobody, since it times calls, tells what other programs used meanwhile.
+    pub fn watch_host(&mut self) {
+        self.host_watch = Some(HostWatch::start());
     }
 
     /// Opens cold connections on this machine, to be held around trials.
-    pub fn open_cold(&mut self, plan: &run::ColdPlan, addr: std::net::SocketAddr) -> Result<Cold, LabError> {
+    pub fn open_cold(&mut self, plan: &run::ColdPlan, addr: &run::Address) -> Result<Cold, LabError> {
         let seconds = f64::from(plan.connections) / plan.rate.max(0.1);
         self.watch.phase(&format!("{} cold connections", plan.connections), seconds);
         let cold = Cold::open(&Local::default(), &self.program, plan, addr, self.descriptors)?;
@@ -102,23 +117,40 @@ impl<'w> Lab<'w> {
     }
 
     /// Conducts one trial of one or more loads and returns it without keeping it.
-    pub fn conduct(&mut self, scene: &Scene, loads: &[Load<'_>], point: &Point) -> Result<Trial, LabError> {
+    pub fn conduct(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<Trial, LabError> {
+        self.conduct_beside(observation, loads, point, &mut |_, _| {})
+    }
+
+    /// The same with something that is begun once the generators are ready: it is told their process ids and the moment
+    /// from which a trial's time counts.
+    pub(crate) fn conduct_beside(
+        &mut self,
+        observation: &Observation,
+        loads: &[Load<'_>],
+        point: &Point,
+        beside: &mut dyn FnMut(&[u32], Origin),
+    ) -> Result<Trial, LabError> {
         let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
         self.watch.phase(&point.label, expected);
-        let stage = Stage { program: &self.program, loads, descriptors: self.descriptors, server: scene.server() };
+        let stage = Stage { program: &self.program, loads, descriptors: self.descriptors };
         let interval_s = self.run.plan.observe.interval_s;
-        let open = |pids: &[u32], begin| scene.open(pids, begin, interval_s);
+        let open = |group: &AgentGroup, origin| {
+            beside(&group.pids(), origin);
+            observation.open(group, origin, interval_s)
+        };
         let (mut trial, ended) = conduct::conduct(&stage, point, open, self.watch)?;
+        // What comes after the end of a server or a generator is another server or another load.
+        let broken = ended == Ended::Broken || trial.incidents.iter().any(|i| i.kind.breaks());
+        self.stopped |= ended == Ended::ByUser || broken && !observation.is_blind();
         if ended == Ended::ByUser {
-            self.stopped = true;
             trial.notes.push(format!("interrupted after {:.1} s of measuring", trial.measured.length_s));
         }
         Ok(trial)
     }
 
     /// Conducts one trial and keeps it in the run and its directory.
-    pub fn trial(&mut self, scene: &Scene, loads: &[Load<'_>], point: &Point) -> Result<&Trial, LabError> {
-        let trial = self.conduct(scene, loads, point)?;
+    pub fn trial(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<&Trial, LabError> {
+        let trial = self.conduct(observation, loads, point)?;
         self.keep(trial)
     }
 
@@ -127,9 +159,24 @@ impl<'w> Lab<'w> {
         self.single.merge(single);
     }
 
+    /// Requests outside of trials are the first of a set.
+    fn count_class(&self, single: &Tally, trial: &mut Trial) {
+        let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
+        let Some(name) = first.map(RequestPlan::class_name) else { return };
+        let at = trial.classes.iter().position(|class| class.name == name);
+        let Some(class) = at.or(trial.classes.len().checked_sub(1)).map(|at| &mut trial.classes[at]) else { return };
+        class.total.begun += single.sent;
+        class.total.completed += single.completed;
+        class.total.unexpected_status += single.unexpected_status;
+    }
+
     /// Adds a trial to the run, judges it, and saves.
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
-        trial.tally.merge(&std::mem::take(&mut self.single));
+        let single = std::mem::take(&mut self.single);
+        self.count_class(&single, &mut trial);
+        trial.tally.merge(&single);
+        self.host_watch.iter_mut().for_each(|watch| watch.put(&mut trial));
+        trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
         self.run.trials.push(trial);
         self.save()?;
         let last = self.run.trials.len() - 1;
@@ -137,10 +184,11 @@ impl<'w> Lab<'w> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges what there is and writes `run.json`.
+    /// Judges what there is and writes `run.json`. Should this process be killed, what was written last says that it was
+    /// cut short.
     pub fn save(&mut self) -> Result<(), LabError> {
         self.run.elapsed_s = self.elapsed_s();
-        self.run.interrupted = self.stopped;
+        self.run.interrupted = self.stopped || !self.finished;
         judge::judge(&mut self.run);
         if let Some(dir) = &self.dir {
             dir.save(&self.run)?;
@@ -148,15 +196,33 @@ impl<'w> Lab<'w> {
         Ok(())
     }
 
+    /// The server, or the way to it, went away in the last trial: it is said there, and nothing more is tried.
+    pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
+        let text = format!("the server, or the way to it, stopped answering: {why}");
+        if let Some(trial) = self.run.trials.last_mut() {
+            let begin_s = trial.measured.window.begin_s;
+            trial.notes.push(text.clone());
+            trial.incidents.push(Incident { kind: IncidentKind::ServerUnreachable, begin_s, end_s: None, text });
+        }
+        self.stop();
+        self.save()
+    }
+
+    /// Nothing more is tried, and the run is one that was cut short.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
     /// Ends the run: judged, saved, and handed over.
     pub fn finish(mut self) -> Result<Run, LabError> {
+        self.finished = true;
         self.save()?;
         Ok(self.run)
     }
 
     /// Which processes and listeners the samplers look at besides the agents of a trial.
-    pub fn scene(&self, addr: std::net::SocketAddr, server: Option<Watched>) -> Scene {
-        Scene::new(addr, server)
+    pub fn observation(&self, addr: impl Into<run::Address>, server: Option<Watched>) -> Observation {
+        Observation::new(addr, server)
     }
 }
 

@@ -1,44 +1,54 @@
 //! The conductor: starts agents, leads them through the phases of a trial, searches for the capacity, and runs the
 //! experiments of the sources. It decides what to try; what came out is judged by `judge` and shown by `report`.
 
+mod act;
 pub mod agent;
 pub mod cold;
+mod command_line;
+mod compare;
 mod conduct;
 mod error;
-pub mod experiments;
-mod eye;
-mod eyes;
 mod find;
-mod ground;
 mod host;
+mod host_watch;
+mod hosts;
 #[allow(clippy::module_inception)]
 mod lab;
+pub mod levers;
 mod load_once;
-mod media;
 mod merge;
-mod place;
+mod observation;
+mod parts;
+mod placement;
 pub mod preflight;
-mod pulse;
-pub mod search;
-mod split;
-pub mod target;
-mod told;
-mod typed;
-mod vigil;
-mod watch;
-pub mod workload;
+mod program;
+mod progress;
+mod prove;
+mod prove_target;
 
+mod remote_observer;
+pub mod search;
+mod server_counters;
+mod split;
+mod stream;
+pub mod target;
+mod target_setup;
+pub mod via;
+mod watch;
+
+pub use compare::in_turns;
 pub use conduct::Load;
 pub use error::LabError;
-pub use experiments::EXPERIMENTS;
-pub use eyes::{Scene, Watched};
 pub use find::find;
-pub use ground::{Ground, start_server};
-pub use host::{Host, Local};
+pub use host::{Host, Local, NamespaceHost};
 pub use lab::Lab;
 pub use load_once::load;
-pub use media::Guest;
-pub use merge::Point;
-pub use place::{Places, cpus_of};
-pub use told::Teller;
+pub use merge::{Point, trial as merged};
+pub use observation::{Observation, Watched};
+pub use placement::Places;
+pub use prove_target::prove_target;
+pub use remote_observer::RemoteObserver;
+pub use server_counters::ServerCounters;
+pub use target::resolve;
+pub use target_setup::{TargetSetup, start_server};
 pub use watch::{Nobody, Watch};

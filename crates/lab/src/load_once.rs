@@ -2,34 +2,51 @@
 
 use std::path::Path;
 
-use run::{Intensity, Plan, Run, TrialKind};
+use run::{IncidentKind, Intensity, Plan, Run, TrialKind};
 
 use crate::conduct::Load;
-use crate::{Ground, Lab, LabError, Local, Point, Watch};
+use crate::{Lab, LabError, Point, TargetSetup, Watch, preflight};
 
 /// Loads the plan's target once, as the plan says.
 pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
-    let ground = Ground::prepare(&mut lab)?;
+    let target_setup = TargetSetup::prepare(&mut lab)?;
     let rest_s = lab.run.plan.observe.at_rest_s;
-    lab.rest(&ground.scene, rest_s);
+    lab.rest(&target_setup.observation, rest_s);
     if !lab.stopped() {
         let point = Point {
-            label: label(&ground.load.intensity),
+            label: label(&target_setup.load.intensity),
             kind: TrialKind::Fixed,
             within_us: lab.run.plan.objective.p99_us,
             ..Point::default()
         };
-        let loads = [Load { host: &Local::default(), addr: ground.addr, plan: ground.load.clone() }];
+        let loads =
+            [Load { host: target_setup.host(), addr: target_setup.addr.clone(), plan: target_setup.load.clone() }];
         let cold = lab.run.plan.cold.clone();
-        let held = (cold.connections > 0).then(|| lab.open_cold(&cold, ground.addr)).transpose()?;
-        let mut trial = lab.conduct(&ground.scene, &loads, &point)?;
+        let held = (cold.connections > 0).then(|| lab.open_cold(&cold, &target_setup.addr)).transpose()?;
+        let mut trial = lab.conduct(&target_setup.observation, &loads, &point)?;
         if let Some(held) = held {
             crate::cold::put(&mut trial, cold.connections, &held.close());
         }
         lab.keep(trial)?;
+        look_alive(&mut lab, &target_setup)?;
     }
     lab.finish()
+}
+
+/// Whether a server that was silent still answers; one that does not is what the run has to say.
+fn look_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
+    let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
+    let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
+    let silent = trial.incidents.iter().any(|i| i.kind == IncidentKind::Silence);
+    if lab.stopped() || !silent {
+        return Ok(());
+    }
+    match preflight::still_answers(&target_setup.addr, &target_setup.load) {
+        Ok(answered) => lab.run.trials.iter_mut().next_back().into_iter().for_each(|t| t.tally.merge(&answered)),
+        Err(why) => lab.gone(&why)?,
+    }
+    Ok(())
 }
 
 fn label(intensity: &Intensity) -> String {

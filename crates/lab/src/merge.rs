@@ -1,6 +1,6 @@
 //! From the parts of the agents to a trial: sums, rates of the window, summaries. Pure.
 
-use run::{ErrorKind, Hist, Intensity, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
+use run::{ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
 /// What a trial is for, before it is made.
 #[derive(Clone, Debug, Default)]
@@ -9,39 +9,44 @@ pub struct Point {
     pub label: String,
     /// Why it is tried.
     pub kind: TrialKind,
-    /// Its place on the axes of an experiment.
-    pub axes: std::collections::BTreeMap<String, f64>,
+    /// What is set for it besides the plan; its loads are added.
+    pub key: Key,
     /// Response time within which a completion counts as goodput, microseconds.
     pub within_us: Option<f64>,
 }
 
-/// Puts the merged part of all agents into a trial.
-pub(crate) fn trial(point: &Point, intensity: &Intensity, part: LoadPart, window: Window) -> Trial {
+/// Puts the merged part of all agents into a trial of these loads.
+pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window) -> Trial {
+    let intensity = Intensity::together(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
     Trial {
         label: point.label.clone(),
         kind: point.kind,
-        axes: point.axes.clone(),
-        intensity: intensity.clone(),
-        rates: rates(point, intensity, &part),
+        key: Key { loads: loads.iter().copied().cloned().collect(), ..point.key.clone() },
+        rates: rates(point, &intensity, &part),
+        intensity,
         latency_us: summary("response"),
         service_us: summary("service"),
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
         connect_us: summary("connect"),
+        handshake_us: summary("handshake"),
+        classes: part.classes,
         tally: part.total,
-        measured: Measured { window, length_s: part.measured_s, tally: part.measured, series_completed: Vec::new() },
+        measured: Measured {
+            window,
+            length_s: part.measured_s,
+            tally: part.measured,
+            series_completed: Vec::new(),
+            slot_rates: part.slot_rates,
+            tenths: part.tenths,
+            pauses: part.pauses,
+            apart: None,
+        },
         histograms: part.histograms,
         notes: part.notes,
         ..Trial::default()
     }
-}
-
-/// Length of the window of several agents. Each begins it when it is told, the last a little later, and counts its own; the
-/// sum of the counts over the mean length is the sum of the rates, where the longest would make all of them low.
-pub(crate) fn mean_s<'a>(parts: impl Iterator<Item = &'a LoadPart>) -> f64 {
-    let (sum, n) = parts.fold((0.0, 0.0), |(sum, n), part| (sum + part.measured_s, n + 1.0));
-    if n > 0.0 { sum / n } else { 0.0 }
 }
 
 fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
@@ -84,11 +89,36 @@ mod tests {
     #[test]
     fn rates_are_of_the_window_and_goodput_is_right_and_in_time() {
         let point = Point { within_us: Some(2_000.0), ..Point::default() };
-        let trial = trial(&point, &Intensity::default(), part(), Window::default());
+        let trial = trial(&point, &[&Intensity::default()], part(), Window::default());
         let r = trial.rates;
         assert_eq!((r.offered_rate, r.sent_rate, r.completed_rate, r.concurrency), (60.0, 55.0, 50.0, 1.5));
         assert!((r.goodput - 36.0).abs() < 1e-9, "{}", r.goodput);
         assert_eq!(trial.latency_us.count, 100);
+        assert_eq!((trial.handshake_us.count, trial.classes.len()), (0, 0));
+    }
+
+    #[test]
+    fn handshakes_and_classes_reach_the_trial_and_its_file() {
+        let mut merged = part();
+        let mut handshake = Hist::new();
+        handshake.record_ns(3_000_000);
+        merged.histograms.insert("handshake".into(), handshake);
+        merged.classes.push(run::ClassPart::default());
+        merged.classes[0].measured.completed = 7;
+        let trial = trial(&Point::default(), &[&Intensity::default()], merged, Window::default());
+        assert_eq!((trial.handshake_us.count, trial.classes[0].measured.completed), (1, 7));
+        let text = serde_json::to_string(&trial).unwrap();
+        assert_eq!(serde_json::from_str::<Trial>(&text).unwrap(), trial);
+        let without = serde_json::to_value(super::trial(&Point::default(), &[], part(), Window::default())).unwrap();
+        assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
+    }
+
+    /// Blocks of io-models: three quarters of the messages under way would be on connections that nobody asked for.
+    #[test]
+    fn a_trial_of_several_loads_has_the_intensity_of_all() {
+        let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };
+        let trial = trial(&Point::default(), &[&block; 4], part(), Window::default());
+        assert_eq!(trial.intensity.in_flight(), Some(4000.0));
     }
 
     #[test]
@@ -102,15 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn the_rates_of_agents_add_up_though_their_windows_differ() {
-        let of = |measured_s: f64| LoadPart { measured_s, ..LoadPart::default() };
-        assert_eq!(mean_s([of(4.0), of(4.2)].iter()), 4.1);
-        assert_eq!(mean_s([].iter()), 0.0);
-    }
-
-    #[test]
     fn an_empty_part_has_no_rates_and_no_nan() {
-        let trial = trial(&Point::default(), &Intensity::default(), LoadPart::default(), Window::default());
+        let trial = trial(&Point::default(), &[], LoadPart::default(), Window::default());
         assert_eq!(trial.rates, Rates::default());
     }
 }

@@ -2,10 +2,41 @@
 
 use run::{Intensity, LoadPlan};
 
+use crate::LabError;
+
 /// Descriptors that an agent needs besides its connections.
 const SPARE: u64 = 64;
 /// Most threads in one agent: beyond this the shards of one process meet in the kernel's descriptor table.
 const MOST_THREADS: u32 = 16;
+
+/// Descriptors that the conductor holds for an agent: its pipes.
+const PIPES: u64 = 3;
+/// Descriptors that the conductor cannot do without besides.
+const LEAST: u64 = 24;
+/// Descriptors that it holds besides with all files of its observers open (80 were counted against a server of one process).
+const OBSERVING: u64 = 80;
+
+/// Whether a conductor that may hold so many descriptors can lead so many agents; a sentence where it cannot read
+/// everything meanwhile.
+pub(crate) fn room(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
+    let pipes = PIPES * agents as u64;
+    if LEAST + pipes > descriptors {
+        let why = format!(
+            "this program may hold {descriptors} descriptors and needs {} for their pipes and its own files; raise the \
+             limit (`ulimit -Hn` shows it; with 4096 fewer processes are needed, too) or ask for fewer connections",
+            LEAST + pipes
+        );
+        return Err(LabError::set_up(format!("starting {agents} generator processes"), why));
+    }
+    let short = OBSERVING + pipes > descriptors;
+    Ok(short.then(|| {
+        format!(
+            "this program may hold {descriptors} descriptors and would need {} to read all counters: those that are \
+             missing are missing for that; raise the limit (ulimit -Hn)",
+            OBSERVING + pipes
+        )
+    }))
+}
 
 /// Splits a plan so that no agent needs more than `descriptors` (the limit of one process) or too many threads. Every
 /// share has its own seed, so that no two agents draw the same arrivals.
@@ -18,8 +49,27 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share_of(plan, i, agents)).collect()
 }
 
+/// Splits a plan over so many agents of other hosts, fewer where there is not that much to split. Each has the plan's
+/// threads: they are those of one agent.
+pub(crate) fn over(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
+    let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, whole(&plan.intensity).max(1));
+    let share = |i| {
+        let share = share_of(plan, i, agents);
+        LoadPlan { threads: plan.threads.min(whole(&share.intensity)).max(1), ..share }
+    };
+    (0..agents).map(share).collect()
+}
+
+/// What a share is worth beside others of the same load: connections, descriptors or requests a second.
+pub(crate) fn weight(plan: &LoadPlan) -> f64 {
+    match &plan.intensity {
+        Intensity::Open { rate, .. } => *rate,
+        other => f64::from(whole(other)),
+    }
+}
+
 /// How a load was spread over processes, if it was: `500 descriptors over 5 processes: 5 x 100`.
-pub(crate) fn told(parts: &[LoadPlan], descriptors: u64) -> Option<String> {
+pub(crate) fn told(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
     let each: Vec<u32> = parts.iter().map(|p| whole(&p.intensity)).collect();
     let kind = match &parts.first().filter(|_| parts.len() > 1)?.intensity {
         Intensity::SClients { .. } => "S-Client descriptors",
@@ -69,6 +119,15 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     share.threads = part(plan.threads).max(1);
     share.phase = plan.phase_of(i, agents);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for stage in &mut share.stages {
+        (stage.from, stage.to) = (stage.from / f64::from(agents), stage.to / f64::from(agents));
+    }
+    if let Some(set) = &mut share.requests {
+        // The first row was that of the request before the load.
+        let data = set.data.iter_mut().filter(|data| data.step == 0);
+        data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
+        set.recorded = set.recorded.as_ref().map(|times| times.share(i, agents));
+    }
     match &mut share.intensity {
         Intensity::Closed { connections, .. } => {
             *connections = part(*connections);
@@ -102,6 +161,14 @@ mod tests {
     }
 
     #[test]
+    fn a_conductor_knows_what_it_needs_before_it_starts() {
+        assert_eq!(room(1, 1024).unwrap(), None);
+        assert!(room(4, 90).unwrap().is_some_and(|note| note.contains("would need 92")));
+        let error = room(50, 70).unwrap_err().to_string();
+        assert!(error.contains("50 generator processes") && error.contains("needs 174"), "{error}");
+    }
+
+    #[test]
     fn a_small_load_stays_whole() {
         assert_eq!(split(&closed(64, 2), 20_000), vec![closed(64, 2)]);
     }
@@ -118,6 +185,15 @@ mod tests {
     fn never_more_threads_or_agents_than_connections() {
         let parts = split(&closed(2, 64), 20_000);
         assert!(parts.iter().all(|p| p.threads == 1) && connections(&parts) == [1, 1], "{parts:?}");
+    }
+
+    #[test]
+    fn other_hosts_get_equal_shares_with_all_threads_and_none_gets_nothing() {
+        let parts = over(&closed(10, 3), 4);
+        assert_eq!(connections(&parts), [3, 3, 2, 2]);
+        assert_eq!(parts.iter().map(|p| p.threads).collect::<Vec<_>>(), [3, 3, 2, 2]);
+        assert_eq!(over(&closed(2, 1), 4).len(), 2);
+        assert_eq!(weight(&parts[0]), 3.0);
     }
 
     #[test]
@@ -148,12 +224,12 @@ mod tests {
             pace: None,
         };
         let parts = split(&LoadPlan { intensity, ..LoadPlan::default() }, 200);
-        let text = told(&parts, 200).unwrap_or_default();
+        let text = told(&parts.iter().collect::<Vec<_>>(), 200).unwrap_or_default();
         assert!(
             text.starts_with("501 S-Client descriptors are spread over 5 processes, 1 x 101 and 4 x 100"),
             "{text}"
         );
-        assert_eq!(told(&split(&closed(10, 1), 200), 200), None);
+        assert_eq!(told(&split(&closed(10, 1), 200).iter().collect::<Vec<_>>(), 200), None);
     }
 
     #[test]

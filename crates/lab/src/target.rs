@@ -3,7 +3,8 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-use run::Protocol;
+use proto::{PROTOCOLS, ProtocolSpec};
+use run::{Address, Protocol};
 
 use crate::LabError;
 
@@ -11,40 +12,30 @@ use crate::LabError;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     /// Where connections go.
-    pub addr: SocketAddr,
+    pub addr: Address,
     /// What is said there.
     pub protocol: Protocol,
+    /// The name that a server spoken to within TLS must have; absent without TLS.
+    pub tls_name: Option<String>,
 }
-
-/// What a scheme stands for.
-struct Scheme {
-    name: &'static str,
-    default_port: Option<u16>,
-}
-
-const fn scheme(name: &'static str, default_port: Option<u16>) -> Scheme {
-    Scheme { name, default_port }
-}
-
-const SCHEMES: &[Scheme] = &[
-    scheme("http", Some(80)),
-    scheme("tcp", None),
-    scheme("echo", Some(7)),
-    scheme("discard", Some(9)),
-    scheme("source", Some(19)),
-    scheme("record", None),
-];
-
-/// Bytes of one message where the target's scheme has messages and the user named no size.
-const MESSAGE_BYTES: u64 = 64;
 
 /// Reads a target and resolves its host. `asked` is the protocol with the details that flags or a plan gave; the scheme
 /// decides its kind, and details of the same kind are kept.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
     let (scheme, rest) = target.split_once("://").unwrap_or(("http", target));
-    let row = SCHEMES.iter().find(|s| s.name.eq_ignore_ascii_case(scheme)).ok_or_else(|| fail(unknown(scheme)))?;
+    let (name, by_unix) = transport(scheme);
+    let (row, written) = proto::by_scheme(name).ok_or_else(|| fail(unknown(scheme)))?;
     let rest = rest.split('#').next().unwrap_or(rest);
+    if by_unix {
+        let (socket, path) = socket_and_path(rest).map_err(&fail)?;
+        check_path(path).map_err(&fail)?;
+        return Ok(Resolved {
+            addr: Address::Unix(socket.into()),
+            protocol: protocol(row, "localhost", path, asked),
+            tls_name: written.tls.then(|| "localhost".into()),
+        });
+    }
     let (authority, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
     if authority.contains('@') {
         return Err(fail("it has user information; give credentials with --header 'Authorization: …'".into()));
@@ -53,20 +44,45 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
         return Err(fail("it names no host; write it as http://HOST:PORT/PATH".into()));
     }
     let (host, port) = host_and_port(authority).map_err(&fail)?;
-    let port = port.or(row.default_port);
+    let port = port.or(written.port);
     let port = port.ok_or_else(|| fail(format!("{scheme}:// needs a port: {scheme}://{authority}:PORT")))?;
     let addr = look_up(host, port).map_err(&fail)?;
-    if path.bytes().any(|b| b <= b' ' || b == 0x7f) {
-        return Err(fail("its path has blanks or control characters; write them as %20 and the like".into()));
+    check_path(path).map_err(&fail)?;
+    Ok(Resolved {
+        addr: addr.into(),
+        protocol: protocol(row, authority, path, asked),
+        tls_name: written.tls.then(|| host.to_owned()),
+    })
+}
+
+/// The protocol's scheme, and whether it is spoken over a unix socket: `unix` is HTTP, `echo+unix` and the like the rest.
+pub fn transport(scheme: &str) -> (&str, bool) {
+    let at = scheme.len().saturating_sub("+unix".len());
+    match scheme.get(at..) {
+        _ if scheme.eq_ignore_ascii_case("unix") => ("http", true),
+        Some(end) if at > 0 && end.eq_ignore_ascii_case("+unix") => (&scheme[..at], true),
+        _ => (scheme, false),
     }
-    Ok(Resolved { addr, protocol: protocol(row.name, authority, path, asked) })
+}
+
+/// `/run/app.sock:/path` is a socket and what is asked for there.
+fn socket_and_path(rest: &str) -> Result<(&str, &str), String> {
+    let (socket, path) = rest.find(":/").map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
+    match socket {
+        "" => Err("it names no socket; write it as unix:///run/app.sock:/path".into()),
+        _ => Ok((socket, path)),
+    }
+}
+
+fn check_path(path: &str) -> Result<(), String> {
+    match path.bytes().any(|b| b <= b' ' || b == 0x7f) {
+        true => Err("its path has blanks or control characters; write them as %20 and the like".into()),
+        false => Ok(()),
+    }
 }
 
 fn unknown(scheme: &str) -> String {
-    if scheme.eq_ignore_ascii_case("https") {
-        return "TLS is not spoken by this version; load the plain http:// port behind it".into();
-    }
-    let names: Vec<&str> = SCHEMES.iter().map(|s| s.name).collect();
+    let names: Vec<&str> = PROTOCOLS.iter().flat_map(|row| row.schemes).map(|s| s.name).collect();
     let near =
         run::nearest(scheme, names.iter().copied()).map_or(String::new(), |n| format!(" (did you mean {n}://?)"));
     format!("{scheme}:// is not spoken here{near}; possible are {}://", names.join("://, "))
@@ -96,33 +112,13 @@ fn look_up(host: &str, port: u16) -> Result<SocketAddr, String> {
     found.iter().find(|a| a.is_ipv4()).or(found.first()).copied().ok_or_else(|| unknown(&"no address"))
 }
 
-fn protocol(scheme: &str, authority: &str, path: &str, asked: &Protocol) -> Protocol {
-    let message_bytes = match asked {
-        Protocol::Echo { message_bytes } | Protocol::Discard { message_bytes } | Protocol::Source { message_bytes } => {
-            *message_bytes
-        }
-        _ => MESSAGE_BYTES,
-    };
-    match (scheme, asked) {
-        ("echo", _) => Protocol::Echo { message_bytes },
-        ("discard", _) => Protocol::Discard { message_bytes },
-        ("source", _) => Protocol::Source { message_bytes },
-        ("record", Protocol::Record { .. }) | ("tcp", Protocol::Raw { .. }) => asked.clone(),
-        ("record", _) => Protocol::Record { record_bytes: 2048 },
-        ("tcp", _) => Protocol::Raw { send_file: None, expect_bytes: None },
-        _ => http(authority, path, asked),
-    }
-}
-
-fn http(authority: &str, path: &str, asked: &Protocol) -> Protocol {
-    let (method, headers, body_file, expect_status) = match asked {
-        Protocol::Http1 { method, headers, body_file, expect_status, .. } => {
-            (method.clone(), headers.clone(), body_file.clone(), *expect_status)
-        }
-        _ => ("GET".into(), Vec::new(), None, None),
-    };
-    let path = if path.starts_with('/') { path.to_string() } else { format!("/{path}") };
-    Protocol::Http1 { method, path, host: authority.into(), headers, body_file, expect_status }
+/// The settings that were asked for where they are of the row's protocol, aimed at what the target names.
+fn protocol(row: &ProtocolSpec, authority: &str, path: &str, asked: &Protocol) -> Protocol {
+    // HTTP/2 is asked for by a flag, not by the scheme.
+    let same = asked.name() == row.name || (asked.name(), row.name) == ("http2", "http1");
+    let mut protocol = if same { asked.clone() } else { (row.defaults)() };
+    (row.aim)(&mut protocol, authority, path);
+    protocol
 }
 
 /// Whether an address is one that a person may load without asking anybody: this machine, private and link-local ranges.
@@ -136,11 +132,9 @@ pub fn is_own_ground(ip: IpAddr) -> bool {
     }
 }
 
-/// Refuses targets outside the own ground unless the user says that it is allowed.
-pub fn check_authorized(target: &str, addr: SocketAddr, authorized: bool) -> Result<(), LabError> {
-    if authorized || is_own_ground(addr.ip()) {
-        return Ok(());
-    }
+/// Refuses targets outside loopback and private networks unless the user says that it is allowed.
+pub fn check_authorized(target: &str, addr: &Address, authorized: bool) -> Result<(), LabError> {
+    let Some(addr) = addr.inet().filter(|addr| !authorized && !is_own_ground(addr.ip())) else { return Ok(()) };
     let why = format!(
         "{} is outside loopback, private and link-local ranges, and full load on somebody else's server is an attack; \
          repeat with --authorized if its owner agreed",
@@ -160,27 +154,53 @@ mod tests {
     #[test]
     fn reads_what_people_write() {
         let r = of("http://127.0.0.1:8080/a/b?c=1#d").unwrap();
-        assert_eq!(r.addr, "127.0.0.1:8080".parse().unwrap());
+        assert_eq!(r.addr.to_string(), "127.0.0.1:8080");
         let Protocol::Http1 { path, host, method, .. } = r.protocol else { panic!() };
         assert_eq!((path.as_str(), host.as_str(), method.as_str()), ("/a/b?c=1", "127.0.0.1:8080", "GET"));
-        assert_eq!(of("127.0.0.1:81").unwrap().addr.port(), 81);
-        assert_eq!(of("HTTP://127.0.0.1").unwrap().addr.port(), 80);
-        assert_eq!(of("http://[::1]:8/").unwrap().addr, "[::1]:8".parse().unwrap());
-        assert!(matches!(of("echo://127.0.0.1:7").unwrap().protocol, Protocol::Echo { message_bytes: 64 }));
+        assert_eq!(of("127.0.0.1:81").unwrap().addr.to_string(), "127.0.0.1:81");
+        assert_eq!(of("HTTP://127.0.0.1").unwrap().addr.to_string(), "127.0.0.1:80");
+        assert_eq!(of("http://[::1]:8/").unwrap().addr.to_string(), "[::1]:8");
+        let r = of("https://127.0.0.1/").unwrap();
+        assert_eq!((r.addr.to_string().as_str(), r.tls_name.as_deref()), ("127.0.0.1:443", Some("127.0.0.1")));
         let Protocol::Http1 { path, .. } = of("http://127.0.0.1:1?x").unwrap().protocol else { panic!() };
         assert_eq!(path, "/?x");
+    }
+
+    /// What a message holds by default stands in the protocol's row alone: whoever names no size gets that one.
+    #[test]
+    fn a_target_has_the_defaults_of_its_protocols_row() {
+        let rows = proto::PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));
+        for (row, scheme) in rows.filter(|(_, scheme)| !scheme.path) {
+            let target = of(&format!("{}://127.0.0.1:9", scheme.name)).unwrap();
+            assert_eq!(target.protocol, (row.defaults)(), "{}", scheme.name);
+        }
+    }
+
+    #[test]
+    fn a_unix_socket_is_a_path_and_what_is_asked_for_there() {
+        let r = of("unix:///run/app.sock:/a?b=1").unwrap();
+        assert_eq!(r.addr, Address::Unix("/run/app.sock".into()));
+        let Protocol::Http1 { path, host, .. } = r.protocol else { panic!() };
+        assert_eq!((path.as_str(), host.as_str()), ("/a?b=1", "localhost"));
+        let Protocol::Http1 { path, .. } = of("http+unix:///run/app.sock").unwrap().protocol else { panic!() };
+        assert_eq!(path, "/");
+        for (target, name) in [("echo+unix:///s", "echo"), ("tcp+UNIX:///s", "raw"), ("record+unix://s", "record")] {
+            assert_eq!(of(target).unwrap().protocol.name(), name);
+        }
     }
 
     #[test]
     fn says_what_is_wrong_and_what_to_do() {
         for (target, words) in [
-            ("https://127.0.0.1/", "TLS is not spoken"),
             ("ftp://127.0.0.1/", "possible are http://"),
             ("htp://127.0.0.1/", "did you mean http://"),
             ("tcp://127.0.0.1", "needs a port"),
             ("http://127.0.0.1:99999/", "not a port"),
             ("http://u:p@127.0.0.1/", "--header"),
             ("http:///x", "names no host"),
+            ("unix://:/x", "names no socket"),
+            ("unix:///s:/a b", "%20"),
+            ("ftp+unix:///s", "possible are http://"),
             ("http://::1:80/", "brackets"),
             ("http://127.0.0.1/a b", "%20"),
             ("http://no-such-host.invalid/", "cannot be found"),
@@ -214,7 +234,7 @@ mod tests {
         for other in ["8.8.8.8", "172.32.0.1", "2001:db8::1", "::ffff:8.8.8.8"] {
             assert!(!is_own_ground(other.parse().unwrap()), "{other}");
         }
-        let addr = "192.0.2.1:80".parse().unwrap();
+        let addr = &Address::Inet("192.0.2.1:80".parse().unwrap());
         assert!(check_authorized("http://192.0.2.1", addr, false).unwrap_err().to_string().contains("--authorized"));
         assert!(check_authorized("http://192.0.2.1", addr, true).is_ok());
     }

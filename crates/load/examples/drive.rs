@@ -9,7 +9,7 @@ use run::{AgentCommand, AgentReport, LoadPlan, Phase};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let addr = args.next().ok_or("give an address")?.parse()?;
+    let addr: run::Address = args.next().ok_or("give an address")?.parse()?;
     let seconds: f64 = args.next().ok_or("give seconds")?.parse()?;
     let text = args.next().ok_or("give a plan")?;
     let text = if text.ends_with(".toml") { std::fs::read_to_string(text)? } else { text };
@@ -17,12 +17,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (control, commands) = channel();
     std::thread::spawn(move || {
         for (phase, s) in [(Phase::WarmUp, 0.3), (Phase::Measure, seconds), (Phase::Drain, plan.drain_s + 1.0)] {
-            let _ = control.send(AgentCommand::Enter { phase });
+            let _ = control.send(AgentCommand::Enter { phase, at_ns: None });
             std::thread::sleep(Duration::from_secs_f64(s));
         }
     });
     let plan: LoadPlan = toml::from_str(&text)?;
-    let part = loadline_load::run(&plan, addr, 0, commands, &mut |report| {
+    let part = loadline_load::run(&plan, addr, loadline_load::Start::AtOnce, commands, &mut |report| {
         if let AgentReport::Ready { io, notes, .. } = report {
             println!("io {io} {notes:?}");
         }

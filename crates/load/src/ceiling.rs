@@ -3,8 +3,8 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use proto::{Client, Session as _};
-use run::{AgentCommand, Intensity, Io, LoadPlan, Phase, Protocol};
+use proto::{Client, Request, Requester as _};
+use run::{AgentCommand, Intensity, Io, LoadPlan, Phase};
 
 use crate::LoadError;
 
@@ -30,7 +30,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     let (control, commands) = channel();
     let conductor = std::thread::spawn(move || {
         for (phase, length) in [(Phase::WarmUp, WARM_UP), (Phase::Measure, MEASURE), (Phase::Drain, Duration::ZERO)] {
-            if control.send(AgentCommand::Enter { phase }).is_err() {
+            if control.send(AgentCommand::Enter { phase, at_ns: None }).is_err() {
                 return;
             }
             std::thread::sleep(length);
@@ -39,7 +39,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
         std::thread::sleep(MEASURE);
     });
     let nowhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
-    let part = crate::run(&plan, nowhere, 0, commands, &mut |_| {})?;
+    let part = crate::run(&plan, nowhere, crate::Start::AtOnce, commands, &mut |_| {})?;
     drop(conductor);
     let completed = part.measured.completed.max(1) as f64;
     Ok(Ceiling {
@@ -51,29 +51,12 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
 /// One exchange for the null driver: bytes of one request, and an answer that the session accepts.
 pub(crate) fn exchange<C: Client>(plan: &LoadPlan, client: &C) -> (usize, Vec<u8>) {
     let mut session = client.session();
-    session.begin();
+    session.begin(Request::default());
     let (mut request, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
     while session.wants_transmit() && request.len() < 16 << 20 {
         let n = session.transmit(&mut piece);
         request.extend_from_slice(&piece[..n]);
     }
-    let answer = match &plan.protocol {
-        Protocol::Http1 { method, .. } if method == "HEAD" => {
-            b"HTTP/1.1 200 OK\r\nContent-Length: 1294\r\n\r\n".to_vec()
-        }
-        Protocol::Http1 { .. } => {
-            let mut page =
-                b"HTTP/1.1 200 OK\r\nServer: null\r\nContent-Type: text/html\r\nContent-Length: 1294\r\n\r\n".to_vec();
-            page.resize(page.len() + 1294, b'x');
-            page
-        }
-        Protocol::Echo { .. } => request.clone(),
-        Protocol::Raw { expect_bytes, .. } => vec![b'x'; expect_bytes.unwrap_or(1).min(16 << 20) as usize],
-        Protocol::Record { record_bytes } => {
-            proto::record::ClientPlan::new((*record_bytes).min(1 << 20) as u32).canned_answer()
-        }
-        Protocol::Discard { .. } => Vec::new(),
-        Protocol::Source { message_bytes } => vec![b'x'; (*message_bytes).min(16 << 20) as usize],
-    };
+    let answer = (proto::spec(&plan.protocol).canned)(&plan.protocol, &request);
     (request.len(), answer)
 }

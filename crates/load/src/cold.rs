@@ -8,11 +8,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use run::{AgentCommand, AgentReport, ColdPart, ColdPlan};
+use run::{Address, AgentCommand, AgentReport, ColdPart, ColdPlan};
 use sys::epoll::{Epoll, Events, Interest};
+use sys::peer::Peer;
 use sys::{Errno, clock, limits, socket};
 
-use crate::LoadError;
+use crate::{LoadError, share};
 
 /// Longest pause between two looks at the conductor's commands.
 const LOOK_NS: u64 = 20_000_000;
@@ -29,7 +30,7 @@ struct Cold {
 
 struct Holder<'a> {
     plan: &'a ColdPlan,
-    addr: SocketAddr,
+    addr: Peer,
     epoll: Epoll,
     events: Events,
     list: Vec<Option<Cold>>,
@@ -43,7 +44,7 @@ struct Holder<'a> {
 /// the conductor is gone, and returns what became of them.
 pub fn hold(
     plan: &ColdPlan,
-    addr: SocketAddr,
+    addr: impl Into<Address>,
     commands: Receiver<AgentCommand>,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<ColdPart, LoadError> {
@@ -54,7 +55,7 @@ pub fn hold(
     }
     let mut holder = Holder {
         plan,
-        addr,
+        addr: share::peer(&addr.into())?,
         epoll: Epoll::new().map_err(system("making an epoll instance"))?,
         events: Events::with_capacity(1024),
         list: Vec::with_capacity(plan.connections as usize),
@@ -91,7 +92,7 @@ fn stop(commands: &Receiver<AgentCommand>) -> bool {
     loop {
         match commands.try_recv() {
             Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected) => return true,
-            Ok(AgentCommand::Enter { .. } | AgentCommand::Count) => {}
+            Ok(_) => {}
             Err(TryRecvError::Empty) => return false,
         }
     }
@@ -135,13 +136,13 @@ impl Holder<'_> {
     }
 
     fn connect(&self) -> sys::Result<OwnedFd> {
-        let fd = socket::tcp(self.addr)?;
+        let fd = self.addr.socket()?;
         if !self.plan.sources.is_empty() {
             let source: IpAddr = self.plan.sources[self.list.len() % self.plan.sources.len()];
             socket::bind_address_no_port(&fd)?;
             socket::bind(&fd, SocketAddr::new(source, 0))?;
         }
-        socket::connect(&fd, self.addr)?;
+        self.addr.connect(&fd)?;
         let interest = Interest::OUT | Interest::RDHUP | Interest::ET;
         self.epoll.add(&fd, self.list.len() as u64, interest)?;
         Ok(fd)
@@ -272,7 +273,7 @@ mod tests {
         let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let plan = ColdPlan { connections: 3, ..ColdPlan::default() };
         let (sender, commands) = channel();
-        sender.send(AgentCommand::Enter { phase: run::Phase::Measure }).unwrap();
+        sender.send(AgentCommand::Enter { phase: run::Phase::Measure, at_ns: None }).unwrap();
         let mut said = Vec::new();
         let mut last = Some(sender);
         let part = hold(&plan, addr, commands, &mut |report| {

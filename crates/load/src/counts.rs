@@ -18,6 +18,12 @@ pub(crate) struct Counts {
     pub(crate) closed_by_server: u64,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
+    pub(crate) connects_held_back: u64,
+    pub(crate) connects_past_need: u64,
+    pub(crate) handshakes: u64,
+    pub(crate) handshakes_resumed: u64,
+    pub(crate) handshake_bytes_sent: u64,
+    pub(crate) handshake_bytes_received: u64,
 }
 
 impl Counts {
@@ -47,6 +53,12 @@ impl Counts {
             closed_by_server: self.closed_by_server - earlier.closed_by_server,
             bytes_sent: self.bytes_sent - earlier.bytes_sent,
             bytes_received: self.bytes_received - earlier.bytes_received,
+            connects_held_back: self.connects_held_back - earlier.connects_held_back,
+            connects_past_need: self.connects_past_need - earlier.connects_past_need,
+            handshakes: self.handshakes - earlier.handshakes,
+            handshakes_resumed: self.handshakes_resumed - earlier.handshakes_resumed,
+            handshake_bytes_sent: self.handshake_bytes_sent - earlier.handshake_bytes_sent,
+            handshake_bytes_received: self.handshake_bytes_received - earlier.handshake_bytes_received,
         }
     }
 
@@ -64,6 +76,12 @@ impl Counts {
             closed_by_server: self.closed_by_server,
             bytes_sent: self.bytes_sent,
             bytes_received: self.bytes_received,
+            connects_held_back: self.connects_held_back,
+            connects_past_need: self.connects_past_need,
+            handshakes: self.handshakes,
+            handshakes_resumed: self.handshakes_resumed,
+            handshake_bytes_sent: self.handshake_bytes_sent,
+            handshake_bytes_received: self.handshake_bytes_received,
             ..Tally::default()
         };
         for (class, &n) in (1..).zip(&self.status) {

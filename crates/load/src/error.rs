@@ -11,9 +11,19 @@ pub enum LoadError {
     /// The protocol part cannot be prepared.
     #[error(transparent)]
     Protocol(#[from] proto::ProtoError),
-    /// io_uring was asked for and cannot be had.
-    #[error("io_uring was asked for but the kernel or the container refuses it ({0}); use --io epoll or --io auto")]
-    NoUring(Errno),
+    /// A driver was asked for and cannot be had.
+    #[error("{system} was asked for (--io {name}) but the kernel or the container refuses it ({errno}); use --io auto")]
+    Unusable {
+        /// What of the kernel it stands on.
+        system: &'static str,
+        /// The driver.
+        name: &'static str,
+        /// What the kernel said.
+        errno: Errno,
+    },
+    /// A driver cannot drive connections thread by thread.
+    #[error("the driver {0} has no network to make this load on; use --io epoll")]
+    NoShards(&'static str),
     /// A system call that the generator cannot do without failed.
     #[error("{what} failed: {errno}; {advice}")]
     System {
@@ -30,7 +40,7 @@ pub enum LoadError {
         /// Local address.
         source_addr: std::net::IpAddr,
         /// Server.
-        target: std::net::SocketAddr,
+        target: String,
         /// What is wrong.
         why: &'static str,
     },

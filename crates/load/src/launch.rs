@@ -1,21 +1,20 @@
 //! Carries out a plan: prepares, starts the shards, passes phases on, shows progress, merges the parts.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use proto::{Client, ClientKind, Session as _};
-use run::{AgentCommand, AgentReport, Intensity, Io, LoadPart, LoadPlan, Phase, Tick};
+use proto::{Client, Request, Requester, WithClient};
+use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick};
+use sys::peer::Peer;
 use sys::{Errno, clock, limits};
 
 use crate::LoadError;
-use crate::drivers::epoll::EpollDriver;
-use crate::drivers::uring::UringDriver;
-use crate::drivers::{Setup, null::NullDriver};
+use crate::drivers::{self, DriverSpec, Setup, Shard};
+use crate::hiccup::HiccupMeter;
 use crate::partner::{self, Partner};
-use crate::shard::{self, LONGEST_WAIT_NS, Orders, Show};
-use crate::{ceiling, share, simulate};
+use crate::shard::{LONGEST_WAIT_NS, Orders, Show};
+use crate::{share, slots};
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(100);
@@ -23,68 +22,99 @@ const TICK: Duration = Duration::from_millis(100);
 /// What all shards share: read only while load is on, each shard's counts apart.
 struct Common {
     plan: LoadPlan,
-    addr: SocketAddr,
-    io: Io,
+    addr: Peer,
+    driver: &'static DriverSpec,
     origin_ns: u64,
     limit: u64,
     orders: Orders,
     shows: Vec<Show>,
 }
 
-/// Makes the load of a plan against `addr`, from `start_at_ns` (nanoseconds since the epoch; the past means now) until
-/// the drain ends or the conductor says stop. `control` that is closed means stop.
+/// When a load begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// As soon as it can.
+    AtOnce,
+    /// At the moment of [`AgentCommand::Start`].
+    WhenTold,
+}
+
+/// Makes the load of a plan against `addr` until the drain ends or the conductor says stop. `control` that is closed means
+/// stop.
 ///
-/// The load starts in the warm-up phase and stays there until told otherwise. Reports `Ready` once and `Tick` ten times a
-/// second; the end is the return value.
+/// The load starts in the warm-up phase and stays there until told otherwise. Reports `Ready` once, before it waits for
+/// its start, and `Tick` ten times a second; the end is the return value.
 pub fn run(
     plan: &LoadPlan,
-    addr: SocketAddr,
-    start_at_ns: u64,
+    addr: impl Into<Address>,
+    start: Start,
     control: Receiver<AgentCommand>,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
-    plan.check()?;
-    share::check_sources(&plan.sources, addr)?;
-    let plan = share::prepared(plan);
-    if plan.io == Io::Sim {
-        return simulate::as_load(&plan, report);
+    let plan = share::prepared(plan)?;
+    let addr = share::peer(&addr.into())?;
+    share::check_sources(&plan.sources, &addr)?;
+    if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
+        return whole(&plan, report);
     }
-    match proto::client(&plan.protocol)? {
-        ClientKind::Http1(client) => with_client(&client, plan, addr, start_at_ns, control, report),
-        ClientKind::Echo(client) => with_client(&client, plan, addr, start_at_ns, control, report),
-        ClientKind::Raw(client) => with_client(&client, plan, addr, start_at_ns, control, report),
-        ClientKind::Discard(client) => with_client(&client, plan, addr, start_at_ns, control, report),
-        ClientKind::Source(client) => with_client(&client, plan, addr, start_at_ns, control, report),
-        ClientKind::Record(client) => with_client(&client, plan, addr, start_at_ns, control, report),
+    // Where there is no network, nobody shakes hands.
+    let network = plan.io != run::Io::Null;
+    let tls = plan.tls.clone().filter(|_| network);
+    let plan = if network { plan } else { share::without_network(plan) };
+    let (protocol, requests) = (plan.protocol.clone(), plan.requests.clone());
+    let launch = Launch { plan, addr, start, control, report };
+    let mut part = proto::with_client(&protocol, requests.as_ref(), tls.as_ref(), launch)??;
+    let names = requests.map(|set| set.classes().0).unwrap_or_default();
+    part.classes.iter_mut().zip(names).for_each(|(class, name)| class.name = name);
+    Ok(part)
+}
+
+/// A load that waits for the client half of its protocol.
+struct Launch<'a> {
+    plan: LoadPlan,
+    addr: Peer,
+    start: Start,
+    control: Receiver<AgentCommand>,
+    report: &'a mut dyn FnMut(AgentReport),
+}
+
+impl WithClient for Launch<'_> {
+    type Out = Result<LoadPart, LoadError>;
+
+    fn with<C: Client>(self, client: C) -> Self::Out {
+        with_client(&client, self.plan, self.addr, self.start, self.control, self.report)
     }
 }
 
 fn with_client<C: Client>(
     client: &C,
     plan: LoadPlan,
-    addr: SocketAddr,
-    start_at_ns: u64,
+    addr: Peer,
+    start: Start,
     control: Receiver<AgentCommand>,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
     let (limit, mut notes) = descriptors(&plan);
     if !plan.cpus.is_empty() {
         limits::confine_to_cpus(&plan.cpus).map_err(|errno| LoadError::System {
-            what: "confining the generator to its processors",
+            what: "confining the generator to its CPUs",
             errno,
-            advice: "name processors that this machine has and this process may use",
+            advice: "name CPUs that this machine has and this process may use",
         })?;
     }
-    let io = choose(&plan, &mut notes)?;
-    let lead = start_at_ns.saturating_sub(clock::realtime_ns());
+    let driver = drivers::choose(&plan, &mut notes)?;
+    let (pid, io) = (std::process::id(), driver.name.into());
+    report(AgentReport::Ready { pid, listening: None, io, notes: notes.clone() });
+    let Some(told_ns) = told(start, &control) else { return Ok(LoadPart::default()) };
+    let origin_ns = told_ns.max(clock::monotonic_ns());
     let threads = plan.threads.max(1);
     let common = Arc::new(Common {
-        origin_ns: clock::monotonic_ns() + lead,
+        origin_ns,
         shows: std::iter::repeat_with(Show::default).take(2 * threads as usize).collect(),
         orders: Orders::default(),
         plan,
         addr,
-        io,
+        driver,
         limit,
     });
     let mut partners = partners(&common, client)?.into_iter();
@@ -100,17 +130,50 @@ fn with_client<C: Client>(
         })?;
     }
     drop(done);
-    report(AgentReport::Ready {
-        pid: std::process::id(),
-        listening: None,
-        io: io_name(io).into(),
-        notes: notes.clone(),
-    });
+    let slots = slot_watch(&common)?;
+    let hiccups = (!common.plan.late_us.is_empty()).then(|| HiccupMeter::start(common.origin_ns)).flatten();
     let mut part = conduct(&common, &control, &parts, report)?;
+    part.late_s = (origin_ns - told_ns) as f64 / 1e9;
+    part.pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
+    if let Some(slots) = slots {
+        part.slot_rates = slots.join().map_err(|_| LoadError::ThreadLost)?;
+    }
     notes.append(&mut part.notes);
     notes.extend(share::timeout_note(&common.plan.intensity, &part));
     part.notes = notes;
     Ok(part)
+}
+
+/// The moment at which the load begins; none when it is told to stop before.
+fn told(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
+    let now = clock::monotonic_ns();
+    if start == Start::AtOnce {
+        return Some(now);
+    }
+    loop {
+        match control.recv() {
+            Ok(AgentCommand::Start { at_ns }) => return Some(at_ns),
+            Ok(AgentCommand::Stop) | Err(_) => return None,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// A thread that reads what the shards show in each slot of an experiment, where the plan has slots.
+fn slot_watch(common: &Arc<Common>) -> Result<Option<std::thread::JoinHandle<Vec<f64>>>, LoadError> {
+    let Some(slots) = common.plan.slots else { return Ok(None) };
+    let common = Arc::clone(common);
+    let body = move || {
+        let _ = limits::exact_timers();
+        let completed = || tick(&common, Phase::Measure).completed;
+        slots::rates(&slots, common.origin_ns, completed, || common.orders.stopped())
+    };
+    let started = std::thread::Builder::new().name("slots".into()).spawn(body);
+    started.map(Some).map_err(|e| LoadError::System {
+        what: "starting the thread that watches slots",
+        errno: Errno::from_io_error(&e).unwrap_or(Errno::AGAIN),
+        advice: "raise the limit of processes (ulimit -u)",
+    })
 }
 
 /// Raises the descriptor limit and says what it means for the plan.
@@ -124,40 +187,7 @@ fn descriptors(plan: &LoadPlan) -> (u64, Vec<String>) {
     (limit, notes)
 }
 
-/// The driver that is really used.
-fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<Io, LoadError> {
-    match plan.io {
-        Io::Uring if two_process(plan) => {
-            notes.push("two-process S-Clients pass plain descriptors, which the epoll driver does; it is used".into());
-            Ok(Io::Epoll)
-        }
-        // S-Clients live from connects: epoll takes a socket back and connects it again, which io_uring cannot.
-        Io::Auto if matches!(plan.intensity, Intensity::SClients { .. }) => Ok(Io::Epoll),
-        Io::Auto => match sys::uring::Ring::new(&sys::uring::Config { files: 1, buffers: 1, ..Default::default() }) {
-            Ok(_) => Ok(Io::Uring),
-            Err(errno) => {
-                notes.push(format!("io_uring cannot be used here ({errno}); epoll is used instead"));
-                Ok(Io::Epoll)
-            }
-        },
-        Io::Uring => match sys::uring::Ring::new(&sys::uring::Config { files: 1, buffers: 1, ..Default::default() }) {
-            Ok(_) => Ok(Io::Uring),
-            Err(errno) => Err(LoadError::NoUring(errno)),
-        },
-        io => Ok(io),
-    }
-}
-
-fn io_name(io: Io) -> &'static str {
-    match io {
-        Io::Auto | Io::Epoll => "epoll",
-        Io::Uring => "uring",
-        Io::Null => "null",
-        Io::Sim => "sim",
-    }
-}
-
-/// One shard from its driver to its part.
+/// One shard from its task to its part.
 fn shard_thread<C: Client>(
     common: &Common,
     client: &C,
@@ -171,52 +201,24 @@ fn shard_thread<C: Client>(
     }
     // Timers that fire 50 µs late would show as start errors.
     let _ = limits::exact_timers();
-    let setup = setup(common, &task, client);
-    let order = |now, phase| common.orders.read(now, phase);
-    let show = &common.shows[i as usize];
-    let failed = |errno| LoadError::System {
-        what: "driving the connections",
-        errno,
-        advice: "see the limits of descriptors and locked memory (ulimit -n, ulimit -l), or use --io epoll",
+    let theirs = &common.shows[plan.threads.max(1) as usize + i as usize];
+    let shard = Shard {
+        client,
+        plan,
+        setup: setup(common, &task, client),
+        task,
+        origin_ns: common.origin_ns,
+        orders: &common.orders,
+        show: &common.shows[i as usize],
+        partner: partner.map(|partner| (partner, theirs)),
     };
-    match common.io {
-        Io::Uring => {
-            let mut driver = UringDriver::new(&setup).map_err(failed)?;
-            clock::sleep_until_ns(common.origin_ns);
-            shard::run(&mut driver, client, task, show, order)
-        }
-        Io::Null => {
-            let (request, answer) = ceiling::exchange(plan, client);
-            let mut driver = NullDriver::new(setup.capacity, request, &answer);
-            shard::run(&mut driver, client, task, show, order)
-        }
-        _ => {
-            let mut driver = EpollDriver::new(&setup).map_err(failed)?;
-            clock::sleep_until_ns(common.origin_ns);
-            let Some(partner) = partner else {
-                return shard::run(&mut driver, client, task, show, order).map_err(failed);
-            };
-            let (end, listener) = partner.split();
-            driver.hand_over_to(end);
-            let theirs = &common.shows[common.plan.threads.max(1) as usize + i as usize];
-            return std::thread::scope(|scope| {
-                let heard = scope.spawn(|| listener.listen(theirs));
-                let part = shard::run(&mut driver, client, task, show, order).map_err(failed);
-                // Its end of the socketpair goes with it: the partner sees that nothing more comes.
-                drop(driver);
-                let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
-                handled.merge(&part?);
-                Ok(handled)
-            });
-        }
-    }
-    .map_err(failed)
+    drivers::run(common.driver, shard)
 }
 
 /// The handling processes of two-process S-Clients, one a thread; none otherwise.
 fn partners<C: Client>(common: &Common, client: &C) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
-    if !two_process(&common.plan) {
+    if !share::two_process(&common.plan) {
         return Ok(partners);
     }
     for i in 0..common.plan.threads.max(1) {
@@ -227,28 +229,41 @@ fn partners<C: Client>(common: &Common, client: &C) -> Result<Vec<Partner>, Load
     Ok(partners)
 }
 
-fn two_process(plan: &LoadPlan) -> bool {
-    plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
-}
-
-/// What the driver must know. A request is measured by letting a session write one.
+/// What the driver must know. Requests are measured by letting a session write one of each class.
 fn setup<C: Client>(common: &Common, task: &crate::core::Task, client: &C) -> Setup {
-    let mut session = client.session();
-    let mut piece = vec![0; 8 * 1024];
-    session.begin();
-    let bytes = session.transmit(&mut piece);
-    let single = !session.wants_transmit();
+    let written = written(client);
+    let single = written.is_some();
     let depth = task.depth();
     let one_request = common.plan.new_connections || matches!(common.plan.intensity, Intensity::SClients { .. });
     Setup {
         capacity: task.capacity(),
         descriptors: share::room(common.limit, common.plan.threads),
-        target: common.addr,
+        target: common.addr.clone(),
         sources: common.plan.sources.clone(),
-        burst: single.then_some((depth, depth * bytes.max(1))),
+        burst: written.map(|bytes| (depth, depth * bytes.max(1))),
         // One small write on a fresh connection leaves at once with or without Nagle.
-        nodelay: !(single && one_request),
+        nodelay: !(single && one_request || common.addr.is_unix()),
+        quick_ack: common.plan.quick_ack,
     }
+}
+
+/// Bytes of the longest request, if each leaves in one write and nothing else is sent.
+fn written<C: Client>(client: &C) -> Option<usize> {
+    let mut session = client.session();
+    let mut piece = vec![0; 8 * 1024];
+    let mut most = 0;
+    for item in 0..client.weights().len().clamp(1, usize::from(u16::MAX)) as u16 {
+        session.reset();
+        if C::Session::SENDS_UNASKED || !client.fixed() || !session.ready() {
+            return None;
+        }
+        session.begin(Request { id: 0, item });
+        most = most.max(session.transmit(&mut piece));
+        if session.wants_transmit() {
+            return None;
+        }
+    }
+    Some(most)
 }
 
 type Parts = Receiver<(u32, Result<LoadPart, LoadError>)>;
@@ -270,14 +285,15 @@ fn conduct(
         if listening {
             // Waiting happens on the control channel, so a phase begins without delay.
             match control.recv_timeout(left.min(Duration::from_millis(10))) {
-                Ok(AgentCommand::Enter { phase: next }) => {
+                Ok(AgentCommand::Enter { phase: next, at_ns }) => {
                     if next != phase {
-                        common.orders.enter(next, clock::monotonic_ns() + LONGEST_WAIT_NS + 500_000);
+                        let soonest = clock::monotonic_ns() + LONGEST_WAIT_NS + 500_000;
+                        common.orders.enter(next, at_ns.map_or(soonest, |at| at.max(soonest)));
                     }
                     phase = next;
                 }
-                Ok(AgentCommand::Count) => {}
                 Ok(AgentCommand::Stop) => common.orders.stop(),
+                Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     common.orders.stop();

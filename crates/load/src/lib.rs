@@ -5,22 +5,25 @@
 
 pub mod arrivals;
 mod ceiling;
+mod classes;
 mod cold;
 mod core;
 mod counts;
 pub mod driver;
 pub mod drivers;
 mod error;
+mod hiccup;
 mod launch;
 mod partner;
 mod record;
 mod shard;
 mod share;
-mod simulate;
+mod slots;
+mod tenths;
 mod timers;
 
 pub use ceiling::{Ceiling, ceiling};
 pub use cold::hold;
+pub use drivers::sim::{Seen, Service, SimServer, TokenBucket, simulate};
 pub use error::LoadError;
-pub use launch::run;
-pub use simulate::{Seen, Service, SimServer, simulate};
+pub use launch::{Start, run};

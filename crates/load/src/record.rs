@@ -1,9 +1,13 @@
 //! What a shard writes down: counts always, histograms and the in-flight integral only in the measured window.
 
-use run::{Hist, LoadPart, Phase};
+use proto::{Done, Fault, Outcome};
+use run::{ErrorKind, Hist, LoadPart, Phase};
 use sys::clock;
 
+use crate::classes::Class;
+use crate::core::Begun;
 use crate::counts::Counts;
+use crate::tenths::TenthCounter;
 
 /// What of a shard counts as offered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +22,28 @@ pub(crate) enum Offered {
     Sent,
 }
 
+/// What a record keeps besides what every load has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Keeps {
+    /// Service times apart from response times: where requests are due by the clock.
+    pub(crate) service: bool,
+    /// Times of handshakes.
+    pub(crate) handshake: bool,
+    /// Classes of requests.
+    pub(crate) classes: usize,
+}
+
+/// The kind of a failure that the protocol found.
+pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
+    match fault {
+        Fault::Malformed(_) | Fault::Limit(_) => ErrorKind::Malformed,
+        Fault::WrongBody(_) => ErrorKind::WrongBody,
+        Fault::Short => ErrorKind::ShortResponse,
+        Fault::StreamReset => ErrorKind::StreamReset,
+        Fault::StreamRefused => ErrorKind::StreamRefused,
+    }
+}
+
 /// The record of one shard.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -30,6 +56,15 @@ pub(crate) struct Record {
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
+    /// Ages, at the end of the window, of requests that had no answer then.
+    pub(crate) under_way: Hist,
+    /// From an established connection to one that is ready for requests; absent without handshakes.
+    pub(crate) handshake: Option<Hist>,
+    /// The same of those that took up an earlier session.
+    pub(crate) handshake_resumed: Option<Hist>,
+    /// One a class of requests; none where there is one class.
+    classes: Box<[Class]>,
+    tenths: TenthCounter,
     origin_ns: u64,
     begin: Edge,
     end: Option<Edge>,
@@ -46,22 +81,32 @@ struct Edge {
 }
 
 impl Record {
-    /// An empty record of a load that starts at `origin_ns`. `open_loop` keeps service times apart.
-    pub(crate) fn new(origin_ns: u64, open_loop: bool) -> Self {
+    /// An empty record of a load that starts at `origin_ns`.
+    pub(crate) fn new(origin_ns: u64, keeps: Keeps) -> Self {
         Self {
             counts: Counts::default(),
             measuring: false,
             response: Hist::new(),
-            service: open_loop.then(Hist::new),
+            service: keeps.service.then(Hist::new),
             blocked: Hist::new(),
             start_error: Hist::new(),
             connect: Hist::new(),
+            under_way: Hist::new(),
+            handshake: keeps.handshake.then(Hist::new),
+            handshake_resumed: keeps.handshake.then(Hist::new),
+            classes: Class::records(keeps.classes),
+            tenths: TenthCounter::default(),
             origin_ns,
             begin: Edge { at_ns: origin_ns, ..Edge::default() },
             end: None,
             in_flight_ns: 0,
             seen_ns: origin_ns,
         }
+    }
+
+    /// Counts in tenths of a second what `counter` was made for.
+    pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
+        self.tenths = counter;
     }
 
     /// Opens or closes the measured window when a phase begins.
@@ -75,11 +120,16 @@ impl Record {
                 [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
                     .into_iter()
                     .chain(self.service.as_mut())
+                    .chain(self.handshake.as_mut())
+                    .chain(self.handshake_resumed.as_mut())
                     .for_each(Hist::clear);
+                self.classes.iter_mut().for_each(Class::open);
+                self.tenths.clear();
                 self.measuring = true;
             }
             Phase::Drain | Phase::WarmUp if self.measuring => {
                 self.end = Some(edge);
+                self.classes.iter_mut().for_each(Class::close);
                 self.measuring = false;
             }
             _ => {}
@@ -96,13 +146,43 @@ impl Record {
         self.seen_ns = now_ns;
     }
 
-    /// Writes down one completed request.
+    /// Writes down that a request was begun.
     #[inline]
-    pub(crate) fn completed(&mut self, now_ns: u64, intended_ns: u64, sent_ns: u64) {
+    pub(crate) fn begun(&mut self, class: u16) {
+        self.classes.get_mut(usize::from(class)).into_iter().for_each(|class| class.counts.begun += 1);
+    }
+
+    /// Writes down that a request failed with its connection.
+    pub(crate) fn failed(&mut self, class: u16) {
+        self.classes.get_mut(usize::from(class)).into_iter().for_each(|class| class.counts.failed += 1);
+    }
+
+    /// Whether classes are kept apart.
+    pub(crate) fn has_classes(&self) -> bool {
+        !self.classes.is_empty()
+    }
+
+    /// Writes down one request that ended.
+    #[inline]
+    pub(crate) fn ended(&mut self, now_ns: u64, request: &Begun, done: Done) {
+        if let Some(class) = self.classes.get_mut(usize::from(request.class)) {
+            class.ended(&done, self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns)));
+        }
+        let counts = &mut self.counts;
+        if let Outcome::Failed(fault) = done.outcome {
+            return counts.fail(kind_of(fault), 1);
+        }
+        counts.completed += 1;
+        counts.unexpected += u64::from(done.outcome == Outcome::Unexpected);
+        if done.status > 0 {
+            counts.status[usize::from(done.status / 100).clamp(1, 5) - 1] += 1;
+        }
         if self.measuring {
-            self.response.record_ns(now_ns.saturating_sub(intended_ns));
+            let took_ns = now_ns.saturating_sub(request.start.intended_ns);
+            self.response.record_ns(took_ns);
+            self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
             if let Some(service) = &mut self.service {
-                service.record_ns(now_ns.saturating_sub(sent_ns));
+                service.record_ns(now_ns.saturating_sub(request.start.sent_ns));
             }
         }
     }
@@ -127,17 +207,26 @@ impl Record {
             ("blocked", self.blocked),
             ("start_error", self.start_error),
             ("connect", self.connect),
-        ];
+        ]
+        .into_iter()
+        .chain(self.handshake.map(|hist| ("handshake", hist)))
+        .chain(Some(("under_way", self.under_way)).filter(|(_, ages)| !ages.is_empty()))
+        .chain(self.handshake_resumed.filter(|hist| !hist.is_empty()).map(|hist| ("handshake_resumed", hist)));
         LoadPart {
             total: self.counts.tally(),
             measured: measured.tally(),
             measured_s,
+            late_s: 0.0,
             measured_at_s: begin.at_ns.saturating_sub(self.origin_ns) as f64 / 1e9,
             offered,
             in_flight_s: self.in_flight_ns as f64 / 1e9,
             cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
-            histograms: named.into_iter().map(|(name, hist)| (name.to_owned(), hist)).collect(),
+            histograms: named.map(|(name, hist)| (name.to_owned(), hist)).collect(),
+            classes: self.classes.iter_mut().map(Class::part).collect(),
             notes: Vec::new(),
+            slot_rates: Vec::new(),
+            tenths: self.tenths.tenths(&self.tenths.limits_us()),
+            pauses: Vec::new(),
         }
     }
 }
@@ -145,19 +234,21 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::Start;
 
     #[test]
     fn only_the_measured_window_is_kept_apart() {
-        let mut r = Record::new(1_000, false);
+        let request = |at_ns| Begun { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0 };
+        let mut r = Record::new(1_000, Keeps::default());
         r.counts.sent = 5;
-        r.completed(2_000, 1_500, 1_500);
+        r.ended(2_000, &request(1_500), Done::OLDEST);
         r.enter(Phase::Measure, 1_001_000);
         r.counts.sent = 12;
-        r.completed(1_002_000, 1_001_000, 1_001_000);
+        r.ended(1_002_000, &request(1_001_000), Done::OLDEST);
         r.advance(1_501_000, 4);
         r.enter(Phase::Drain, 2_001_000);
         r.counts.sent = 13;
-        r.completed(9_000_000, 1, 1);
+        r.ended(9_000_000, &request(1), Done::OLDEST);
         let part = r.part(3_000_000, Offered::Sent);
         assert_eq!((part.total.sent, part.measured.sent), (13, 7));
         assert_eq!((part.measured_s, part.measured_at_s, part.offered), (0.001, 0.001, 7.0));
@@ -168,7 +259,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_nothing_and_not_everything() {
-        let mut r = Record::new(0, true);
+        let mut r = Record::new(0, Keeps { service: true, ..Keeps::default() });
         r.counts.sent = 5;
         let part = r.part(1_000_000_000, Offered::Rate(10.0));
         assert_eq!((part.measured.sent, part.measured_s, part.offered), (0, 0.0, 0.0));

@@ -13,6 +13,8 @@ use crate::driver::{Driver, Ops as _};
 pub(crate) const LONGEST_WAIT_NS: u64 = 2_000_000;
 /// How often a shard shows its counts.
 const SHOW_NS: u64 = 20_000_000;
+/// The same where slots of an experiment are read from them.
+const SHOW_SLOTS_NS: u64 = 200_000;
 
 /// What a shard is told. Read in every pass, written a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,11 @@ impl Orders {
     /// makes sure that none sees it late.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
         self.0.store(at_ns << BITS | phase as u64, Ordering::Release);
+    }
+
+    /// Whether every shard is to stop.
+    pub(crate) fn stopped(&self) -> bool {
+        self.0.load(Ordering::Acquire) & STOP != 0
     }
 
     /// Every shard stops at once.
@@ -116,6 +123,7 @@ pub(crate) fn run<D: Driver, C: Client>(
     show: &Show,
     order: impl Fn(u64, Phase) -> Order,
 ) -> Result<LoadPart, Errno> {
+    let show_ns = if task.slots { SHOW_SLOTS_NS } else { SHOW_NS };
     let mut core = Core::new(task, client);
     let mut phase = Phase::WarmUp;
     let mut show_at = 0;
@@ -131,7 +139,7 @@ pub(crate) fn run<D: Driver, C: Client>(
         if now >= show_at {
             show.publish(&core);
             core.retune(now);
-            show_at = now + SHOW_NS;
+            show_at = now + show_ns;
         }
         if told.stop || core.drained(now) {
             break;

@@ -2,11 +2,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use run::{ErrorKind, Hist, Intensity, LoadPart, LoadPlan, Protocol};
+use crate::tenths::TenthCounter;
+use run::{Address, ErrorKind, Hist, Intensity, LoadPart, LoadPlan};
+use sys::peer::Peer;
 use sys::{Errno, socket};
 
 use crate::LoadError;
-use crate::arrivals::Arrivals;
+use crate::arrivals::{self, Arrivals};
 use crate::core::{Paced, Shape, Task, Think, Turns};
 
 /// Descriptors that the process needs for itself.
@@ -35,7 +37,11 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
             think: Think::from(think),
         },
         Intensity::Open { rate, arrival, max_connections } => Shape::Open {
-            arrivals: Arrivals::new(arrival, *rate, (shard, shards), phase, plan.seed),
+            arrivals: Arrivals::new(arrival, *rate, (shard, shards), phase, plan.seed).of_plan(
+                plan,
+                *rate,
+                (shard, shards),
+            ),
             rate: *rate / f64::from(shards),
             max_connections: share(*max_connections, shards, shard).clamp(1, room(limit, shards)),
         },
@@ -63,7 +69,17 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         drain_ns: ns(plan.drain_s),
         seed,
         origin_ns,
+        slots: plan.slots.is_some(),
+        tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
+        items: items(plan, (shard, shards)),
     }
+}
+
+/// The requests of this shard in the order in which they were recorded; none where they were not.
+fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
+    let times = plan.requests.as_ref().and_then(|set| set.recorded.as_ref());
+    let all = times.map_or(&[][..], |times| &times.items);
+    all.iter().skip(shard as usize).step_by(shards.max(1) as usize).copied().collect()
 }
 
 /// The task of the process that handles what thread `shard` establishes.
@@ -73,17 +89,32 @@ pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: 
     Task { intensity: Shape::Handling { connections, paced }, ..task(plan, shard, origin_ns, limit) }
 }
 
-/// The plan with what simple clients and S-Clients of HTTP need: they ask the server to close, so that it does so first.
-pub(crate) fn prepared(plan: &LoadPlan) -> LoadPlan {
+/// The plan with what simple clients and S-Clients need: they ask the server to close, where the protocol can say that.
+/// Refuses what is out of range.
+pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
+    plan.check()?;
+    let arrival = match &plan.intensity {
+        Intensity::Open { arrival, .. } => Some(arrival),
+        Intensity::SClients { pace, .. } => pace.as_ref().map(|pace| &pace.arrival),
+        Intensity::Closed { .. } => None,
+    };
+    arrival.map_or(Ok(()), arrivals::check)?;
     let mut plan = plan.clone();
     let one_request = plan.new_connections || matches!(plan.intensity, Intensity::SClients { .. });
-    if let Protocol::Http1 { headers, .. } = &mut plan.protocol
-        && one_request
-        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection"))
-    {
-        headers.push(("Connection".into(), "close".into()));
+    if one_request {
+        (proto::spec(&plan.protocol).one_request)(&mut plan.protocol);
     }
-    plan
+    Ok(plan)
+}
+
+/// The plan for a driver that answers by itself: one request, whose answer it knows.
+pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
+    LoadPlan { protocol: proto::http1::to_http1(plan.protocol.clone()), requests: None, ..plan }
+}
+
+/// Whether S-Clients are made by two processes for each thread.
+pub(crate) fn two_process(plan: &LoadPlan) -> bool {
+    plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
 }
 
 /// What the descriptor limit does to a plan, in sentences.
@@ -102,11 +133,28 @@ pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     )]
 }
 
+/// The server's address as the system takes it.
+pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
+    match addr {
+        Address::Inet(addr) => Ok(Peer::Inet(*addr)),
+        Address::Unix(path) => Peer::unix(path).map_err(|errno| LoadError::System {
+            what: "taking the path of the unix socket",
+            errno,
+            advice: "give a path of at most 107 bytes; a link to its directory makes it shorter",
+        }),
+    }
+}
+
 /// Source addresses must be of the server's family and of this host: bound once here, so that a wrong one is not taken
 /// for ports that ran out.
-pub(crate) fn check_sources(sources: &[IpAddr], target: SocketAddr) -> Result<(), LoadError> {
+pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
+    if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
+        let why = "a unix socket has no addresses to bind to; leave --source out";
+        return Err(LoadError::Source { source_addr, target: target.to_string(), why });
+    }
+    let Peer::Inet(target) = *target else { return Ok(()) };
     for &source_addr in sources {
-        let wrong = |why| Err(LoadError::Source { source_addr, target, why });
+        let wrong = |why| Err(LoadError::Source { source_addr, target: target.to_string(), why });
         if source_addr.is_ipv4() != target.is_ipv4() {
             return wrong("give addresses of the server's family (IPv4 or IPv6)");
         }
@@ -141,6 +189,7 @@ pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use run::Protocol;
 
     #[test]
     fn shares_add_up() {
@@ -151,10 +200,10 @@ mod tests {
 
     #[test]
     fn a_source_that_is_not_ours_is_named() {
-        let target = "127.0.0.1:80".parse().unwrap();
-        assert!(check_sources(&["127.0.0.9".parse().unwrap()], target).is_ok());
+        let target = Peer::Inet("127.0.0.1:80".parse().unwrap());
+        assert!(check_sources(&["127.0.0.9".parse().unwrap()], &target).is_ok());
         for foreign in ["192.0.2.77", "::1"] {
-            let error = check_sources(&[foreign.parse().unwrap()], target).unwrap_err().to_string();
+            let error = check_sources(&[foreign.parse().unwrap()], &target).unwrap_err().to_string();
             assert!(error.contains(foreign), "{error}");
         }
     }
@@ -181,10 +230,10 @@ mod tests {
 
     #[test]
     fn simple_clients_ask_the_server_to_close() {
-        let plan = prepared(&LoadPlan { new_connections: true, ..LoadPlan::default() });
+        let plan = prepared(&LoadPlan { new_connections: true, ..LoadPlan::default() }).unwrap();
         let Protocol::Http1 { headers, .. } = &plan.protocol else { unreachable!() };
         assert_eq!(headers, &[("Connection".to_owned(), "close".to_owned())]);
-        let Protocol::Http1 { headers, .. } = prepared(&LoadPlan::default()).protocol else { unreachable!() };
+        let Protocol::Http1 { headers, .. } = prepared(&LoadPlan::default()).unwrap().protocol else { unreachable!() };
         assert!(headers.is_empty());
     }
 }

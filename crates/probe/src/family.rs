@@ -1,6 +1,6 @@
 //! The instances of one source: a name and its columns, found again at each sample without allocation.
 
-use crate::book::{Book, Slots};
+use crate::column_writer::{ColumnWriter, Slots};
 use crate::text;
 
 /// Instances that share a list of counters.
@@ -36,29 +36,29 @@ impl Family {
     }
 
     /// The columns of an instance, opened when it is seen for the first time; `None` beyond the limit.
-    pub(crate) fn slots(&mut self, book: &mut Book, name: &[u8]) -> Option<Slots> {
+    pub(crate) fn slots(&mut self, writer: &mut ColumnWriter, name: &[u8]) -> Option<Slots> {
         let holds = |row: &&(Vec<u8>, Slots)| row.0 == name;
         let at = match self.rows.get(self.next).filter(holds) {
             Some(_) => self.next,
             None => match self.rows.iter().position(|row| row.0 == name) {
                 Some(at) => at,
-                None if self.rows.len() < self.most => self.add(book, name),
-                None => return self.refuse(book, name),
+                None if self.rows.len() < self.most => self.add(writer, name),
+                None => return self.refuse(writer, name),
             },
         };
         self.next = at + 1;
         Some(self.rows[at].1)
     }
 
-    fn refuse(&self, book: &mut Book, name: &[u8]) -> Option<Slots> {
+    fn refuse(&self, writer: &mut ColumnWriter, name: &[u8]) -> Option<Slots> {
         let reason = format_args!("only the first {} of its kind are recorded", self.most);
-        book.absent_all(self.ids, &text::name(name), reason);
+        writer.absent_all(self.ids, &text::name(name), reason);
         None
     }
 
-    fn add(&mut self, book: &mut Book, name: &[u8]) -> usize {
+    fn add(&mut self, writer: &mut ColumnWriter, name: &[u8]) -> usize {
         let text = text::name(name);
-        let slots = if self.quiet { book.open_quiet(self.ids, &text) } else { book.open(self.ids, &text) };
+        let slots = if self.quiet { writer.open_quiet(self.ids, &text) } else { writer.open(self.ids, &text) };
         self.rows.push((name.to_vec(), slots));
         self.rows.len() - 1
     }
@@ -70,15 +70,15 @@ mod tests {
 
     #[test]
     fn instances_keep_their_columns_in_any_order_and_are_bounded() {
-        let mut book = Book::default();
+        let mut writer = ColumnWriter::default();
         let mut family = Family::new(&["disk.reads", "disk.writes"]).at_most(2);
-        book.begin(0.0);
-        let a = family.slots(&mut book, b"a").unwrap();
-        let b = family.slots(&mut book, b"b").unwrap();
+        writer.begin(0.0);
+        let a = family.slots(&mut writer, b"a").unwrap();
+        let b = family.slots(&mut writer, b"b").unwrap();
         assert_ne!(a, b);
-        assert_eq!(family.slots(&mut book, b"b"), Some(b));
-        assert_eq!(family.slots(&mut book, b"a"), Some(a));
-        assert_eq!(family.slots(&mut book, b"c"), None);
-        assert!(book.take().absent.iter().any(|x| x.instance == "c"));
+        assert_eq!(family.slots(&mut writer, b"b"), Some(b));
+        assert_eq!(family.slots(&mut writer, b"a"), Some(a));
+        assert_eq!(family.slots(&mut writer, b"c"), None);
+        assert!(writer.take().absent.iter().any(|x| x.instance == "c"));
     }
 }

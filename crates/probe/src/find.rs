@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::lineage::{ancestors, descendants, parents};
+use run::Address;
+
+use crate::process_tree::{ancestors, descendants, parents};
 use crate::sources::serves;
 use crate::tree::{diag_in, rtnl_in};
 
@@ -18,7 +20,7 @@ pub struct Found {
     /// One of them, if they live in another network namespace than the caller: for `Scope::netns_pid`.
     pub netns_pid: Option<u32>,
     /// The address it listens on, as bound (may be a wildcard).
-    pub listen: SocketAddr,
+    pub listen: Address,
 }
 
 /// Why a server's processes were not found.
@@ -28,21 +30,21 @@ pub enum FindError {
     #[error(
         "{0} is no address of this machine: its server's counters cannot be read here; name the server's process with --server-pid if it does run here (behind address translation, say)"
     )]
-    NotLocal(SocketAddr),
+    NotLocal(Address),
     /// The address is ours, and nothing listens there.
     #[error(
         "nothing listens on {0} in this network namespace; start the server, or name its process with --server-pid"
     )]
-    NoListener(SocketAddr),
+    NoListener(Address),
     /// There is a listener, and no process that we may look into holds it.
     #[error(
         "something listens on {addr}, but no process that may be looked into holds its socket; run as root or as the server's user, or name its process with --server-pid"
     )]
     NoPermission {
         /// The address.
-        addr: SocketAddr,
+        addr: Address,
         /// The address it is bound to: its accept queue and the host's counters can be read all the same.
-        listen: SocketAddr,
+        listen: Address,
         /// A process of its network namespace, if that is not ours.
         netns_pid: Option<u32>,
     },
@@ -50,7 +52,7 @@ pub enum FindError {
     #[error("cannot ask the kernel who listens on {addr}: {source}; name the server's process with --server-pid")]
     Kernel {
         /// The address.
-        addr: SocketAddr,
+        addr: Address,
         /// What happened.
         source: std::io::Error,
     },
@@ -58,14 +60,46 @@ pub enum FindError {
 
 /// Finds the server that takes connections to `addr`, in this network namespace or, for an address that is not of
 /// this one, in those of other processes.
-pub fn find_server(addr: SocketAddr) -> Result<Found, FindError> {
-    let kernel = |source| FindError::Kernel { addr, source };
+pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
+    let at = &at.into();
+    let kernel = |source| FindError::Kernel { addr: at.clone(), source };
+    let addr = match at {
+        Address::Inet(addr) => *addr,
+        Address::Unix(path) => return of_unix(at, &unix_inodes(path).map_err(kernel)?),
+    };
     match ask(addr, None).map_err(kernel)? {
         Answer::Listens(sockets) => holders_of(addr, &sockets, None),
-        Answer::Silent => Err(FindError::NoListener(addr)),
-        Answer::Foreign if addr.ip().is_loopback() => Err(FindError::NotLocal(addr)),
+        Answer::Silent => Err(FindError::NoListener(at.clone())),
+        Answer::Foreign if addr.ip().is_loopback() => Err(FindError::NotLocal(at.clone())),
         Answer::Foreign => elsewhere(addr),
     }
+}
+
+/// Inodes of the unix sockets of this network namespace that listen on a file.
+fn unix_inodes(path: &Path) -> std::io::Result<Vec<u32>> {
+    let mut inodes = Vec::new();
+    diag_in(None)?.unix_listeners(path, |l| inodes.push(l.inode))?;
+    Ok(inodes)
+}
+
+fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
+    if inodes.is_empty() {
+        return Err(FindError::NoListener(at.clone()));
+    }
+    match holders(inodes) {
+        pids if pids.is_empty() => {
+            Err(FindError::NoPermission { addr: at.clone(), listen: at.clone(), netns_pid: None })
+        }
+        pids => Ok(Found { pids, netns_pid: None, listen: at.clone() }),
+    }
+}
+
+/// Who holds any of these sockets, and what descends from them; empty where nobody may be looked into.
+fn holders(inodes: &[u32]) -> Vec<u32> {
+    let proc = Path::new("/proc");
+    let parents = parents(proc);
+    let all: Vec<u32> = parents.iter().map(|(pid, _)| *pid).filter(|pid| holds_any(*pid, inodes)).collect();
+    if all.is_empty() { all } else { family(proc, &parents, &all) }
 }
 
 /// What one network namespace says of an address.
@@ -106,7 +140,7 @@ fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
             return holders_of(addr, &sockets, Some(pid));
         }
     }
-    Err(FindError::NotLocal(addr))
+    Err(FindError::NotLocal(addr.into()))
 }
 
 /// One process of every network namespace but our own.
@@ -124,15 +158,11 @@ fn one_process_a_namespace() -> Vec<u32> {
 
 fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u32>) -> Result<Found, FindError> {
     let (inodes, listen) = found;
-    let proc = Path::new("/proc");
-    let parents = parents(proc);
-    let all: Vec<u32> = parents.iter().map(|(pid, _)| *pid).filter(|pid| holds_any(*pid, inodes)).collect();
-    if all.is_empty() {
-        return Err(FindError::NoPermission { addr, listen: *listen, netns_pid: netns });
-    }
-    let pids = family(proc, &parents, &all);
-    let netns_pid = netns.map(|pid| *all.first().unwrap_or(&pid));
-    Ok(Found { pids, netns_pid, listen: *listen })
+    let pids = holders(inodes);
+    let Some(&first) = pids.first() else {
+        return Err(FindError::NoPermission { addr: addr.into(), listen: (*listen).into(), netns_pid: netns });
+    };
+    Ok(Found { pids, netns_pid: netns.map(|_| first), listen: (*listen).into() })
 }
 
 /// The holders and their descendants. Two cases need care: a service manager that made the socket for its service
@@ -179,10 +209,21 @@ mod tests {
         let server = TcpListener::bind("0.0.0.0:0").unwrap();
         let port = server.local_addr().unwrap().port();
         for ip in ["127.0.0.1", "127.0.0.9"] {
-            let found = find_server(format!("{ip}:{port}").parse().unwrap()).unwrap();
+            let found = find_server(Address::Inet(format!("{ip}:{port}").parse().unwrap())).unwrap();
             assert_eq!(found.pids, [std::process::id()]);
-            assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().unwrap()));
+            assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().unwrap().into()));
         }
+    }
+
+    #[test]
+    fn a_unix_socket_leads_to_its_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = Address::Unix(dir.path().join("s"));
+        let error = find_server(at.clone()).unwrap_err();
+        assert!(matches!(error, FindError::NoListener(_)) && error.to_string().contains("/s "), "{error}");
+        let _server = std::os::unix::net::UnixListener::bind(dir.path().join("s")).unwrap();
+        let found = find_server(at.clone()).unwrap();
+        assert_eq!((found.pids, found.netns_pid, found.listen), (vec![std::process::id()], None, at));
     }
 
     #[test]
@@ -190,7 +231,7 @@ mod tests {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = find_server(free).unwrap_err();
         assert!(matches!(error, FindError::NoListener(_)) && error.to_string().contains("--server-pid"), "{error}");
-        let error = find_server("192.0.2.1:80".parse().unwrap()).unwrap_err();
+        let error = find_server(Address::Inet("192.0.2.1:80".parse().unwrap())).unwrap_err();
         assert!(matches!(error, FindError::NotLocal(_)) && error.to_string().contains("--server-pid"), "{error}");
     }
 }

@@ -23,7 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ("netdev_max_backlog", "proc/sys/net/core/netdev_max_backlog"),
     ("io_uring_disabled", "proc/sys/kernel/io_uring_disabled"),
     ("clock source", "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-    ("processor governor", "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    ("CPU governor", "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
     ("simultaneous threads", "sys/devices/system/cpu/smt/active"),
 ];
 
@@ -119,7 +119,7 @@ mod tests {
     fn a_captured_host_is_described() {
         let tree = Tree::new(&[
             ("proc/sys/kernel/osrelease", "6.1.0-odd\n"),
-            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 3GHz\nflags\t\t: fpu hypervisor\n"),
+            ("proc/cpuinfo", "CPU\t: 0\nmodel name\t: Some CPU @ 3GHz\nflags\t\t: fpu hypervisor\n"),
             ("proc/meminfo", "MemTotal:       2048 kB\n"),
             ("proc/stat", "cpu 1\ncpu0 1\ncpu1 1\nintr 5\n"),
             ("proc/sys/net/core/somaxconn", "4096\n"),
@@ -136,7 +136,7 @@ mod tests {
             (host.facts["virtual machine"].as_str(), host.facts["irq time accounting"].as_str()),
             ("yes (hypervisor flag)", "on")
         );
-        assert!(!host.facts.contains_key("processor governor"));
+        assert!(!host.facts.contains_key("CPU governor"));
         tree.remove("boot");
         assert_eq!(irq_time_accounting(tree.root()), None);
         tree.write("proc/stat", "cpu  9 0 9 9 0 0 3 0 0 0\nintr 200000 1\n");

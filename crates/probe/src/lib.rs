@@ -1,19 +1,25 @@
 //! What the operating system says: reads the counters of `run::COUNTERS` for one side of a trial.
 //!
 //! A [`Probe`] reads every row of [`SOURCES`] into a recording; a [`Sampler`] does so on a thread of its own, at a fixed
-//! interval and at the edges of phases; [`find_server`] finds whose processes a listener's are. Raw readings only:
-//! nothing is divided or judged here. What cannot be read is absent with a reason, never 0.
+//! interval and at the edges of phases; an [`Observer`] is both for one host, and watches whether its processes run.
+//! [`find_server`] finds whose processes a listener's are. Raw readings only: nothing is divided or judged here. What
+//! cannot be read is absent with a reason, never 0.
 
-mod book;
+mod column_writer;
 mod family;
 mod find;
 mod host;
 mod kept;
-mod lineage;
+mod life;
+mod observer;
 mod probe;
-mod roster;
+mod process_set;
+mod process_tree;
+mod processors;
 mod sampler;
+mod sched_times;
 mod scope;
+mod source;
 mod sources;
 #[cfg(test)]
 mod testing;
@@ -21,12 +27,18 @@ mod text;
 mod tree;
 mod units;
 
-pub use book::{Book, Slots};
+pub use column_writer::{ColumnWriter, Slots};
 pub use find::{FindError, Found, find_server};
 pub use host::host_info;
-pub use probe::{Observed, Probe};
-pub use roster::Roster;
-pub use sampler::Sampler;
+pub use life::Life;
+pub use observer::{Observer, Watching, listen};
+pub use probe::Probe;
+pub use process_set::ProcessSet;
+pub use process_tree::{parent_of, started_ticks};
+pub use processors::cpus_of;
+pub use sampler::{Ended, Sampler};
+pub use sched_times::{SchedTimes, sched_times};
 pub use scope::Scope;
-pub use sources::{Round, SOURCES, Source, SourceSpec};
+pub use source::{Effort, Round, Source, SourceSpec};
+pub use sources::{CpuQuota, SOURCES, Teller};
 pub use tree::Tree;

@@ -1,36 +1,33 @@
-//! The probe: reads every source into the book, never fails, and knows what it costs.
+//! The probe: reads every source into the writer, never fails, and knows what it costs.
 
 use run::Recording;
 
 use crate::Scope;
-use crate::book::Book;
-use crate::roster::Roster;
-use crate::sources::{Round, SOURCES, Source, SourceSpec};
+use crate::column_writer::ColumnWriter;
+use crate::process_set::ProcessSet;
+use crate::source::{Effort, Round, Source};
+use crate::sources::{SOURCES, Teller, Told};
 use crate::tree::Tree;
-
-/// What observing did so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Observed {
-    /// Processor time of the samples, microseconds.
-    pub cpu_us: f64,
-    /// Samples taken.
-    pub samples: u64,
-    /// Samples that were taken later than half an interval after their time.
-    pub late: u64,
-}
 
 /// Reads the counters of one side. Not bound to a thread; one thread at a time.
 pub struct Probe {
     tree: Tree,
-    book: Book,
-    roster: Roster,
+    writer: ColumnWriter,
+    process_set: ProcessSet,
     readers: Vec<Reader>,
-    observed: Observed,
+    effort: Effort,
 }
+
+/// What asking a medium or a server of ours may cost, microseconds: it stands in no table, since the caller hands it over.
+const TOLD_US: u32 = 200;
 
 /// A source and its pace.
 struct Reader {
-    spec: &'static SourceSpec,
+    name: &'static str,
+    /// As in [`crate::SourceSpec`].
+    budget_us: u32,
+    /// As in [`crate::SourceSpec`].
+    edge_gap_ms: u32,
     source: Box<dyn Source>,
     /// What the last reading cost, microseconds.
     cost_us: f64,
@@ -44,22 +41,25 @@ impl Probe {
     /// A probe of one scope. Nothing is read yet.
     pub fn new(scope: Scope) -> Self {
         let tree = Tree::new(&scope);
-        let wanted = |spec: &&'static SourceSpec| scope.sources.as_ref().is_none_or(|names| names.contains(&spec.name));
-        let reader = |spec: &'static SourceSpec| Reader {
-            spec,
-            source: (spec.open)(&scope, &tree),
-            cost_us: 0.0,
-            rest: 0,
-            read_ns: None,
-        };
-        let readers: Vec<Reader> = SOURCES.iter().filter(wanted).map(reader).collect();
-        Self {
-            tree,
-            book: Book::default(),
-            roster: Roster::new(scope.processes),
-            readers,
-            observed: Observed::default(),
-        }
+        let wanted = |name: &'static str| scope.sources.as_ref().is_none_or(|names| names.contains(&name));
+        let rows = SOURCES.iter().filter(|spec| wanted(spec.name));
+        let readers = rows.map(|spec| Reader {
+            edge_gap_ms: spec.edge_gap_ms,
+            ..Reader::new(spec.name, spec.budget_us, (spec.open)(&scope, &tree))
+        });
+        let readers: Vec<Reader> = readers.collect();
+        Self::over(tree, readers, scope.processes)
+    }
+
+    /// A probe that reads nothing and asks these.
+    pub fn told(tellers: Vec<Teller>) -> Self {
+        let reader = |teller| Reader::new("told", TOLD_US, Box::new(Told::by(teller)));
+        Self::over(Tree::new(&Scope::default()), tellers.into_iter().map(reader).collect(), Vec::new())
+    }
+
+    fn over(tree: Tree, readers: Vec<Reader>, processes: Vec<u32>) -> Self {
+        let (writer, process_set) = (ColumnWriter::default(), ProcessSet::new(processes));
+        Self { tree, writer, process_set, readers, effort: Effort::default() }
     }
 
     /// Takes a full sample: every source, also what is dear. For the edges of phases. `t_s` is its time in seconds
@@ -76,10 +76,15 @@ impl Probe {
 
     fn row(&mut self, t_s: f64, full: bool) {
         let begin = cpu_us();
-        self.book.begin(t_s);
-        self.observed.samples += 1;
-        let mut round =
-            Round { book: &mut self.book, tree: &self.tree, full, roster: &mut self.roster, observed: self.observed };
+        self.writer.begin(t_s);
+        self.effort.samples += 1;
+        let mut round = Round {
+            writer: &mut self.writer,
+            tree: &self.tree,
+            full,
+            process_set: &mut self.process_set,
+            effort: self.effort,
+        };
         let mut before = begin;
         let now_ns = sys::clock::monotonic_ns();
         for reader in &mut self.readers {
@@ -91,52 +96,56 @@ impl Probe {
             reader.pace(now - before, full);
             before = now;
         }
-        self.observed.cpu_us += cpu_us() - begin;
+        self.effort.cpu_us += cpu_us() - begin;
     }
 
     /// Follows other processes from the next sample on; everything else stays as it is, with its open files. For the
     /// next trial of the same side, whose generator is another process.
     pub fn follow(&mut self, processes: &[u32]) {
-        self.roster = Roster::after(&self.roster, processes.to_vec());
+        self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
         // What was read for the last trial is not in this one's recording.
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
     /// Hands out what was recorded since the last time, and begins anew with the same files and buffers.
     pub fn take(&mut self) -> Recording {
-        self.book.take()
+        self.writer.take()
     }
 
     /// Instances `name:pid` of this side's processes seen so far (since [`Probe::follow`]).
     pub fn processes(&self) -> Vec<String> {
-        self.roster.instances().map(str::to_owned).collect()
+        self.process_set.instances().map(str::to_owned).collect()
     }
 
     /// Processor time that all samples cost so far, microseconds.
     pub fn cost_us(&self) -> f64 {
-        self.observed.cpu_us
+        self.effort.cpu_us
     }
 
     /// What observing did and cost so far.
-    pub fn observed(&self) -> Observed {
-        self.observed
+    pub fn effort(&self) -> Effort {
+        self.effort
     }
 
     /// What the last reading of each source cost, microseconds of processor time: name and cost.
     pub fn costs_us(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
-        self.readers.iter().map(|r| (r.spec.name, r.cost_us))
+        self.readers.iter().map(|r| (r.name, r.cost_us))
     }
 
     /// Notes samples that came late or not at all.
     pub(crate) fn add_late(&mut self, late: u64) {
-        self.observed.late += late;
+        self.effort.late += late;
     }
 }
 
 impl Reader {
+    fn new(name: &'static str, budget_us: u32, source: Box<dyn Source>) -> Self {
+        Self { name, budget_us, edge_gap_ms: 0, source, cost_us: 0.0, rest: 0, read_ns: None }
+    }
+
     /// Whether this sample goes without it.
     fn rests(&mut self, full: bool, now_ns: u64) -> bool {
-        let gap_ns = u64::from(self.spec.edge_gap_ms) * 1_000_000;
+        let gap_ns = u64::from(self.edge_gap_ms) * 1_000_000;
         let fresh = self.read_ns.is_some_and(|at| now_ns.saturating_sub(at) < gap_ns);
         let rests = if full { fresh } else { self.rest > 0 };
         if !full {
@@ -153,7 +162,7 @@ impl Reader {
     /// an edge, or each window would begin with its dearest sample.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
-        let over = cost_us / f64::from(self.spec.budget_us);
+        let over = cost_us / f64::from(self.budget_us);
         if !full {
             self.rest = (over.ceil() as u32).saturating_sub(1);
         }
@@ -183,7 +192,7 @@ mod tests {
             // A quiet counter may be all zeros on an idle machine.
             assert!(told || explained || spec.id == "interrupt.count" || spec.id.starts_with("slab."), "{}", spec.id);
         }
-        assert!(probe.cost_us() > 0.0 && probe.observed().samples == 3);
+        assert!(probe.cost_us() > 0.0 && probe.effort().samples == 3);
     }
 
     #[test]
@@ -217,7 +226,7 @@ mod tests {
     fn a_dear_source_rests_in_the_series_and_never_at_an_edge() {
         let mut probe = Probe::new(Scope { sources: Some(vec!["cpu"]), ..Scope::default() });
         let reader = &mut probe.readers[0];
-        reader.pace(3.5 * f64::from(reader.spec.budget_us), false);
+        reader.pace(3.5 * f64::from(reader.budget_us), false);
         assert_eq!(reader.rest, 3);
         probe.sample_series(0.0);
         probe.sample_series(1.0);

@@ -7,9 +7,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use run::Recording;
+use run::{Incident, Recording};
+use sys::clock::Origin;
 
 use crate::Probe;
+use crate::life::Life;
 
 /// What the thread is asked for and what it answered.
 #[derive(Debug, Default)]
@@ -20,6 +22,8 @@ struct Orders {
     /// Time of the last edge, seconds since the origin.
     edge_s: f64,
     stop: bool,
+    /// What happened to the processes so far.
+    incidents: Vec<Incident>,
 }
 
 #[derive(Debug, Default)]
@@ -37,20 +41,30 @@ impl Desk {
 /// See the head of this file.
 pub struct Sampler {
     desk: Arc<Desk>,
-    thread: Option<JoinHandle<Probe>>,
-    origin_ns: u64,
+    thread: Option<JoinHandle<(Probe, Life)>>,
+    origin: Origin,
+}
+
+/// What a sampler hands out at its end.
+pub struct Ended {
+    /// The samples.
+    pub recording: Recording,
+    /// What happened to the processes.
+    pub incidents: Vec<Incident>,
+    /// The probe, for the next trial: its files are open.
+    pub probe: Probe,
 }
 
 impl Sampler {
-    /// Starts sampling. `origin_ns` is the origin of the trial on the monotonic clock (`sys::clock::monotonic_ns`):
-    /// times of samples are seconds since it.
-    pub fn start(probe: Probe, interval: Duration, origin_ns: u64) -> std::io::Result<Self> {
-        let desk = Arc::new(Desk::default());
+    /// Starts sampling, and looking after the lives of processes. Times are seconds since the origin of the trial.
+    pub fn start(probe: Probe, life: Life, interval: Duration, origin: Origin) -> std::io::Result<Self> {
+        let orders = Orders { incidents: life.incidents().to_vec(), ..Orders::default() };
+        let desk = Arc::new(Desk { orders: Mutex::new(orders), ..Desk::default() });
         let theirs = Arc::clone(&desk);
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1_000_000);
-        let work = move || Clerk { probe, desk: theirs, interval_ns, origin_ns }.work();
+        let work = move || Clerk { probe, life, desk: theirs, interval_ns, origin }.work();
         let thread = std::thread::Builder::new().name("loadline-probe".into()).spawn(work)?;
-        Ok(Self { desk, thread: Some(thread), origin_ns })
+        Ok(Self { desk, thread: Some(thread), origin })
     }
 
     /// Takes a full sample now and returns when it is taken: its time, in seconds since the origin, which is a moment
@@ -63,7 +77,7 @@ impl Sampler {
         while orders.taken < mine {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
                 // Only a defect of a source ends the thread; a time is still owed to the caller.
-                return seconds(self.origin_ns, sys::clock::monotonic_ns());
+                return self.origin.now_s();
             }
             let wait = self.desk.changed.wait_timeout(orders, Duration::from_millis(50));
             orders = wait.unwrap_or_else(PoisonError::into_inner).0;
@@ -71,16 +85,21 @@ impl Sampler {
         orders.edge_s
     }
 
-    /// Ends sampling and hands out the recording. No sample is added: take an [`Sampler::edge`] first if one is due.
-    pub fn finish(self) -> Recording {
-        self.finish_keeping().map(|(recording, _)| recording).unwrap_or_default()
+    /// What happened to the processes so far.
+    pub fn incidents(&self) -> Vec<Incident> {
+        self.desk.lock().incidents.clone()
     }
 
-    /// As [`Sampler::finish`], and gives the probe back for the next trial: its files stay open.
-    pub fn finish_keeping(mut self) -> Option<(Recording, Probe)> {
+    /// Ends sampling and hands out the recording. No sample is added: take an [`Sampler::edge`] first if one is due.
+    pub fn finish(self) -> Recording {
+        self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
+    }
+
+    /// As [`Sampler::finish`], with all that it had.
+    pub fn finish_keeping(mut self) -> Option<Ended> {
         self.stop();
-        let mut probe = self.thread.take()?.join().ok()?;
-        Some((probe.take(), probe))
+        let (mut probe, life) = self.thread.take()?.join().ok()?;
+        Some(Ended { recording: probe.take(), incidents: life.finish(self.origin.now_s()), probe })
     }
 
     fn stop(&self) {
@@ -98,26 +117,27 @@ impl Drop for Sampler {
 /// What the thread owns.
 struct Clerk {
     probe: Probe,
+    life: Life,
     desk: Arc<Desk>,
     interval_ns: u64,
-    origin_ns: u64,
+    origin: Origin,
 }
 
 impl Clerk {
-    fn work(mut self) -> Probe {
+    fn work(mut self) -> (Probe, Life) {
         let mut due = sys::clock::monotonic_ns();
         loop {
             let desk = Arc::clone(&self.desk);
             let mut orders = desk.lock();
             if orders.stop {
-                return self.probe;
+                return (self.probe, self.life);
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
                 // All who asked until now are served by one sample.
                 let asked = orders.asked;
                 drop(orders);
-                let t_s = seconds(self.origin_ns, sys::clock::monotonic_ns());
+                let t_s = self.origin.now_s();
                 self.probe.sample(t_s);
                 let mut orders = desk.lock();
                 (orders.taken, orders.edge_s) = (asked, t_s);
@@ -125,11 +145,20 @@ impl Clerk {
             } else if now >= due {
                 drop(orders);
                 due = self.series(due);
+            } else if now >= self.life.due_ns() {
+                drop(orders);
+                self.look(now);
             } else {
-                let wait = Duration::from_nanos(due - now);
+                let wait = Duration::from_nanos(due.min(self.life.due_ns()) - now);
                 orders = desk.changed.wait_timeout(orders, wait).unwrap_or_else(PoisonError::into_inner).0;
                 drop(orders);
             }
+        }
+    }
+
+    fn look(&mut self, now: u64) {
+        if self.life.look(self.origin.s_at(now), now) {
+            self.desk.lock().incidents = self.life.incidents().to_vec();
         }
     }
 
@@ -140,13 +169,9 @@ impl Clerk {
         let missed = behind / self.interval_ns;
         let late = u64::from(behind % self.interval_ns > self.interval_ns / 2);
         self.probe.add_late(missed + late);
-        self.probe.sample_series(seconds(self.origin_ns, now));
+        self.probe.sample_series(self.origin.s_at(now));
         due + (missed + 1) * self.interval_ns
     }
-}
-
-fn seconds(origin_ns: u64, now_ns: u64) -> f64 {
-    (i128::from(now_ns) - i128::from(origin_ns)) as f64 / 1e9
 }
 
 #[cfg(test)]
@@ -154,20 +179,20 @@ mod tests {
     use super::*;
     use crate::Scope;
 
-    fn sampler(interval_ms: u64, origin_ns: u64) -> Sampler {
+    fn sampler(interval_ms: u64, origin: Origin) -> Sampler {
         let probe = Probe::new(Scope { sources: Some(vec!["cpu", "observer"]), ..Scope::default() });
-        Sampler::start(probe, Duration::from_millis(interval_ms), origin_ns).unwrap()
+        Sampler::start(probe, Life::default(), Duration::from_millis(interval_ms), origin).unwrap()
     }
 
     #[test]
     fn edges_are_samples_at_times_between_call_and_return() {
-        let origin = sys::clock::monotonic_ns();
+        let origin = Origin::after(Duration::ZERO);
         let sampler = sampler(10_000, origin);
-        let before = seconds(origin, sys::clock::monotonic_ns());
+        let before = origin.now_s();
         let edges = [sampler.edge(), sampler.edge()];
-        let after = seconds(origin, sys::clock::monotonic_ns());
+        let after = origin.now_s();
         assert!(before <= edges[0] && edges[0] < edges[1] && edges[1] <= after, "{before} {edges:?} {after}");
-        let (recording, _probe) = sampler.finish_keeping().unwrap();
+        let recording = sampler.finish();
         assert!(edges.iter().all(|t| recording.t_s.contains(t)), "{:?}", recording.t_s);
         let column = recording.column("cpu.online", "").unwrap();
         assert!(column.values.iter().all(Option::is_some));
@@ -175,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_series_goes_on_by_itself_and_the_probe_counts_it() {
-        let sampler = sampler(5, sys::clock::monotonic_ns());
+        let sampler = sampler(5, Origin::after(Duration::ZERO));
         std::thread::sleep(Duration::from_millis(60));
         let r = sampler.finish();
         assert!(r.t_s.len() >= 2 && r.t_s.windows(2).all(|w| w[0] < w[1]), "{:?}", r.t_s);
@@ -187,10 +212,11 @@ mod tests {
     fn missed_samples_are_counted_and_do_not_push_the_next() {
         let probe = Probe::new(Scope { sources: Some(vec!["observer"]), ..Scope::default() });
         let now = sys::clock::monotonic_ns();
-        let mut clerk = Clerk { probe, desk: Arc::default(), interval_ns: 1_000_000_000, origin_ns: now };
+        let (life, desk, origin) = (Life::default(), Arc::default(), Origin::at_ns(now));
+        let mut clerk = Clerk { probe, life, desk, interval_ns: 1_000_000_000, origin };
         // Due 2.7 intervals ago: two were missed, and this one is late.
         let due = now - 2_700_000_000;
         assert_eq!(clerk.series(due), due + 3_000_000_000);
-        assert_eq!(clerk.probe.observed().late, 3);
+        assert_eq!(clerk.probe.effort().late, 3);
     }
 }

@@ -1,7 +1,8 @@
 //! What a probe looks at.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
+
+use run::Address;
 
 /// Where to read, whose processes, which sources.
 #[derive(Clone, Debug)]
@@ -14,9 +15,9 @@ pub struct Scope {
     /// This side's processes. Their children are found and followed.
     pub processes: Vec<u32>,
     /// The listener to watch, and whose connections are sampled (a server's side).
-    pub listen: Option<SocketAddr>,
+    pub listen: Option<Address>,
     /// Connections to this address are sampled (a client's side).
-    pub connect: Option<SocketAddr>,
+    pub connect: Option<Address>,
     /// Names of the rows of [`crate::SOURCES`] to read; `None` for all.
     pub sources: Option<Vec<&'static str>>,
 }

@@ -1,44 +1,18 @@
 //! The probe on the running kernel: counters that must move do, and servers are found. Exact counts or ratios of one
 //! run, never absolute speeds.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 
 use loadline_probe::{Probe, Scope, find_server};
 use run::{Recording, Window};
-
-/// A child that is ended with the test.
-struct Held(Child);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn skip(name: &str, reason: &str) {
-    println!("SKIP {name}: {reason}");
-    assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{name} needs: {reason}");
-}
+use testkit::{Held, Running, eventually, free_port, program, script_server, skip};
 
 fn growth(r: &Recording, id: &str, instance: &str) -> f64 {
     let told = r.reading(id, instance, Window::ALL);
     assert!(told.value().is_some(), "{id} {instance}: {told:?}");
     told.value().unwrap_or_default()
-}
-
-fn eventually<T>(mut what: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        if let Some(found) = what() {
-            return found;
-        }
-        assert!(Instant::now() < until, "waited 10 s in vain");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]
@@ -80,7 +54,7 @@ fn a_spinning_thread_is_seen_by_process_thread_and_processor() {
 
 #[test]
 fn descriptors_and_children_of_a_child_are_exact() {
-    let mut child = Held(Command::new("sh").args(["-c", "sleep 60 & wait"]).stdin(Stdio::null()).spawn().unwrap());
+    let mut child = Held::start(Command::new("sh").args(["-c", "sleep 60 & wait"]).stdin(Stdio::null()));
     let mut probe =
         Probe::new(Scope { processes: vec![child.0.id()], sources: Some(vec!["process"]), ..Scope::default() });
     let processes = eventually(|| {
@@ -104,7 +78,7 @@ fn a_full_accept_queue_is_seen_at_the_listener_and_in_the_stack() {
     sys::socket::listen(&fd, 2).unwrap();
     let addr = sys::socket::local_addr(&fd).unwrap();
     let sources = Some(vec!["netstat", "listener"]);
-    let mut probe = Probe::new(Scope { listen: Some(addr), sources, ..Scope::default() });
+    let mut probe = Probe::new(Scope { listen: Some(addr.into()), sources, ..Scope::default() });
     probe.sample(0.0);
     // Three fit in a queue of two; the SYNs of the others are dropped.
     let clients: Vec<_> = (0..8)
@@ -149,26 +123,18 @@ fn bytes_over_loopback_are_counted_by_the_interface_and_the_stack() {
     assert!(r.sum("softnet.processed", Window::ALL, |_| true).value().unwrap() >= 16.0);
 }
 
-/// Starts a script that prints the address it listens on as its first line.
-fn python_server(code: &str) -> Option<(Held, SocketAddr)> {
-    let mut child = Held(Command::new("python3").args(["-c", code]).stdout(Stdio::piped()).spawn().ok()?);
-    let mut line = String::new();
-    BufReader::new(child.0.stdout.take()?).read_line(&mut line).ok()?;
-    Some((child, line.trim().parse().ok()?))
-}
-
 #[test]
 fn a_forking_server_is_found_with_all_its_processes() {
     let code = "import os,socket,time\ns=socket.create_server(('127.0.0.1',0))\nkids=[os.fork() for _ in range(1)]\n\
         if kids[0]==0:\n  k=os.fork()\n  s.close() if k==0 else None\n  time.sleep(60)\n\
         else:\n  time.sleep(0.3)\n  print('%s:%d'%s.getsockname(),flush=True)\n  time.sleep(60)\n";
-    let Some((server, addr)) = python_server(code) else {
+    let Some((server, addr)) = script_server(code) else {
         return skip("a_forking_server_is_found_with_all_its_processes", "python3");
     };
     let found = find_server(addr).unwrap();
     // Parent, child, and a grandchild that has closed the socket.
     assert_eq!(found.pids.len(), 3, "{found:?}");
-    assert!(found.pids.contains(&server.0.id()) && found.netns_pid.is_none() && found.listen == addr);
+    assert!(found.pids.contains(&server.0.id()) && found.netns_pid.is_none() && found.listen == addr.into());
     for pid in found.pids.iter().filter(|pid| **pid != server.0.id()) {
         let _ = Command::new("kill").arg(pid.to_string()).status();
     }
@@ -177,29 +143,27 @@ fn a_forking_server_is_found_with_all_its_processes() {
 #[test]
 fn nginx_is_found_with_master_and_workers() {
     const NAME: &str = "nginx_is_found_with_master_and_workers";
-    let dir = tempfile::Builder::new().prefix("loadline-probe-nginx").tempdir().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let at = dir.path().display();
+    let Some(nginx) = program("nginx") else { return skip(NAME, "nginx is not installed") };
+    let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
     let text = format!(
         "daemon off;\nworker_processes 2;\npid {at}/pid;\nerror_log {at}/error.log;\nevents {{}}\nhttp {{ access_log off;\n\
-         server {{ listen 127.0.0.1:{port}; return 200 'ok'; }} }}\n"
+         server {{ listen 127.0.0.1:{port}; return 200 'ok'; }} }}\n",
+        at = dir.path().display()
     );
-    std::fs::write(dir.path().join("nginx.conf"), text).unwrap();
     let conf = dir.path().join("nginx.conf");
-    let Ok(child) = Command::new("nginx").arg("-c").arg(&conf).args(["-e", "stderr"]).stderr(Stdio::null()).spawn()
-    else {
-        return skip(NAME, "nginx");
-    };
-    let addr: SocketAddr = format!("127.0.0.1:{port}").parse().unwrap();
+    std::fs::write(&conf, text).unwrap();
+    let mut command = Command::new(nginx);
+    command.arg("-c").arg(&conf).args(["-e", "stderr"]).stderr(Stdio::null());
+    let master = Running::start(command, port, dir);
+    let addr = master.addr;
     let found = eventually(|| find_server(addr).ok().filter(|found| found.pids.len() == 3));
-    assert!(found.pids.contains(&child.id()), "the master is one of {found:?}");
+    assert!(found.pids.contains(&master.pid()), "the master is one of {found:?}");
     let mut probe = Probe::new(Scope { processes: found.pids, listen: Some(found.listen), ..Scope::default() });
     probe.sample(0.0);
     let processes = probe.processes();
     assert!(processes.len() == 3 && processes.iter().all(|p| p.starts_with("nginx:")), "{processes:?}");
     // SIGTERM lets the master end its workers.
-    Command::new("kill").arg(child.id().to_string()).status().unwrap();
-    Held(child).0.wait().unwrap();
+    drop(master);
     probe.sample(1.0);
     let r = probe.take();
     assert_eq!(r.absent.iter().filter(|a| a.counter.as_str() == "process.cpu").count(), 3, "all three have ended");

@@ -1,20 +1,10 @@
 //! A server in another network namespace is found, and its namespace's counters are read.
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use loadline_probe::{FindError, Probe, Scope, find_server};
-
-/// Ends with the test; its namespace ends with it.
-struct Held(Child);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use testkit::{Held, first_line, skip};
 
 /// Listens with a queue of 1, into which two of six connections fit, and keeps them.
 const SERVER: &str = "import socket,time\n\
@@ -31,9 +21,8 @@ fn server(user: bool) -> Option<(Held, SocketAddr)> {
     command.args(["-c", script, SERVER]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     sys::netns::unshare(&mut command, user);
     let mut child = Held(command.spawn().ok()?);
-    let mut line = String::new();
-    BufReader::new(child.0.stdout.take()?).read_line(&mut line).ok()?;
-    Some((child, line.trim().parse().ok()?))
+    let addr = first_line(&mut child.0).parse().ok()?;
+    Some((child, addr))
 }
 
 #[test]
@@ -41,15 +30,13 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
     const NAME: &str = "a_server_in_another_namespace_is_found_and_its_counters_are_read";
     for user in [false, true] {
         let Some((server, addr)) = server(user) else {
-            println!(
-                "SKIP {NAME}: no right to make a network namespace (user namespace: {user}), or no ip, tc or python3"
-            );
-            assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{NAME}");
+            skip(NAME, format!("no right to make a network namespace (user: {user}), or no ip, tc or python3"));
             continue;
         };
         let found = find_server(addr).unwrap();
         assert_eq!((found.pids.as_slice(), found.netns_pid), (&[server.0.id()][..], Some(server.0.id())));
-        let scope = Scope { processes: found.pids, netns_pid: found.netns_pid, listen: Some(addr), ..Scope::default() };
+        let scope =
+            Scope { processes: found.pids, netns_pid: found.netns_pid, listen: Some(addr.into()), ..Scope::default() };
         let mut probe = Probe::new(scope);
         probe.sample(0.0);
         let r = probe.take();

@@ -1,59 +1,47 @@
-//! From a plan to client sessions: files are read here, once; whatever is wrong is said before any load is sent.
+//! From a plan to client sessions: what every protocol needs for it.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use run::Protocol;
+use run::{Protocol, RequestOrder};
 
-use crate::{Session, discard, echo, http1, raw, record, source};
+use crate::Requester;
+use crate::row::{Flag, Set};
 
 /// Makes the sessions of one protocol. Cheap to clone, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
     /// The client half.
-    type Session: Session;
+    type Session: Requester;
 
-    /// A session for one connection; reuse it with [`Session::reset`].
+    /// A session for one connection; reuse it with [`Requester::reset`].
     fn session(&self) -> Self::Session;
-}
 
-/// The client of a plan, to be matched once a thread so that the loop behind it is compiled for its protocol.
-#[derive(Clone)]
-pub enum ClientKind {
-    /// HTTP/1.1.
-    Http1(http1::ClientPlan),
-    /// Echo.
-    Echo(echo::ClientPlan),
-    /// Bytes of a file out, a number of bytes back.
-    Raw(raw::ClientPlan),
-    /// Sends only.
-    Discard(discard::ClientPlan),
-    /// Receives only.
-    Source(source::ClientPlan),
-    /// Records of a file.
-    Record(record::ClientPlan),
-}
+    /// The same, told that it is spoken within TLS.
+    #[must_use]
+    fn within_tls(self) -> Self {
+        self
+    }
 
-/// One row of [`PROTOCOLS`].
-#[derive(Clone, Copy, Debug)]
-pub struct ProtocolSpec {
-    /// Name in plans and tables.
-    pub name: &'static str,
-    /// What it says on the wire, in one line.
-    pub help: &'static str,
-}
+    /// How often each request of the set is to be made, against the others; most have one.
+    fn weights(&self) -> &[f64] {
+        &[1.0]
+    }
 
-/// Every protocol a generator speaks.
-pub const PROTOCOLS: &[ProtocolSpec] = &[
-    ProtocolSpec { name: "http1", help: "HTTP/1.1 requests; status, length and framing of every response are checked" },
-    ProtocolSpec { name: "echo", help: "sends a block of bytes and checks that the same bytes come back" },
-    ProtocolSpec { name: "raw", help: "sends the bytes of a file and expects a number of bytes, or the close" },
-    ProtocolSpec { name: "discard", help: "sends blocks of bytes and expects nothing back" },
-    ProtocolSpec { name: "source", help: "receives what the server sends and counts it in messages" },
-    ProtocolSpec {
-        name: "record",
-        help: "reads records of a file: 60 bytes out, 60 and the record back; splits as source 3 says",
-    },
-];
+    /// The class of each request of the set; empty where each is one of its own.
+    fn classes(&self) -> &[u16] {
+        &[]
+    }
+
+    /// Whether each request always has the same bytes.
+    fn fixed(&self) -> bool {
+        true
+    }
+
+    /// Which request comes next.
+    fn order(&self) -> RequestOrder {
+        RequestOrder::Weighted
+    }
+}
 
 /// What is wrong with the protocol part of a plan.
 #[derive(Debug, thiserror::Error)]
@@ -78,24 +66,25 @@ pub enum ProtoError {
         /// What is possible.
         advice: &'static str,
     },
+    /// The protocol has no sets of requests.
+    #[error("{0} has no sets of requests; they are for http:// and https:// targets")]
+    NoSet(&'static str),
+    /// One request of a set cannot be sent.
+    #[error("request {place} ({name}): {error}")]
+    InSet {
+        /// Its place, from 1.
+        place: usize,
+        /// What it is called.
+        name: String,
+        /// What is wrong.
+        error: Box<ProtoError>,
+    },
+    /// The protocol is not spoken within TLS.
+    #[error("{0} is not spoken within TLS; https:// is")]
+    NoTls(&'static str),
     /// The protocol has no client in this build.
     #[error("no client speaks {0}; `loadline list protocols` names those that exist")]
     Unknown(&'static str),
-}
-
-/// Prepares the client half of a plan's protocol.
-pub fn client(plan: &Protocol) -> Result<ClientKind, ProtoError> {
-    Ok(match plan {
-        Protocol::Http1 { .. } => ClientKind::Http1(http1::ClientPlan::new(plan)?),
-        Protocol::Echo { message_bytes } => ClientKind::Echo(echo::ClientPlan::new(positive(*message_bytes)?)),
-        Protocol::Raw { send_file, expect_bytes } => {
-            let bytes = send_file.as_deref().map_or_else(|| Ok(Arc::from([])), |f| read("the file to send", f))?;
-            ClientKind::Raw(raw::ClientPlan::new(bytes, *expect_bytes))
-        }
-        Protocol::Discard { message_bytes } => ClientKind::Discard(discard::ClientPlan::new(positive(*message_bytes)?)),
-        Protocol::Source { message_bytes } => ClientKind::Source(source::ClientPlan::new(positive(*message_bytes)?)),
-        Protocol::Record { record_bytes } => ClientKind::Record(record::ClientPlan::new(record(*record_bytes)?)),
-    })
 }
 
 /// Reads a file named in a plan.
@@ -104,7 +93,19 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
-fn positive(message_bytes: u64) -> Result<u64, ProtoError> {
+/// The flag of protocols whose messages have a size.
+pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
+    let help = "echo, discard, source: bytes a message";
+    Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: Set::Bytes(set) }
+}
+
+/// Bytes of a canned response: enough for any ceiling, and never all memory.
+pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
+    vec![b'x'; bytes.min(16 << 20) as usize]
+}
+
+/// The size of a message.
+pub(crate) fn positive(message_bytes: u64) -> Result<u64, ProtoError> {
     match message_bytes {
         1..=1_099_511_627_776 => Ok(message_bytes),
         _ => Err(ProtoError::Invalid {
@@ -112,42 +113,5 @@ fn positive(message_bytes: u64) -> Result<u64, ProtoError> {
             value: message_bytes.to_string(),
             advice: "give 1 byte to 1 TiB",
         }),
-    }
-}
-
-fn record(record_bytes: u64) -> Result<u32, ProtoError> {
-    let fits = u32::try_from(record_bytes).ok().filter(|n| (1..=record::MOST_BYTES).contains(n));
-    fits.ok_or_else(|| ProtoError::Invalid {
-        what: "a record of bytes",
-        value: record_bytes.to_string(),
-        advice: "give 1 byte to 1 MiB",
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_protocol_of_the_table_has_a_client() {
-        let plans = [
-            Protocol::default(),
-            Protocol::Echo { message_bytes: 1 },
-            Protocol::Raw { send_file: None, expect_bytes: None },
-            Protocol::Discard { message_bytes: 1 },
-            Protocol::Source { message_bytes: 1 },
-            Protocol::Record { record_bytes: 1 },
-        ];
-        for (plan, spec) in plans.iter().zip(PROTOCOLS) {
-            assert_eq!(plan.name(), spec.name);
-            assert!(client(plan).is_ok());
-        }
-    }
-
-    #[test]
-    fn an_unreadable_file_and_an_empty_message_are_named() {
-        let raw = Protocol::Raw { send_file: Some("/nonexistent/x".into()), expect_bytes: None };
-        assert!(client(&raw).err().unwrap().to_string().contains("/nonexistent/x"));
-        assert!(client(&Protocol::Echo { message_bytes: 0 }).is_err());
     }
 }

@@ -2,7 +2,32 @@
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;
-use crate::{Client, Fault, Progress, Session};
+use run::Protocol;
+
+use crate::client::{message_bytes, positive};
+use crate::row::{ProtocolSpec, Scheme};
+use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
+
+/// Its row in the table.
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "discard",
+    help: "sends blocks of bytes and expects nothing back",
+    schemes: &[Scheme { name: "discard", port: Some(9), path: false, tls: false }],
+    defaults: || Protocol::Discard { message_bytes: 4096 },
+    flags: &[message_bytes(|plan, n| {
+        if let Protocol::Discard { message_bytes } = plan {
+            *message_bytes = n;
+        }
+    })],
+    answers: false,
+    ..ProtocolSpec::BASE
+};
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
+    let Protocol::Discard { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
+    Ok(ClientPlan::new(positive(*message_bytes)?))
+}
 
 /// Prepared client half.
 #[derive(Clone)]
@@ -25,15 +50,15 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half. A message is complete when the system has taken all of it: see [`Session::flushed`].
+/// Client half. A message is complete when the system has taken all of it: see [`Requester::flushed`].
 pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,
     unreported: u32,
 }
 
-impl Session for ClientSession {
-    fn begin(&mut self) {
+impl Requester for ClientSession {
+    fn begin(&mut self, _: Request) {
         self.outbox.add();
     }
 
@@ -48,16 +73,18 @@ impl Session for ClientSession {
         !self.outbox.is_empty()
     }
 
-    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         if input.is_empty() { Ok(Progress::default()) } else { Err(Fault::WrongBody("a discard server answered")) }
     }
 
-    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         if !self.outbox.is_empty() { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 
-    fn flushed(&mut self) -> Progress {
-        Progress { completed: std::mem::take(&mut self.unreported), ..Progress::default() }
+    fn flushed(&mut self, done: &mut impl FnMut(Done)) -> Progress {
+        let completed = std::mem::take(&mut self.unreported);
+        (0..completed).for_each(|_| done(Done::OLDEST));
+        Progress { completed, ..Progress::default() }
     }
 
     fn reset(&mut self) {
@@ -70,8 +97,6 @@ impl Session for ClientSession {
 pub struct ServerSession;
 
 impl Session for ServerSession {
-    fn begin(&mut self) {}
-
     fn transmit(&mut self, _out: &mut [u8]) -> usize {
         0
     }
@@ -98,13 +123,13 @@ mod tests {
     #[test]
     fn a_message_counts_once_it_has_left() {
         let mut c = ClientPlan::new(10).session();
-        c.begin();
-        c.begin();
+        c.begin(Request::default());
+        c.begin(Request::default());
         let mut out = [0; 15];
         assert_eq!(c.transmit(&mut out), 15);
-        assert_eq!(c.flushed().completed, 1);
+        assert_eq!(c.flushed(&mut drop).completed, 1);
         assert_eq!(c.transmit(&mut out), 5);
-        assert_eq!((c.flushed().completed, c.flushed().completed), (1, 0));
-        assert!(c.receive(b"x").is_err());
+        assert_eq!((c.flushed(&mut drop).completed, c.flushed(&mut drop).completed), (1, 0));
+        assert!(c.receive(b"x", &mut drop).is_err());
     }
 }

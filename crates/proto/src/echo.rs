@@ -2,7 +2,32 @@
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;
-use crate::{Client, Fault, Progress, Session};
+use run::Protocol;
+
+use crate::client::{message_bytes, positive};
+use crate::row::{ProtocolSpec, Scheme};
+use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
+
+/// Its row in the table.
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "echo",
+    help: "sends a block of bytes and checks that the same bytes come back",
+    schemes: &[Scheme { name: "echo", port: Some(7), path: false, tls: false }],
+    defaults: || Protocol::Echo { message_bytes: 64 },
+    flags: &[message_bytes(|plan, n| {
+        if let Protocol::Echo { message_bytes } = plan {
+            *message_bytes = n;
+        }
+    })],
+    canned: |_, request| request.to_vec(),
+    ..ProtocolSpec::BASE
+};
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
+    let Protocol::Echo { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
+    Ok(ClientPlan::new(positive(*message_bytes)?))
+}
 
 /// Prepared client half.
 #[derive(Clone)]
@@ -34,8 +59,8 @@ pub struct ClientSession {
     received: u64,
 }
 
-impl Session for ClientSession {
-    fn begin(&mut self) {
+impl Requester for ClientSession {
+    fn begin(&mut self, _: Request) {
         self.outbox.add();
         self.outstanding += 1;
     }
@@ -49,7 +74,7 @@ impl Session for ClientSession {
         !self.outbox.is_empty()
     }
 
-    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut rest = input;
         while !rest.is_empty() {
@@ -66,12 +91,13 @@ impl Session for ClientSession {
                 self.received = 0;
                 self.outstanding -= 1;
                 progress.completed += 1;
+                done(Done::OLDEST);
             }
         }
         Ok(progress)
     }
 
-    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         if self.outstanding > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 
@@ -88,8 +114,6 @@ pub struct ServerSession {
 }
 
 impl Session for ServerSession {
-    fn begin(&mut self) {}
-
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let n = out.len().min(self.pending.len() - self.at);
         out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
@@ -134,7 +158,7 @@ mod tests {
         fn every_split_comes_back_complete(bytes in 1_u64..5000, messages in 1_u32..5, cut in 1_usize..700) {
             let mut client = ClientPlan::new(bytes).session();
             let mut server = ServerSession::default();
-            (0..messages).for_each(|_| client.begin());
+            (0..messages).for_each(|_| client.begin(Request::default()));
             let (mut buf, mut completed) = (vec![0; cut], 0);
             loop {
                 let n = client.transmit(&mut buf);
@@ -145,21 +169,21 @@ mod tests {
                 if n + m == 0 {
                     break;
                 }
-                completed += client.receive(&buf[..m]).unwrap().completed;
+                completed += client.receive(&buf[..m], &mut drop).unwrap().completed;
             }
             prop_assert_eq!(completed, messages);
-            prop_assert!(client.peer_closed().is_ok());
+            prop_assert!(client.peer_closed(&mut drop).is_ok());
         }
     }
 
     #[test]
     fn a_changed_byte_and_a_lost_one_are_faults() {
         let mut client = ClientPlan::new(100).session();
-        client.begin();
+        client.begin(Request::default());
         let mut buf = [0; 100];
         client.transmit(&mut buf);
-        assert_eq!(client.receive(&buf[..99]).unwrap().completed, 0);
-        assert_eq!(client.peer_closed(), Err(Fault::Short));
-        assert!(matches!(client.receive(&[buf[99] ^ 1]), Err(Fault::WrongBody(_))));
+        assert_eq!(client.receive(&buf[..99], &mut drop).unwrap().completed, 0);
+        assert_eq!(client.peer_closed(&mut drop), Err(Fault::Short));
+        assert!(matches!(client.receive(&[buf[99] ^ 1], &mut drop), Err(Fault::WrongBody(_))));
     }
 }

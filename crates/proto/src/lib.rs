@@ -1,17 +1,28 @@
 //! Protocol sessions without I/O: each file holds both halves of one protocol.
 //!
-//! A client half comes from [`client`], once for a plan; a server half is made by the services of the serve crate.
+//! [`PROTOCOLS`] has a row of each. A client half comes from [`with_client`], once for a plan; a server half is made by
+//! the services of the serve crate.
 
 mod client;
 pub mod discard;
 pub mod echo;
 pub mod http1;
+pub mod http2;
+mod mix;
 mod outbox;
 mod pattern;
+mod protocols;
 pub mod raw;
 pub mod record;
+pub mod redis;
+mod requester;
+mod row;
 mod session;
 pub mod source;
+pub mod tls;
 
-pub use client::{Client, ClientKind, PROTOCOLS, ProtoError, ProtocolSpec, client};
+pub use client::{Client, ProtoError};
+pub use protocols::{PROTOCOLS, WithClient, by_scheme, spec, with_client};
+pub use requester::{Done, Outcome, Request, Requester, Which};
+pub use row::{Flag, ProtocolSpec, Scheme, Set};
 pub use session::{Fault, Progress, Session};

@@ -13,11 +13,6 @@ impl Outbox {
         self.to_send += 1;
     }
 
-    /// Messages that are not given out to their end.
-    pub(crate) fn messages(&self) -> u32 {
-        self.to_send
-    }
-
     /// Whether nothing is left to give out.
     pub(crate) fn is_empty(&self) -> bool {
         self.to_send == 0

@@ -4,8 +4,58 @@
 
 use std::sync::Arc;
 
+use run::Protocol;
+
+use crate::client::{canned_bytes, read};
 use crate::outbox::Outbox;
-use crate::{Client, Fault, Progress, Session};
+use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester};
+
+/// Its row in the table.
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "raw",
+    help: "sends the bytes of a file and expects a number of bytes, or the close",
+    schemes: &[Scheme { name: "tcp", port: None, path: false, tls: false }],
+    defaults: || Protocol::Raw { send_file: None, expect_bytes: None },
+    flags: &[
+        Flag {
+            name: "send-file",
+            short: None,
+            requires: None,
+            value: "FILE",
+            help: "tcp: file whose bytes are one request",
+            set: Set::Text(|plan, file| {
+                if let Protocol::Raw { send_file, .. } = plan {
+                    *send_file = Some(file.into());
+                }
+            }),
+        },
+        Flag {
+            name: "expect-bytes",
+            short: None,
+            requires: None,
+            value: "N",
+            help: "tcp: bytes of one response",
+            set: Set::Bytes(|plan, n| {
+                if let Protocol::Raw { expect_bytes, .. } = plan {
+                    *expect_bytes = Some(n);
+                }
+            }),
+        },
+    ],
+    canned: |plan, _| match plan {
+        Protocol::Raw { expect_bytes, .. } => canned_bytes(expect_bytes.unwrap_or(1)),
+        _ => Vec::new(),
+    },
+    ..ProtocolSpec::BASE
+};
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
+    let Protocol::Raw { send_file, expect_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
+    let bytes = send_file.as_deref().map_or_else(|| Ok(Arc::from([])), |file| read("the file to send", file))?;
+    Ok(ClientPlan::new(bytes, *expect_bytes))
+}
 
 /// Prepared client half.
 #[derive(Clone)]
@@ -37,8 +87,8 @@ pub struct ClientSession {
     received: u64,
 }
 
-impl Session for ClientSession {
-    fn begin(&mut self) {
+impl Requester for ClientSession {
+    fn begin(&mut self, _: Request) {
         self.outstanding += 1;
         if !self.plan.request.is_empty() {
             self.outbox.add();
@@ -53,7 +103,7 @@ impl Session for ClientSession {
         !self.outbox.is_empty()
     }
 
-    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         self.received += input.len() as u64;
         let Some(expect) = self.plan.expect else { return Ok(progress) };
@@ -61,6 +111,7 @@ impl Session for ClientSession {
             self.received -= expect;
             self.outstanding -= 1;
             progress.completed += 1;
+            done(Done::OLDEST);
         }
         if self.outstanding == 0 && self.received > 0 {
             return Err(Fault::WrongBody("more bytes came than expected"));
@@ -69,11 +120,12 @@ impl Session for ClientSession {
     }
 
     /// Until the close, one request has one response; later ones on the same connection are short.
-    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         match (self.plan.expect, self.outstanding) {
             (_, 0) => Ok(Progress::CLOSE),
             (None, 1) => {
                 self.outstanding = 0;
+                done(Done::OLDEST);
                 Ok(Progress { completed: 1, ..Progress::CLOSE })
             }
             _ => Err(Fault::Short),
@@ -81,11 +133,13 @@ impl Session for ClientSession {
     }
 
     /// A request of no bytes that expects none is complete when it is begun.
-    fn flushed(&mut self) -> Progress {
+    fn flushed(&mut self, done: &mut impl FnMut(Done)) -> Progress {
         if self.plan.expect != Some(0) || !self.outbox.is_empty() {
             return Progress::default();
         }
-        Progress { completed: std::mem::take(&mut self.outstanding), ..Progress::default() }
+        let completed = std::mem::take(&mut self.outstanding);
+        (0..completed).for_each(|_| done(Done::OLDEST));
+        Progress { completed, ..Progress::default() }
     }
 
     fn reset(&mut self) {
@@ -99,7 +153,7 @@ mod tests {
 
     fn session(expect: Option<u64>) -> ClientSession {
         let mut s = ClientPlan::new(Arc::from(*b"ask"), expect).session();
-        s.begin();
+        s.begin(Request::default());
         let mut out = [0; 2];
         assert_eq!((s.transmit(&mut out), s.transmit(&mut out), s.transmit(&mut out)), (2, 1, 0));
         s
@@ -108,16 +162,16 @@ mod tests {
     #[test]
     fn counts_bytes() {
         let mut s = session(Some(4));
-        assert_eq!(s.receive(b"ab").unwrap().completed, 0);
-        assert_eq!(s.receive(b"cd").unwrap().completed, 1);
-        assert!(s.receive(b"e").is_err());
+        assert_eq!(s.receive(b"ab", &mut drop).unwrap().completed, 0);
+        assert_eq!(s.receive(b"cd", &mut drop).unwrap().completed, 1);
+        assert!(s.receive(b"e", &mut drop).is_err());
     }
 
     #[test]
     fn the_close_ends_a_response_without_a_number() {
         let mut s = session(None);
-        s.receive(b"whatever").unwrap();
-        assert_eq!(s.peer_closed().unwrap().completed, 1);
-        assert_eq!(session(Some(4)).peer_closed(), Err(Fault::Short));
+        s.receive(b"whatever", &mut drop).unwrap();
+        assert_eq!(s.peer_closed(&mut drop).unwrap().completed, 1);
+        assert_eq!(session(Some(4)).peer_closed(&mut drop), Err(Fault::Short));
     }
 }

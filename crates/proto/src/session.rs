@@ -1,19 +1,17 @@
-//! One end of a protocol without any I/O: given bytes, it says what to send and what was completed.
+//! The server end of a protocol without any I/O: given bytes, it says what to send and what was completed. The client
+//! end is [`Requester`](crate::Requester).
 
-/// One end of a protocol on one connection. It owns no socket, no clock and no thread, so the same session runs under
-/// every server model, every client driver and the simulator.
+/// The server end of a protocol on one connection. It owns no socket, no clock and no thread, so the same session runs
+/// under every server model.
 ///
-/// The caller's loop is: [`begin`](Session::begin) (client only), then [`transmit`](Session::transmit) until it returns
-/// 0, and [`receive`](Session::receive) for every piece of bytes that arrives, followed by `transmit` again. What one
-/// call of `transmit` gives is one write: a session that wants two writes gives two pieces. When everything given has
-/// been handed to the system, the caller calls [`flushed`](Session::flushed).
-/// After [`Progress::close`] the caller sends what `transmit` still gives and closes. After a [`Fault`] it closes at once.
+/// The caller's loop is: [`receive`](Session::receive) for every piece of bytes that arrives, then
+/// [`transmit`](Session::transmit) until it returns 0. What one call of `transmit` gives is one write: a session that
+/// wants two writes gives two pieces. When everything given has been handed to the system, the caller calls
+/// [`flushed`](Session::flushed). After [`Progress::close`] the caller sends what `transmit` still gives and closes. After
+/// a [`Fault`] it closes at once.
 ///
 /// Sessions are reused: [`reset`](Session::reset) makes one ready for a new connection without allocating.
 pub trait Session {
-    /// Client: one more request is to be sent. Server: does nothing.
-    fn begin(&mut self);
-
     /// Copies the next bytes to be sent into `out` and returns how many; 0 when there is nothing to send now.
     fn transmit(&mut self, out: &mut [u8]) -> usize;
 
@@ -27,7 +25,7 @@ pub trait Session {
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
     /// Everything that [`transmit`](Session::transmit) gave is handed to the system and it has nothing more to give.
-    /// Only protocols in which sending alone completes or ends something answer with progress (discard, source).
+    /// Only a protocol in which sending alone ends something answers with progress (source).
     fn flushed(&mut self) -> Progress {
         Progress::default()
     }
@@ -41,19 +39,66 @@ pub trait Session {
     /// This many bytes of input were sent back in place, without `receive` and `transmit`.
     fn mirrored(&mut self, _bytes: usize) {}
 
+    /// Server: whether a request has begun whose head is not complete, so that nothing can be done for it yet.
+    fn awaits_head(&self) -> bool {
+        false
+    }
+
+    /// Server: the rest of that head did not come in time. What is transmitted now tells the peer; then the caller closes.
+    fn head_is_late(&mut self) {}
+
     /// Forgets the connection and keeps the memory.
     fn reset(&mut self);
+}
+
+impl<S: Session + ?Sized> Session for Box<S> {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        (**self).transmit(out)
+    }
+
+    fn wants_transmit(&self) -> bool {
+        (**self).wants_transmit()
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        (**self).receive(input)
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        (**self).peer_closed()
+    }
+
+    fn flushed(&mut self) -> Progress {
+        (**self).flushed()
+    }
+
+    fn mirrors(&self) -> bool {
+        (**self).mirrors()
+    }
+
+    fn mirrored(&mut self, bytes: usize) {
+        (**self).mirrored(bytes);
+    }
+
+    fn awaits_head(&self) -> bool {
+        (**self).awaits_head()
+    }
+
+    fn head_is_late(&mut self) {
+        (**self).head_is_late();
+    }
+
+    fn reset(&mut self) {
+        (**self).reset();
+    }
 }
 
 /// What a piece of input completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Exchanges that became complete: responses at a client, requests at a server.
+    /// Exchanges that ended: requests at a server; at a client, responses, each of which was told as a
+    /// [`Done`](crate::Done).
     pub completed: u32,
-    /// Of those, responses whose status is not an expected one.
-    pub unexpected: u32,
-    /// Completed exchanges by status class 1xx to 5xx (client of a protocol that has statuses).
-    pub status: [u32; 5],
     /// The connection is to be closed once everything is transmitted.
     pub close: bool,
     /// With `close`: the peer may still be sending, so end our side first and read on for a while; a plain close would
@@ -63,19 +108,17 @@ pub struct Progress {
 
 impl Progress {
     /// Close once everything is transmitted.
-    pub const CLOSE: Self = Self { completed: 0, unexpected: 0, status: [0; 5], close: true, linger: false };
+    pub const CLOSE: Self = Self { completed: 0, close: true, linger: false };
 
     /// Adds what a further piece completed.
     pub fn merge(&mut self, other: Self) {
         self.completed += other.completed;
-        self.unexpected += other.unexpected;
-        self.status.iter_mut().zip(other.status).for_each(|(a, b)| *a += b);
         self.close |= other.close;
         self.linger |= other.linger;
     }
 }
 
-/// Why a connection cannot go on.
+/// Why a connection, or one request of it, cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The bytes do not follow the protocol.
@@ -87,6 +130,12 @@ pub enum Fault {
     /// The peer closed in the middle of an exchange.
     #[error("the peer closed before the exchange was complete")]
     Short,
+    /// The server ended one request before its response was complete.
+    #[error("the server reset the stream of a request")]
+    StreamReset,
+    /// The server refused one request without looking at it.
+    #[error("the server refused the stream of a request")]
+    StreamRefused,
     /// A limit of ours was exceeded (header size, body size).
     #[error("a limit was exceeded: {0}")]
     Limit(&'static str),

@@ -3,7 +3,35 @@
 //! Like chargen (RFC 864) without its lines. A source may be finite, so that a test can count bytes exactly.
 
 use crate::pattern::Pattern;
-use crate::{Client, Fault, Progress, Session};
+use run::Protocol;
+
+use crate::client::{canned_bytes, message_bytes, positive};
+use crate::row::{ProtocolSpec, Scheme};
+use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
+
+/// Its row in the table.
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "source",
+    help: "receives what the server sends and counts it in messages",
+    schemes: &[Scheme { name: "source", port: Some(19), path: false, tls: false }],
+    defaults: || Protocol::Source { message_bytes: 4096 },
+    flags: &[message_bytes(|plan, n| {
+        if let Protocol::Source { message_bytes } = plan {
+            *message_bytes = n;
+        }
+    })],
+    canned: |plan, _| match plan {
+        Protocol::Source { message_bytes } => canned_bytes(*message_bytes),
+        _ => Vec::new(),
+    },
+    ..ProtocolSpec::BASE
+};
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
+    let Protocol::Source { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
+    Ok(ClientPlan::new(positive(*message_bytes)?))
+}
 
 /// Prepared client half.
 #[derive(Clone)]
@@ -33,8 +61,8 @@ pub struct ClientSession {
     received: u64,
 }
 
-impl Session for ClientSession {
-    fn begin(&mut self) {
+impl Requester for ClientSession {
+    fn begin(&mut self, _: Request) {
         self.outstanding += 1;
     }
 
@@ -46,15 +74,16 @@ impl Session for ClientSession {
         false
     }
 
-    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         self.received += input.len() as u64;
         let n = (self.received / self.message_bytes).min(u64::from(self.outstanding)) as u32;
         self.received -= u64::from(n) * self.message_bytes;
         self.outstanding -= n;
+        (0..n).for_each(|_| done(Done::OLDEST));
         Ok(Progress { completed: n, ..Progress::default() })
     }
 
-    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         if self.outstanding > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 
@@ -96,8 +125,6 @@ impl ServerSession {
 }
 
 impl Session for ServerSession {
-    fn begin(&mut self) {}
-
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let n = self.left().min(out.len() as u64) as usize;
         self.plan.pattern.copy(self.sent, &mut out[..n]);
@@ -143,11 +170,11 @@ mod tests {
     #[test]
     fn bytes_that_come_early_count_for_later_messages() {
         let mut c = ClientPlan::new(10).session();
-        assert_eq!(c.receive(&[0; 25]).unwrap().completed, 0);
-        c.begin();
-        c.begin();
-        c.begin();
-        assert_eq!(c.receive(&[]).unwrap().completed, 2);
-        assert_eq!(c.receive(&[0; 5]).unwrap().completed, 1);
+        assert_eq!(c.receive(&[0; 25], &mut drop).unwrap().completed, 0);
+        c.begin(Request::default());
+        c.begin(Request::default());
+        c.begin(Request::default());
+        assert_eq!(c.receive(&[], &mut drop).unwrap().completed, 2);
+        assert_eq!(c.receive(&[0; 5], &mut drop).unwrap().completed, 1);
     }
 }

@@ -1,5 +1,7 @@
 //! What a report says, before it has any form: sections of blocks. Pages make it, forms print it.
 
+use std::collections::HashSet;
+
 use crate::plot::{Bars, Plot};
 
 /// A whole report.
@@ -27,9 +29,11 @@ pub struct Section {
 }
 
 /// Who needs a section.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Everybody: it is in every form.
+    /// Everybody, and first: it is in the brief form of the terminal, too.
+    First,
+    /// Everybody: it is in every whole form.
     #[default]
     Main,
     /// Readers of the full report, not of the terminal.
@@ -84,6 +88,8 @@ pub struct Note {
     pub tone: Tone,
     /// The sentence.
     pub text: String,
+    /// Id of the section that says more, where a form can lead there; empty for none.
+    pub to: &'static str,
 }
 
 /// A figure that the reader came for.
@@ -185,7 +191,12 @@ impl Section {
 impl Note {
     /// A note block.
     pub fn block(tone: Tone, text: impl Into<String>) -> Block {
-        Block::Note(Self { tone, text: text.into() })
+        Block::Note(Self { tone, text: text.into(), to: "" })
+    }
+
+    /// The same with the section that says more.
+    pub fn leading(tone: Tone, text: impl Into<String>, to: &'static str) -> Block {
+        Block::Note(Self { tone, text: text.into(), to })
     }
 }
 
@@ -239,11 +250,19 @@ impl From<&str> for Cell {
 }
 
 impl Table {
+    /// Takes so many rows out of the middle, and says so below.
+    pub fn leave_out(&mut self, rows: usize) {
+        let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
+        let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();
+        self.notes.push(format!("{out} more rows in the full report"));
+    }
+
     /// Puts the reasons of absent cells below the table, each once.
     pub fn explain_absent(&mut self) {
+        let mut said: HashSet<String> = self.notes.iter().cloned().collect();
         for cell in self.rows.iter().flatten().filter(|c| !c.hint.is_empty() && c.text == "–") {
             let line = format!("–: {}", cell.hint);
-            if !self.notes.contains(&line) {
+            if said.insert(line.clone()) {
                 self.notes.push(line);
             }
         }

@@ -3,25 +3,35 @@
 //!
 //! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks without any form. Forms ([`FORMS`]) print it.
 
+mod answer;
+mod comparison;
 mod doc;
 mod forms;
 mod number;
 mod pages;
 mod plot;
 mod style;
+mod what_if;
 
+pub use comparison::render_comparison;
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
-pub use forms::{FORMS, Form, markdown_table};
+pub use forms::{FORMS, Form, markdown_table, wrap};
 pub use number::{Unit, count, number, quantity, quantity_in, significant};
 pub use pages::{PAGES, Page, busiest_device};
 pub use plot::{
     Axis, Band, BarRow, Bars, Frame, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot, bars_svg, plot_svg,
 };
 pub use style::{ReportError, Style};
+pub use what_if::render_what_if;
 
 /// Everything that the pages have to say about a run.
 pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
+}
+
+/// What a person must know of a run, on one screen: the verdict, why, what to do, and the trials, in at most so many lines.
+pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
+    forms::brief(&document(run), style, most)
 }
 
 /// A run in one of the [`FORMS`].

@@ -4,7 +4,7 @@
 
 mod common;
 
-use loadline_report::{FORMS, Style, render};
+use loadline_report::{Block, FORMS, Style, document, quantity, render};
 use proptest::prelude::*;
 use run::*;
 
@@ -27,8 +27,9 @@ fn trial() -> impl Strategy<Value = Trial> {
         prop::collection::vec(figure(), 0..20),
         side(),
         prop::option::of(side()),
+        counts(),
     );
-    (head, body).prop_map(|((kind, label, f, connections, open), (durations, series, client, server))| {
+    (head, body).prop_map(|((kind, label, f, connections, open), (durations, series, client, server, counts))| {
         let mut hist = Hist::new();
         durations.iter().for_each(|ns| hist.record_ns(*ns));
         let intensity = if open {
@@ -53,15 +54,33 @@ fn trial() -> impl Strategy<Value = Trial> {
                 window: Window { begin_s: f[6], end_s: f[7] },
                 length_s: f[8],
                 series_completed: series,
+                slot_rates: Vec::new(),
+                tally: counts.clone(),
                 ..Measured::default()
             },
+            tally: counts,
             latency_us: Summary { count: durations.len() as u64, mean: f[9], p50: f[10], p99: f[11], ..hist.summary() },
-            axes: [("clients".to_string(), f[0])].into(),
+            key: Key { offered_rate: Some(f[0]), ..Key::default() },
             histograms: [("response".to_string(), hist)].into(),
             client,
             server,
             ..Trial::default()
         }
+    })
+}
+
+/// Counts of a window in which some answers were refusals, some requests failed, and some were never answered.
+fn counts() -> impl Strategy<Value = Tally> {
+    let few = || prop_oneof![3 => Just(0u64), 1 => 0u64..50];
+    (0u64..2000, few(), few(), few()).prop_map(|(completed, refused, resets, unanswered)| Tally {
+        attempted: 10,
+        connected: 10,
+        sent: completed + resets + unanswered,
+        completed,
+        unexpected_status: refused.min(completed),
+        errors: Errors([(ErrorKind::Reset, resets)].into()),
+        unanswered,
+        ..Tally::default()
     })
 }
 
@@ -142,5 +161,60 @@ proptest! {
                 prop_assert!(!text.contains("=\"NaN") && !text.contains("inf\""), "a coordinate is no number");
             }
         }
+    }
+
+    /// Decided once: the pages name the trials that judge picked, and print the shares that judge counted.
+    #[test]
+    fn every_form_says_what_judge_decided(trials in prop::collection::vec(trial(), 1..6), experiment in any::<bool>()) {
+        let mut run = Run { trials, ..Run::default() };
+        // Names that stand nowhere else.
+        run.trials.iter_mut().enumerate().for_each(|(i, t)| t.label = format!("trial-{i}-of-it"));
+        run.plan.command = if experiment { "lab none".into() } else { "find".into() };
+        judge::judge(&mut run);
+        let found = &run.findings;
+        let name = |place: Option<usize>| place.map(|at| format!("trial-{at}-of-it"));
+        let doc = document(&run);
+        let section = |id: &str| doc.sections.iter().find(|s| s.id == id);
+        let said = |id: &str| section(id).map(|s| format!("{:?}", s.blocks));
+
+        for (id, place) in [("utilisation", found.picks.shown), ("counters", found.picks.shown), ("series", found.picks.shown)] {
+            if let Some(text) = said(id) {
+                let named: Vec<usize> = (0..run.trials.len()).filter(|i| text.contains(&format!("trial-{i}-of-it"))).collect();
+                let heads = section(id).map(|s| s.title.clone()).unwrap_or_default();
+                prop_assert!(named.iter().all(|i| Some(*i) == place), "{} {:?} {}", id, place, text);
+                prop_assert!(!heads.contains("trial-") || name(place).is_some_and(|n| heads.contains(&n)), "{}", heads);
+            }
+        }
+        if let Some(text) = said("costs").or_else(|| said("all-costs")) {
+            let allowed = [found.picks.decisive, found.picks.unloaded];
+            let named = (0..run.trials.len()).filter(|i| text.contains(&format!("trial-{i}-of-it")));
+            for i in named {
+                prop_assert!(allowed.contains(&Some(i)), "costs of trial {}, {:?}", i, allowed);
+            }
+        }
+
+        let shares: Vec<String> = found.outcomes.iter()
+            .map(|o| o.failed_share.map_or_else(|| "–".into(), |s| quantity(s, loadline_report::Unit::Share))).collect();
+        if let Some(Block::Table(table)) = section("trials").and_then(|s| s.blocks.first()) {
+            let at = table.columns.iter().position(|c| c.name == "errors").unwrap();
+            let printed: Vec<&str> = table.rows.iter().map(|r| r[at].text.as_str()).collect();
+            prop_assert_eq!(printed, shares.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        let wide = Style { width: 400, color: false };
+        for (form, row) in [("text", "trial-0-of-it"), ("markdown", "| trial-0-of-it"), ("html", "trial-0-of-it</td>")] {
+            let text = render(form, &run, &wide).unwrap();
+            let line = text.lines().find(|l| l.contains(row) && l.contains(shares[0].as_str()));
+            prop_assert!(line.is_some(), "{}: no line of {} with {}\n{}", form, row, shares[0], text);
+        }
+
+        let beyond = found.picks.beyond.and_then(|at| found.outcomes[at].good_rate);
+        prop_assert_eq!(doc.title.contains(" at most:"), beyond.is_some() && doc.title.contains("in time"));
+        if let Some(rate) = beyond.filter(|_| doc.title.contains("at most")) {
+            prop_assert!(doc.title.contains(&loadline_report::number(rate)), "{}", doc.title);
+        }
+        let held = found.picks.at_capacity.is_none_or(|at| found.outcomes[at].held);
+        prop_assert!(held, "the capacity is of a trial that did not hold");
+        let broken = found.capacity.as_ref().is_some_and(|c| !c.held);
+        prop_assert!(!broken || found.failure.is_some(), "the exit status says it held");
     }
 }

@@ -12,10 +12,7 @@ use loadline_report::{Style, render};
 
 #[test]
 fn no_page_is_wider_than_its_window() {
-    if Command::new("chromium").arg("--version").output().is_err() {
-        let text = "SKIP no_page_is_wider_than_its_window: chromium is not installed";
-        assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{text}");
-        println!("{text}");
+    if !testkit::has("no_page_is_wider_than_its_window", "chromium") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
 //! Every form of runs that were built by hand, held against kept texts. After a wanted change: look at the `.snap.new`
 //! files, then run the tests with `INSTA_UPDATE=always`.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
-use loadline_report::{FORMS, ReportError, Style, render};
+use loadline_report::{FORMS, ReportError, Style, brief, render};
 
 fn made(form: &str, run: &run::Run) -> String {
     render(form, run, &Style::default()).unwrap()
@@ -27,7 +27,7 @@ fn the_terminal_says_the_verdict_in_its_first_fifteen_lines() {
     let first: String = text.lines().take(15).map(|l| format!("{l}\n")).collect();
     for wanted in [
         "46,500 requests/s",
-        "share both processors",
+        "share both CPUs",
         "3.19 in flight",
         "server-single-thread",
         "client-cpu at 76,000/s",
@@ -36,6 +36,18 @@ fn the_terminal_says_the_verdict_in_its_first_fifteen_lines() {
         assert!(first.contains(wanted), "{wanted:?} is not in\n{first}");
     }
     insta::assert_snapshot!("find.txt", text);
+}
+
+#[test]
+fn the_brief_text_fits_a_screen_with_the_verdict_before_the_trials() {
+    let mut run = common::find();
+    let text = brief(&run, &Style::default(), 42);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
+    assert!(at("Capacity") < at("Bottleneck") && at("Because") < at("What to do") && at("What to do") < at("Trials"));
+    let first = run.trials[0].clone();
+    run.trials.extend(std::iter::repeat_n(first, 60));
+    let text = brief(&run, &Style::default(), 42);
+    assert!(text.lines().count() <= 42 && text.contains("more rows in the full report"), "{text}");
 }
 
 #[test]
@@ -59,7 +71,7 @@ fn an_experiment_stands_beside_the_published_numbers() {
     assert!(html.contains("class=\"hollow"), "published points are hollow");
     assert!(html.contains("Each client brings less than the one before"));
     let text = made("text", &common::adding_clients());
-    assert_eq!(text.lines().next().unwrap(), "adding-clients: network-medium stops it; 1 of 2 checks held");
+    assert_eq!(text.lines().next().unwrap(), "adding-clients: limited by network-medium; 1 of 2 checks held");
     assert!(text.contains("FAILED"), "a failed check is said aloud");
 }
 
@@ -79,7 +91,8 @@ fn timings_of_a_library_make_curves_by_back_end() {
     let point = |name: &str, cold: f64, us: f64| run::Trial {
         label: format!("{name}, {cold} cold"),
         kind: run::TrialKind::Experiment,
-        axes: [("cold", cold), ("event_us", us), ("median_us", us * 10.0)].map(|(k, v)| (k.to_string(), v)).into(),
+        key: run::Key { cold: Some(cold as u32), line: Some(name.into()), ..run::Key::default() },
+        results: run::Results { event_us: Some(us), median_us: Some(us * 10.0), ..run::Results::default() },
         ..run::Trial::default()
     };
     let mut run = common::adding_clients();
@@ -93,6 +106,24 @@ fn timings_of_a_library_make_curves_by_back_end() {
     assert!(ids.contains(&"figures") && ids.contains(&"results") && !ids.contains(&"trials"), "{ids:?}");
     let html = made("html", &run);
     assert!(html.contains(">epoll</text>") && html.contains(">select</text>"));
+}
+
+/// A server that accepts and never answers: what did not happen has no time.
+#[test]
+fn what_was_never_answered_took_no_time() {
+    let mut run = common::load();
+    let trial = &mut run.trials[0];
+    (trial.latency_us, trial.service_us) = (run::Summary::default(), run::Summary::default());
+    trial.histograms.clear();
+    trial.rates.completed_rate = 0.0;
+    (trial.tally.completed, trial.tally.unanswered) = (0, 16);
+    trial.measured.tally = run::Tally::default();
+    let run = common::decided(run);
+    for form in ["text", "markdown"] {
+        let text = made(form, &run);
+        assert!(!text.contains("p99 0 s") && !text.contains("0 s "), "{form}: {text}");
+        assert!(text.contains("Nothing was completed") && text.contains("100 %"), "{form}: {text}");
+    }
 }
 
 #[test]
@@ -127,6 +158,43 @@ fn hostile_names_stay_text() {
     }
     let html = made("html", &common::awkward());
     assert!(!html.contains("<script") && !html.contains("alert('x')"));
+}
+
+/// A run whose every text is the same hostile one.
+fn planted(text: &str) -> run::Run {
+    fn plant(value: &mut serde_json::Value, text: &str) {
+        match value {
+            serde_json::Value::Object(fields) => fields.values_mut().for_each(|v| plant(v, text)),
+            serde_json::Value::Array(items) => items.iter_mut().for_each(|v| plant(v, text)),
+            serde_json::Value::String(s) if s.starts_with("~") => s.replace_range(..1, text),
+            _ => {}
+        }
+    }
+    let mut run = common::find();
+    run.command.insert(0, '~');
+    run.notes.iter_mut().for_each(|n| n.text.insert(0, '~'));
+    run.hosts.iter_mut().for_each(|h| h.name.insert(0, '~'));
+    run.findings.bottleneck.sentence.insert(0, '~');
+    run.findings.bottleneck.evidence.iter_mut().for_each(|e| e.text.insert(0, '~'));
+    run.trials.iter_mut().for_each(|t| t.label.insert(0, '~'));
+    let mut value = serde_json::to_value(run).unwrap();
+    plant(&mut value, text);
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn what_cannot_be_seen_is_written_out_in_every_form() {
+    let hostile = ["\u{202e}", "\u{2066}", "\u{200b}", "\u{feff}", "\u{ad}", "\u{e0041}", "\u{9b}31m", "\u{2028}"];
+    for text in hostile {
+        let run = planted(text);
+        for form in FORMS {
+            let made = made(form.name, &run);
+            assert!(!made.contains(text.chars().next().unwrap()), "{} lets {text:?} through", form.name);
+        }
+        let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
+        assert_eq!(back.command, run.command, "json keeps the value");
+    }
+    assert!(made("text", &planted("\u{202e}")).contains(r"\u{202e}"));
 }
 
 #[test]

@@ -1,15 +1,10 @@
-//! What conductor and agent say to each other: JSON lines, nothing shared, no common clock but the start time.
-//!
-//! An agent is `loadline agent`: it reads one [`AgentSpec`] line, then [`AgentCommand`] lines, on standard input, and
-//! writes [`AgentReport`] lines on standard output. Standard input that ends means: stop now and report.
-
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
+//! What an agent is to do, and what a generator hands over at its end. How the two talk stands in `wire.rs`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-use crate::{ColdPart, ColdPlan, Hist, LoadPlan, Tally};
+use crate::{Address, ClassPart, ColdPlan, Hist, LeverPlan, LoadPlan, Tally, Tenths, WatchSpec, Window};
 
 /// The first line that an agent reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,21 +13,37 @@ pub enum AgentSpec {
     /// Generate load.
     Load {
         /// The share of the load that this agent makes.
-        plan: LoadPlan,
+        plan: Box<LoadPlan>,
         /// The server.
-        addr: SocketAddr,
-        /// Start of the load, nanoseconds since the epoch (CLOCK_REALTIME); in the past means now.
-        start_at_ns: u64,
+        addr: Address,
+        /// Begins as soon as it can instead of waiting for [`crate::AgentCommand::Start`].
+        #[serde(default)]
+        at_once: bool,
     },
+    /// Observe the host that the agent runs on, one trial after the other.
+    Watch(WatchSpec),
     /// Serve.
     Serve(ServePlan),
+    /// Pull a lever while a load is on.
+    Lever(LeverPlan),
     /// Hold cold connections until told to stop.
     Cold {
         /// How many, and how they come about.
         plan: ColdPlan,
         /// The server.
-        addr: SocketAddr,
+        addr: Address,
     },
+}
+
+impl AgentSpec {
+    /// The task with secrets in their places: what goes to the agent's standard input.
+    pub fn revealed(&self) -> Self {
+        let mut spec = self.clone();
+        if let Self::Load { plan, .. } = &mut spec {
+            **plan = plan.revealed();
+        }
+        spec
+    }
 }
 
 /// How a reference server is to be.
@@ -92,56 +103,6 @@ pub enum Phase {
     Drain = 2,
 }
 
-/// The further lines that an agent reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "do", rename_all = "snake_case")]
-pub enum AgentCommand {
-    /// Enter a phase. A load agent ends by itself when its drain is over.
-    Enter {
-        /// The phase.
-        phase: Phase,
-    },
-    /// A server says what it counted so far; a load agent does nothing.
-    Count,
-    /// Stop at once and report.
-    Stop,
-}
-
-/// The lines that an agent writes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum AgentReport {
-    /// Ready: a server listens, a generator has its sockets and memory.
-    Ready {
-        /// Process id.
-        pid: u32,
-        /// The address that a server listens on.
-        listening: Option<SocketAddr>,
-        /// The driver or model that is really used.
-        io: String,
-        /// What the user should know: a fallback, a limit that was raised or could not be.
-        notes: Vec<String>,
-    },
-    /// A sign of life, ten a second while load is on.
-    Tick(Tick),
-    /// The end of a load agent.
-    Part(Box<LoadPart>),
-    /// The end of an agent that held cold connections.
-    Held(ColdPart),
-    /// What a server counted since it started, by name of its `Stats`, and why threads of it ended early.
-    Counts {
-        /// Counts and levels by name.
-        counts: BTreeMap<String, u64>,
-        /// Failures in sentences, the first few.
-        failures: Vec<String>,
-    },
-    /// The agent cannot go on.
-    Failed {
-        /// What was tried, what happened and what to do.
-        error: String,
-    },
-}
-
 /// Progress of a load agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tick {
@@ -173,14 +134,31 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Begin of the measured window, seconds since the load started.
     pub measured_at_s: f64,
+    /// So much later than it was told the load started, seconds: the order came when its time was over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub late_s: f64,
     /// Offered requests in the measured window, as the plan wanted it (fractions: the plan's rate times the time).
     pub offered: f64,
     /// Sum over time of requests in flight during the window, request-seconds: divided by its length, the concurrency.
     pub in_flight_s: f64,
     /// Processor time of the generator's threads in the measured window, microseconds: user, system.
     pub cpu_us: (f64, f64),
-    /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`.
+    /// Completed per second in each slot of the plan's `slots`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slot_rates: Vec<f64>,
+    /// Counts of each tenth of a second of the measured window, where the plan names limits.
+    #[serde(skip_serializing_if = "Tenths::is_empty")]
+    pub tenths: Tenths,
+    /// When this host stood still, seconds since the load began: a thread that only sleeps woke so late.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Window>,
+    /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`,
+    /// `handshake` where connections begin with one, and `handshake_resumed` of those that took up an earlier session;
+    /// `under_way` holds the ages of requests that had no answer when the window ended.
     pub histograms: BTreeMap<String, Hist>,
+    /// What came of each class of a mix of requests; empty where all requests are of one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassPart>,
     /// Notes in sentences.
     pub notes: Vec<String>,
 }
@@ -192,16 +170,29 @@ impl LoadPart {
         self.measured.merge(&other.measured);
         self.measured_s = self.measured_s.max(other.measured_s);
         self.measured_at_s = self.measured_at_s.max(other.measured_at_s);
+        self.late_s = self.late_s.max(other.late_s);
         self.offered += other.offered;
         self.in_flight_s += other.in_flight_s;
         self.cpu_us = (self.cpu_us.0 + other.cpu_us.0, self.cpu_us.1 + other.cpu_us.1);
+        let slots = self.slot_rates.len().max(other.slot_rates.len());
+        self.slot_rates.resize(slots, 0.0);
+        self.slot_rates.iter_mut().zip(&other.slot_rates).for_each(|(a, b)| *a += b);
+        self.tenths.merge(&other.tenths);
+        self.pauses.extend(&other.pauses);
         for (name, hist) in &other.histograms {
             self.histograms.entry(name.clone()).or_default().merge(hist);
         }
+        let classes = self.classes.len().max(other.classes.len());
+        self.classes.resize_with(classes, ClassPart::default);
+        self.classes.iter_mut().zip(&other.classes).for_each(|(a, b)| a.merge(b));
         for note in &other.notes {
             if !self.notes.contains(note) {
                 self.notes.push(note.clone());
             }
         }
     }
+}
+
+fn is_zero(n: &f64) -> bool {
+    *n == 0.0
 }

@@ -46,10 +46,10 @@ pub struct ColdPart {
 impl ColdPart {
     /// Adds another agent's part.
     pub fn merge(&mut self, other: &Self) {
-        self.asked += other.asked;
-        self.held += other.held;
-        self.lost += other.lost;
-        self.failed += other.failed;
-        self.bytes_sent += other.bytes_sent;
+        self.asked = self.asked.saturating_add(other.asked);
+        self.held = self.held.saturating_add(other.held);
+        self.lost = self.lost.saturating_add(other.lost);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
     }
 }

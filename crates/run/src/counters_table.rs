@@ -2,9 +2,9 @@
 //!
 //! To add a counter, add a row here and read it in a file of `probe/src/sources/`.
 
-use crate::Kind::{Cumulative, Gauge};
-use crate::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors, Share};
-use crate::{CounterSpec, Kind, Unit};
+use crate::counter_spec::Kind::{Cumulative, Gauge};
+use crate::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors, Share};
+use crate::counter_spec::{CounterSpec, Kind, Unit};
 
 const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
     CounterSpec { id, object, unit, kind, help }
@@ -13,23 +13,23 @@ const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help:
 /// The table.
 pub const COUNTERS: &[CounterSpec] = &[
     // Processors: instances `0`, `1`, … and `total`.
-    c("cpu.user", "Processor", Microseconds, Cumulative, "/proc/stat user and nice: time in user mode"),
-    c("cpu.system", "Processor", Microseconds, Cumulative, "/proc/stat system: time in the kernel, without interrupts"),
-    c("cpu.irq", "Processor", Microseconds, Cumulative, "/proc/stat irq: time in hardware interrupts"),
+    c("cpu.user", "CPU", Microseconds, Cumulative, "/proc/stat user and nice: time in user mode"),
+    c("cpu.system", "CPU", Microseconds, Cumulative, "/proc/stat system: time in the kernel, without interrupts"),
+    c("cpu.irq", "CPU", Microseconds, Cumulative, "/proc/stat irq: time in hardware interrupts"),
     c(
         "cpu.softirq",
-        "Processor",
+        "CPU",
         Microseconds,
         Cumulative,
         "/proc/stat softirq: time in soft interrupts, most of the network stack",
     ),
-    c("cpu.iowait", "Processor", Microseconds, Cumulative, "/proc/stat iowait: idle while a disk request was out"),
-    c("cpu.steal", "Processor", Microseconds, Cumulative, "/proc/stat steal: taken by the hypervisor"),
-    c("cpu.idle", "Processor", Microseconds, Cumulative, "/proc/stat idle"),
-    c("cpu.online", "System", Processors, Gauge, "processors that are online"),
+    c("cpu.iowait", "CPU", Microseconds, Cumulative, "/proc/stat iowait: idle while a disk request was out"),
+    c("cpu.steal", "CPU", Microseconds, Cumulative, "/proc/stat steal: taken by the hypervisor"),
+    c("cpu.idle", "CPU", Microseconds, Cumulative, "/proc/stat idle"),
+    c("cpu.online", "System", Processors, Gauge, "CPUs that are online"),
     // The whole host.
     c("system.interrupts", "System", Count, Cumulative, "/proc/stat intr: hardware interrupts"),
-    c("system.context_switches", "System", Count, Cumulative, "/proc/stat ctxt: context switches of all processors"),
+    c("system.context_switches", "System", Count, Cumulative, "/proc/stat ctxt: context switches of all CPUs"),
     c("system.forks", "System", Count, Cumulative, "/proc/stat processes: processes and threads made"),
     c("system.running", "System", Count, Gauge, "/proc/stat procs_running: threads that run or want to"),
     c("system.blocked", "System", Count, Gauge, "/proc/stat procs_blocked: threads that wait for a disk"),
@@ -38,14 +38,14 @@ pub const COUNTERS: &[CounterSpec] = &[
         "Interrupt",
         Count,
         Cumulative,
-        "/proc/interrupts: hardware interrupts by line or kind, all processors",
+        "/proc/interrupts: hardware interrupts by line or kind, all CPUs",
     ),
     c(
         "softirq.count",
         "Softirq",
         Count,
         Cumulative,
-        "/proc/softirqs: soft interrupts by kind (NET_RX, NET_TX, TIMER, …), all processors",
+        "/proc/softirqs: soft interrupts by kind (NET_RX, NET_TX, TIMER, …), all CPUs",
     ),
     // Processes: instance `name:pid`.
     c("process.user", "Process", Microseconds, Cumulative, "/proc/PID/stat utime: time in user mode, all threads"),
@@ -55,7 +55,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         "Process",
         Microseconds,
         Cumulative,
-        "processor clock of the process (clock_getcpuclockid): time of all its threads, ended ones too, exact",
+        "CPU clock of the process (clock_getcpuclockid): time of all its threads, ended ones too, exact",
     ),
     c(
         "process.run_delay",
@@ -97,26 +97,20 @@ pub const COUNTERS: &[CounterSpec] = &[
     ),
     c("process.read_bytes", "Process", Bytes, Cumulative, "/proc/PID/io read_bytes: bytes fetched from a disk"),
     c("process.write_bytes", "Process", Bytes, Cumulative, "/proc/PID/io write_bytes: bytes sent to a disk"),
-    c(
-        "process.cpus_allowed",
-        "Process",
-        Processors,
-        Gauge,
-        "/proc/PID/status Cpus_allowed: processors that it may use",
-    ),
+    c("process.cpus_allowed", "Process", Processors, Gauge, "/proc/PID/status Cpus_allowed: CPUs that it may use"),
     c(
         "process.cpu_mask",
         "Process",
         Count,
         Gauge,
-        "/proc/PID/status Cpus_allowed as a number: bit 0 is processor 0; absent if it may use one above 51",
+        "/proc/PID/status Cpus_allowed as a number: bit 0 is CPU 0; absent if it may use one above 51",
     ),
     c("process.running", "Process", Count, Gauge, "threads of the process in state R"),
     c("process.sleeping", "Process", Count, Gauge, "threads of the process in state S"),
     c("process.disk_wait", "Process", Count, Gauge, "threads of the process in state D"),
     c("process.stopped", "Process", Count, Gauge, "threads of the process in state T or t"),
     // Threads: instance `name:pid/tid`.
-    c("thread.cpu", "Thread", Microseconds, Cumulative, "/proc/PID/task/TID/schedstat field 1: time on a processor"),
+    c("thread.cpu", "Thread", Microseconds, Cumulative, "/proc/PID/task/TID/schedstat field 1: time on a CPU"),
     c(
         "thread.run_delay",
         "Thread",
@@ -129,14 +123,14 @@ pub const COUNTERS: &[CounterSpec] = &[
         "Thread",
         Processors,
         Gauge,
-        "/proc/PID/task/TID/status Cpus_allowed: processors that it may use",
+        "/proc/PID/task/TID/status Cpus_allowed: CPUs that it may use",
     ),
     c(
         "thread.cpu_mask",
         "Thread",
         Count,
         Gauge,
-        "/proc/PID/task/TID/status Cpus_allowed as a number: bit 0 is processor 0; absent if it may use one above 51",
+        "/proc/PID/task/TID/status Cpus_allowed as a number: bit 0 is CPU 0; absent if it may use one above 51",
     ),
     // Interfaces.
     c("interface.rx_bytes", "Interface", Bytes, Cumulative, "/proc/net/dev receive bytes"),
@@ -396,7 +390,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         "Pressure",
         Microseconds,
         Cumulative,
-        "/proc/pressure/cpu some total: a thread waited for a processor",
+        "/proc/pressure/cpu some total: a thread waited for a CPU",
     ),
     c("pressure.memory_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/memory some total"),
     c(
@@ -473,7 +467,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     // Limits of the client's side.
     c("ports.range", "Ports", Count, Gauge, "net/ipv4/ip_local_port_range: local ports an address pair may use"),
     // The observer.
-    c("probe.cpu", "Probe", Microseconds, Cumulative, "processor time that taking the samples cost"),
+    c("probe.cpu", "Probe", Microseconds, Cumulative, "CPU time that taking the samples cost"),
     c("probe.samples", "Probe", Count, Cumulative, "samples taken"),
     c("probe.late", "Probe", Count, Cumulative, "samples that were taken later than half an interval after their time"),
     // Media of the testbed: instance is the medium's name.

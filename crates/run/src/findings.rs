@@ -5,18 +5,41 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Reading;
+use crate::figure::Figure;
+use crate::{Expected, Failure, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness};
 
 /// Everything that was concluded from a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Findings {
+    /// The objective in figures.
+    pub limits: Limits,
+    /// The trials that the rest speaks of.
+    pub picks: Picks,
+    /// What each trial came to, in the order of `trials`.
+    pub outcomes: Vec<Outcome>,
+    /// Whether client and server of the decisive trial use processors of one machine; absent where one side is not known.
+    pub one_host: Option<bool>,
+    /// Why the run did not do what was asked for; absent where it did.
+    pub failure: Option<Failure>,
     /// Highest completed rate that holds the objective.
     pub capacity: Option<Capacity>,
     /// Where more clients stop bringing more throughput.
     pub knee: Option<Knee>,
     /// What stops it.
     pub bottleneck: Bottleneck,
+    /// The verdict held against an experiment on the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// What it would take to double the capacity, in the order in which it stops the server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub what_if: Vec<Needed>,
+    /// What the user expected, and what came of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<Expected>,
+    /// What is concluded of each class of a mix of requests, in the order of the mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<crate::ClassFinding>,
     /// The claims of an experiment, computed.
     pub checks: Vec<Check>,
     /// What an experiment concludes, in sentences; kept when an old run is judged again.
@@ -34,8 +57,7 @@ pub struct Findings {
 #[serde(default)]
 pub struct Capacity {
     /// Requests per second.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub rate: f64,
     /// The lowest offered rate at which the objective failed; absent when none was reached.
     pub failed_at: Option<f64>,
@@ -47,6 +69,45 @@ pub struct Capacity {
     pub method: String,
     /// Whether the objective held at `rate`; false when even the lowest tried load broke it.
     pub held: bool,
+    /// Lower end of the 95 % interval, requests per second; absent where the windows do not give one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Windows of the search that it rests on.
+    #[serde(skip_serializing_if = "no_windows")]
+    pub windows: usize,
+    /// What time of theirs was left out because a machine stood still, seconds, and what the capacity is with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+}
+
+impl Capacity {
+    /// Half the interval as a share of the rate.
+    pub fn precision(&self) -> Option<f64> {
+        let half = (self.high? - self.low?) / (2.0 * self.rate);
+        half.is_finite().then_some(half)
+    }
+}
+
+fn no_windows(n: &usize) -> bool {
+    *n == 0
+}
+
+/// Time that was not the server's: pauses of a generator's host, and processors that a hypervisor took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LeftOut {
+    /// How much of the windows, seconds.
+    #[serde(with = "Figure")]
+    pub seconds: f64,
+    /// Pauses in them.
+    pub pauses: usize,
+    /// The capacity by all of the time, requests per second.
+    pub rate: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
 }
 
 /// N* = R1 * Xmax (source 0 and 3).
@@ -54,16 +115,13 @@ pub struct Capacity {
 #[serde(default)]
 pub struct Knee {
     /// N*, requests in flight.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub concurrency: f64,
     /// Response time with one client, microseconds.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub r1_us: f64,
     /// Highest completed rate, requests per second.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub x_max: f64,
     /// The smallest concurrency that was measured to reach 95 % of `x_max`.
     pub reached_at: Option<f64>,
@@ -76,9 +134,10 @@ pub struct Bottleneck {
     /// One id of [`BOTTLENECKS`].
     pub id: String,
     /// 0 (a guess) to 1 (every condition shown by counters of the right side).
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub confidence: f64,
+    /// The same as a step of certainty.
+    pub sureness: Sureness,
     /// The verdict in one sentence.
     pub sentence: String,
     /// Why, line by line.
@@ -98,6 +157,7 @@ impl Default for Bottleneck {
         Self {
             id: "unknown".into(),
             confidence: 0.0,
+            sureness: Sureness::Undecided,
             sentence: String::new(),
             evidence: Vec::new(),
             ruled_out: Vec::new(),
@@ -156,17 +216,52 @@ pub struct Check {
     /// The claim.
     pub name: String,
     /// What came out.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub value: f64,
     /// What it is held against.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub limit: f64,
     /// Whether it held.
     pub pass: bool,
-    /// How to read the comparison: `at least`, `at most`, `within 2 % of`.
-    pub relation: String,
+    /// How the value is held against the limit.
+    pub relation: Relation,
+}
+
+impl Check {
+    /// A claim, computed: what is not a number passes nothing.
+    pub fn of(name: impl Into<String>, value: f64, relation: Relation, limit: f64) -> Self {
+        let pass = match relation {
+            Relation::AtLeast => value >= limit,
+            Relation::AtMost => value <= limit,
+            Relation::Equals => value == limit,
+        };
+        Self { name: name.into(), value, limit, pass, relation }
+    }
+}
+
+/// How a value is held against a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Relation {
+    /// It must not be below it.
+    #[serde(rename = "at least")]
+    AtLeast,
+    /// It must not be above it.
+    #[serde(rename = "at most")]
+    AtMost,
+    /// It must be that; older runs say so in any other word.
+    #[default]
+    #[serde(rename = "equals", other)]
+    Equals,
+}
+
+impl std::fmt::Display for Relation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::AtLeast => "at least",
+            Self::AtMost => "at most",
+            Self::Equals => "equals",
+        })
+    }
 }
 
 /// A fitted curve.
@@ -176,14 +271,12 @@ pub struct Fit {
     /// The formula, with the names of the coefficients.
     pub formula: String,
     /// Coefficients by name.
-    #[serde(deserialize_with = "crate::nan::map")]
-    #[schemars(with = "crate::nan::Map")]
+    #[serde(with = "Figure::<BTreeMap<String, f64>>")]
     pub coefficients: BTreeMap<String, f64>,
     /// 95 % intervals of the coefficients.
     pub intervals: BTreeMap<String, Interval>,
     /// Share of the variance explained.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub r2: f64,
     /// Points fitted.
     pub points: usize,
@@ -195,12 +288,10 @@ pub struct Fit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub low: f64,
     /// Upper end.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub high: f64,
 }
 
@@ -249,12 +340,12 @@ const fn b(id: &'static str, meaning: &'static str) -> BottleneckSpec {
 
 /// Every id that a verdict can name.
 pub const BOTTLENECKS: &[BottleneckSpec] = &[
-    b("server-cpu", "all processors that the server may use are full"),
-    b("server-single-thread", "one thread of the server is full while other processors idle"),
-    b("server-cpu-quota", "the server's control group is throttled by its processor quota"),
+    b("server-cpu", "all CPUs that the server may use are full"),
+    b("server-single-thread", "one thread of the server is full while other CPUs idle"),
+    b("server-cpu-quota", "the server's control group is throttled by its CPU quota"),
     b(
         "server-concurrency",
-        "a fixed number of workers, a lock or a wait downstream: processors idle while the service time stays constant",
+        "a fixed number of workers, a lock or a wait downstream: CPUs idle while the service time stays constant",
     ),
     b("server-fds", "the server has no descriptors left"),
     b("server-disk", "the server waits for its disk"),
@@ -264,10 +355,33 @@ pub const BOTTLENECKS: &[BottleneckSpec] = &[
     b("network-medium", "the link is full"),
     b("network-loss", "packets are lost and sent again"),
     b("tcp-window", "a window of TCP is too small for the distance"),
-    b("tcp-delayed-ack", "Nagle's algorithm waits for a delayed acknowledgement, about 40 ms a request"),
-    b("client-cpu", "the generator has no processor time left"),
+    b("tcp-delayed-ack", "Nagle's algorithm waits for a delayed acknowledgement, about 40 ms per request"),
+    b("client-cpu", "the generator has no CPU time left"),
     b("client-ports", "the generator has no local ports left"),
     b("client-fds", "the generator has no descriptors left"),
+    b("client-connects", "the generator itself opens connections in a storm that its load does not need"),
     b("not-saturated", "nothing was at its limit in the range that was tried"),
     b("unknown", "the evidence does not single out one cause"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_relation_are_those_of_older_runs() {
+        for relation in [Relation::AtLeast, Relation::AtMost, Relation::Equals] {
+            assert_eq!(serde_json::to_value(relation).unwrap(), relation.to_string());
+            assert_eq!(serde_json::from_value::<Relation>(relation.to_string().into()).unwrap(), relation);
+        }
+        assert_eq!(serde_json::from_str::<Relation>(r#""within 2 % of""#).unwrap(), Relation::Equals);
+    }
+
+    #[test]
+    fn what_is_no_number_passes_nothing() {
+        for relation in [Relation::AtLeast, Relation::AtMost, Relation::Equals] {
+            assert!(!Check::of("x", f64::NAN, relation, 1.0).pass && Check::of("x", 1.0, relation, 1.0).pass);
+        }
+        assert!(!Check::of("x", 0.9, Relation::AtLeast, 1.0).pass && !Check::of("x", 1.1, Relation::AtMost, 1.0).pass);
+    }
+}

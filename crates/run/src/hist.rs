@@ -7,6 +7,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
+
 /// Longest duration kept apart: 1 hour. Longer ones count as this long, and [`Hist::saturated`] counts them.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: a value is off by at most 0.1 %.
@@ -58,7 +60,7 @@ impl Hist {
     pub fn merge(&mut self, other: &Self) {
         // Same bounds on both sides, so this cannot fail.
         let _ = self.inner.add(&other.inner);
-        self.saturated += other.saturated;
+        self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
     /// Forgets all counts and keeps the memory.
@@ -150,11 +152,26 @@ impl Hist {
     /// Reads what [`Hist::to_base64`] wrote. The count of saturated values is not part of that format.
     pub fn from_base64(text: &str) -> Result<Self, HistError> {
         let bytes = STANDARD.decode(text)?;
+        check_header(&bytes).map_err(HistError::Payload)?;
         let read: Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| HistError::Payload(format!("{e:?}")))?;
         let mut hist = Self::new();
         hist.inner.add(&read).map_err(|e| HistError::Payload(e.to_string()))?;
         Ok(hist)
+    }
+}
+
+/// Whether a payload's header claims no more than what is kept here. The library takes its memory by the header: one of
+/// five digits up to 2^62 makes it take gigabytes, for a text of under 200 bytes.
+fn check_header(bytes: &[u8]) -> Result<(), String> {
+    let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
+    let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
+    let (Some(digits), Some(highest)) = (word(12), long(24)) else { return Err("it is too short".into()) };
+    match digits <= u32::from(DIGITS) && highest <= HIGHEST_NS {
+        true => Ok(()),
+        false => Err(format!(
+            "its header claims {digits} digits up to {highest}; at most {DIGITS} and {HIGHEST_NS} are read"
+        )),
     }
 }
 
@@ -188,33 +205,33 @@ pub struct Summary {
     /// How many durations.
     pub count: u64,
     /// Mean.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub mean: f64,
     /// Shortest.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub min: f64,
     /// Median.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub p50: f64,
     /// 90th percentile.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub p90: f64,
     /// 99th percentile.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub p99: f64,
     /// 99.9th percentile.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub p99_9: f64,
     /// Longest.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub max: f64,
+}
+
+impl Summary {
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
 }
 
 #[cfg(test)]
@@ -263,6 +280,22 @@ mod tests {
         let mut hist = Hist::new();
         hist.record_ns(u64::MAX);
         assert_eq!((hist.len(), hist.saturated()), (1, 1));
+    }
+
+    /// Cookie, payload length, normalizing offset, digits, lowest, highest, ratio: the library would take 4 GB for this one.
+    #[test]
+    fn a_header_that_claims_more_memory_than_ours_is_refused_before_the_library_sees_it() {
+        let header = |digits: u32, highest: u64| {
+            let mut bytes = 0x1c84_9313_u32.to_be_bytes().to_vec();
+            [1_u32, 0, digits].iter().for_each(|word| bytes.extend(word.to_be_bytes()));
+            [1, highest, 1.0_f64.to_bits()].iter().for_each(|long: &u64| bytes.extend(long.to_be_bytes()));
+            bytes.push(0);
+            Hist::from_base64(&STANDARD.encode(bytes)).map(|hist| hist.len()).map_err(|e| e.to_string())
+        };
+        assert_eq!(header(3, HIGHEST_NS), Ok(0));
+        for (digits, highest) in [(5, 1 << 62), (3, 1 << 62), (5, HIGHEST_NS), (u32::MAX, 1)] {
+            assert!(header(digits, highest).unwrap_err().contains("its header claims"), "{digits} {highest}");
+        }
     }
 
     #[test]

@@ -55,6 +55,25 @@ pub struct Pace {
     pub arrival: Arrival,
 }
 
+/// A time in which the rate of an open loop goes evenly from one value to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// How long it takes, seconds.
+    pub seconds: f64,
+    /// Requests per second at its begin.
+    pub from: f64,
+    /// Requests per second at its end; the same for a step.
+    pub to: f64,
+}
+
+impl Stage {
+    /// Requests that are due in it.
+    pub fn requests(&self) -> f64 {
+        self.seconds * (self.from + self.to) / 2.0
+    }
+}
+
 const fn one() -> u32 {
     1
 }
@@ -66,6 +85,49 @@ const fn pool() -> u32 {
 impl Default for Intensity {
     fn default() -> Self {
         Self::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() }
+    }
+}
+
+impl Intensity {
+    /// What several loads of one trial ask for together: connections, rates and descriptors of those of the first one's
+    /// kind added up. What cannot be added up (pipeline, think time, arrival process, T) is the first one's. Nothing for
+    /// no load.
+    pub fn together<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        let mut loads = loads.into_iter();
+        let first = loads.next()?.clone();
+        Some(loads.fold(first, Self::plus))
+    }
+
+    fn plus(mut self, other: &Self) -> Self {
+        match (&mut self, other) {
+            (Self::Closed { connections, .. }, Self::Closed { connections: more, .. }) => {
+                *connections = connections.saturating_add(*more);
+            }
+            (
+                Self::Open { rate, max_connections, .. },
+                Self::Open { rate: more, max_connections: more_connections, .. },
+            ) => {
+                *rate += more;
+                *max_connections = max_connections.saturating_add(*more_connections);
+            }
+            (Self::SClients { descriptors, pace, .. }, Self::SClients { descriptors: more, pace: more_pace, .. }) => {
+                *descriptors = descriptors.saturating_add(*more);
+                if let (Some(pace), Some(more)) = (pace, more_pace) {
+                    pace.rate += more.rate;
+                }
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Requests that may be in flight at once by what was asked for; an open loop has no such number.
+    pub fn in_flight(&self) -> Option<f64> {
+        match self {
+            Self::Closed { connections, pipeline, .. } => Some(f64::from(*connections) * f64::from(*pipeline)),
+            Self::SClients { descriptors, .. } => Some(f64::from(*descriptors)),
+            Self::Open { .. } => None,
+        }
     }
 }
 
@@ -102,4 +164,32 @@ pub struct ThinkTime {
     pub mean_ms: f64,
     /// Exponentially distributed instead of constant.
     pub exponential: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_loads_ask_for_the_sum() {
+        let closed = |connections| Intensity::Closed { connections, pipeline: 2, think: ThinkTime::default() };
+        assert_eq!(Intensity::together(&[closed(1000), closed(1000), closed(500)]), Some(closed(2500)));
+        let open = |rate, max_connections| Intensity::Open { rate, arrival: Arrival::Constant, max_connections };
+        assert_eq!(Intensity::together(&[open(10.0, 7), open(2.5, 3)]), Some(open(12.5, 10)));
+        let s_clients = |descriptors, rate| Intensity::SClients {
+            descriptors,
+            connect_timeout_ms: 500.0,
+            think: ThinkTime::default(),
+            pace: Some(Pace { rate, arrival: Arrival::Constant }),
+        };
+        assert_eq!(Intensity::together(&[s_clients(3, 1.0), s_clients(4, 2.0)]), Some(s_clients(7, 3.0)));
+        assert_eq!(Intensity::together(&[]), None);
+    }
+
+    #[test]
+    fn a_closed_loop_has_connections_times_pipeline_in_flight() {
+        let closed = Intensity::Closed { connections: 30, pipeline: 2, think: ThinkTime::default() };
+        let open = Intensity::Open { rate: 1.0, arrival: Arrival::Constant, max_connections: 9 };
+        assert_eq!((closed.in_flight(), open.in_flight()), (Some(60.0), None));
+    }
 }

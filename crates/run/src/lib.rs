@@ -4,38 +4,97 @@
 //! Everything after a [`Run`] is a pure function of it, so an old run can be judged and drawn again by newer code.
 //! The shape of `run.json` is a contract with other programs: `loadline schema` prints it, [`FORMAT`] names its version.
 
+mod address;
 mod agent;
+mod axes;
 mod blocks;
+mod by_name;
+mod classes;
 mod cold;
+mod comparison;
+mod counter_spec;
 mod counters;
 mod counters_table;
+mod decisions;
+mod expectation;
+mod figure;
 mod findings;
 mod hist;
+mod host_load;
+mod hosts;
+mod instance;
+mod instances;
 mod intensity;
-mod nan;
+mod key;
+mod lever;
+mod observer;
+mod own;
 mod plan;
 mod plan_check;
+mod proof;
+mod protocol;
 mod recording;
+mod requests;
+mod results;
 mod rundir;
+mod seal;
+mod secrets;
 mod suggest;
+mod tenths;
+mod tls;
 mod trial;
+mod visible;
+mod watch;
+mod what_if;
+mod window;
+mod wire;
+mod wire_clean;
 
-pub use agent::{AgentCommand, AgentReport, AgentSpec, LoadPart, Phase, ServePlan, Tick};
+pub use address::Address;
+pub use agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick};
 pub use blocks::Blocks;
+pub use classes::{ClassFinding, ClassPart, ClassTally};
 pub use cold::{ColdPart, ColdPlan};
-pub use counters::{CounterId, CounterSpec, Kind, Reading, Unit, counter};
+pub use comparison::{Compared, ComparedWord, Comparison};
+pub use counter_spec::{CounterSpec, Kind, Unit};
+pub use counters::{CounterId, Reading, counter};
 pub use counters_table::{COUNTERS, TOLD};
+pub use decisions::{Breach, BreachKind, Failure, Limits, Outcome, Picks, Sureness};
+pub use expectation::{EXPECTED, Expectation, Expected, ExpectedUnit};
 pub use findings::{
-    BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee,
-    NextBottleneck, RuledOut, Trust, bottleneck,
+    BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee, LeftOut,
+    NextBottleneck, Relation, RuledOut, Trust, bottleneck,
 };
 pub use hist::{Hist, HistError, Summary};
-pub use intensity::{Arrival, Intensity, Pace, ThinkTime};
-pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Protocol, SearchPlan, Target};
+pub use host_load::{HostLoad, WindowsApart};
+pub use hosts::HostPlan;
+pub use instance::Instance;
+pub use instances::{Instances, Recorded};
+pub use intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
+pub use key::Key;
+pub use lever::{LeverPart, LeverPlan, SlotPlan};
+pub use observer::{Observed, ObserverSpec, Role};
+pub use own::Own;
+pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};
 pub use plan_check::PlanError;
+pub use proof::{Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOutcome, ProofTrial, SwitchTrial, Untried};
+pub use protocol::Protocol;
 pub use recording::{Absence, Column, Recording};
-pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, load_run, parse_run, schema};
-pub use suggest::nearest;
-pub use trial::{
-    ErrorKind, Errors, Incident, IncidentKind, Measured, Rates, Side, Steady, Tally, Trial, TrialKind, Window,
+pub use requests::{
+    DataOrder, DataTable, MOST_CLASSES, MOST_REQUESTS, Recorded as RecordedTimes, RequestOrder, RequestPlan,
+    RequestSet, from_base64, to_base64,
 };
+pub use results::{LimitedBy, Results};
+pub use rundir::{
+    FORMAT, HostInfo, MAX_RUN_BYTES, MAX_TRIALS, Note, Run, RunDir, RunDirError, load_run, parse_run, read_text, schema,
+};
+pub use secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
+pub use suggest::{nearest, said, toml_message};
+pub use tenths::{Over, TENTH_S, Tenths};
+pub use tls::{TlsPlan, TlsVersion};
+pub use trial::{ErrorKind, Errors, Incident, IncidentKind, Measured, Rates, Side, Steady, Tally, Trial, TrialKind};
+pub use visible::{is_invisible, visible};
+pub use watch::{WatchSpec, WatchedHost};
+pub use what_if::{Change, Needed, Resource, WhatIf, WithUsers};
+pub use window::Window;
+pub use wire::{AgentCommand, AgentReport, Hello, LINE_BYTES, PART_BYTES, SILENCE_S, WIRE, is_long};

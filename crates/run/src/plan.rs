@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Blocks, ColdPlan, Intensity};
+use crate::{
+    Blocks, ColdPlan, Expectation, HostPlan, Intensity, Protocol, RequestSet, Secrets, SlotPlan, Stage, TlsPlan,
+};
 
 /// Everything that one command will do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,17 +24,30 @@ pub struct Plan {
     pub cold: ColdPlan,
     /// What a good answer is.
     pub objective: Objective,
+    /// What is expected of the result; what is not met is a failure.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<Expectation>,
     /// How long to look, and where to stop.
     pub search: SearchPlan,
     /// What to read while it runs.
     pub observe: ObservePlan,
+    /// Other hosts that take part; without any, all is on this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostPlan>,
     /// Parameters of an experiment, each described by the experiment's own page.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lab: BTreeMap<String, serde_json::Value>,
 }
 
+impl Plan {
+    /// The name of the experiment where `loadline lab NAME` was run.
+    pub fn experiment(&self) -> Option<&str> {
+        self.command.strip_prefix("lab ").map(str::trim)
+    }
+}
+
 /// The server under test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
     /// As the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded default.
@@ -41,6 +56,34 @@ pub struct Target {
     pub server_pid: Option<u32>,
     /// The user says that loading a target outside loopback, private and link-local ranges is allowed.
     pub authorized: bool,
+    /// CPU time that each request takes at the embedded default, microseconds; 0 serves its page as it is. It makes the
+    /// server cost plainly more than the generator, so that it is the server that is measured.
+    pub embedded_work_us: f64,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self { url: String::new(), server_pid: None, authorized: false, embedded_work_us: 50.0 }
+    }
+}
+
+impl Target {
+    /// Whether its address is one that only its own host reaches (127.0.0.0/8, ::1, localhost), as far as it is written
+    /// and not looked up; `None` where none is given.
+    pub fn loopback(&self) -> Option<bool> {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", self.url.as_str()));
+        if scheme == "unix" || scheme.ends_with("+unix") {
+            return Some(true);
+        }
+        let authority = rest.split(['/', '?', '#']).next().filter(|a| !a.is_empty())?;
+        if let Ok(addr) = authority.parse::<std::net::SocketAddr>() {
+            return Some(addr.ip().is_loopback());
+        }
+        let host = authority.trim_start_matches('[').trim_end_matches(']');
+        let ip = host.parse::<IpAddr>().ok();
+        let name = host.split(':').next().unwrap_or_default();
+        Some(ip.map_or(name == "localhost", |ip| ip.is_loopback()))
+    }
 }
 
 /// How requests are made and when.
@@ -49,8 +92,18 @@ pub struct Target {
 pub struct LoadPlan {
     /// What is said on a connection.
     pub protocol: Protocol,
+    /// Requests that are made in the place of the one that the protocol's settings say; its headers are added to each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestSet>,
+    /// TLS around it; absent for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsPlan>,
     /// When requests are made.
     pub intensity: Intensity,
+    /// How the rate of an open loop changes, from the begin of the load on; after the last it stays. The intensity's rate is
+    /// then the mean of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// One connection a request: connect, one exchange, close.
     pub new_connections: bool,
     /// The closed loop in blocks of connections that are made once (source 4).
@@ -80,19 +133,49 @@ pub struct LoadPlan {
     /// so that their equal gaps together are equal gaps.
     #[serde(skip_serializing_if = "is_zero")]
     pub phase: f64,
+    /// Slots whose completed rates are wanted, for an experiment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slots: Option<SlotPlan>,
+    /// Limits of the response time, microseconds, beyond which requests are counted in each tenth of a second; at most 4.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub late_us: Vec<f64>,
     /// Processors the generator may run on; empty for all.
     pub cpus: Vec<u32>,
+    /// The generator acknowledges at once (TCP_QUICKACK after each request; epoll only): for an experiment on delayed
+    /// acknowledgements.
+    #[serde(skip_serializing_if = "is_false")]
+    pub quick_ack: bool,
+    /// What the placeholders in the protocol stand for; never written down.
+    #[serde(skip)]
+    pub secrets: Secrets,
+}
+
+impl LoadPlan {
+    /// The plan with secrets in their places: for the request itself, and for nothing that is kept or printed.
+    pub fn revealed(&self) -> Self {
+        let mut plan = self.clone();
+        self.secrets.reveal_protocol(&mut plan.protocol);
+        plan.requests.iter_mut().for_each(|set| self.secrets.reveal_requests(set));
+        plan
+    }
 }
 
 fn is_zero(n: &f64) -> bool {
     *n == 0.0
 }
 
+fn is_false(is: &bool) -> bool {
+    !*is
+}
+
 impl Default for LoadPlan {
     fn default() -> Self {
         Self {
             protocol: Protocol::default(),
+            requests: None,
+            tls: None,
             intensity: Intensity::default(),
+            stages: Vec::new(),
             new_connections: false,
             blocks: None,
             threads: 1,
@@ -106,85 +189,11 @@ impl Default for LoadPlan {
             two_process: false,
             seed: 1,
             phase: 0.0,
+            slots: None,
+            late_us: Vec::new(),
             cpus: Vec::new(),
-        }
-    }
-}
-
-/// What is said on a connection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Protocol {
-    /// HTTP/1.1.
-    Http1 {
-        /// `GET`, `HEAD`, `POST` or any token.
-        method: String,
-        /// Path and query.
-        path: String,
-        /// Value of the Host header.
-        host: String,
-        /// Further headers, in order.
-        #[serde(default)]
-        headers: Vec<(String, String)>,
-        /// File whose bytes are the body.
-        #[serde(default)]
-        body_file: Option<String>,
-        /// Status that counts as right besides 2xx and 3xx.
-        #[serde(default)]
-        expect_status: Option<u16>,
-    },
-    /// Sends a block of bytes and expects the same back.
-    Echo {
-        /// Bytes a message.
-        message_bytes: u64,
-    },
-    /// Sends a file's bytes and expects a number of bytes back.
-    Raw {
-        /// File whose bytes are one request; absent for none.
-        send_file: Option<String>,
-        /// Bytes of one response; absent: everything until the server closes.
-        expect_bytes: Option<u64>,
-    },
-    /// Fixed-size records of a file (source 0 and 3): 60-byte header, reply of 60 bytes and the record.
-    Record {
-        /// Bytes a record.
-        record_bytes: u64,
-    },
-    /// Sends and expects nothing back.
-    Discard {
-        /// Bytes a message.
-        message_bytes: u64,
-    },
-    /// Receives what the server sends.
-    Source {
-        /// Bytes that count as one message.
-        message_bytes: u64,
-    },
-}
-
-impl Default for Protocol {
-    fn default() -> Self {
-        Self::Http1 {
-            method: "GET".into(),
-            path: "/".into(),
-            host: "localhost".into(),
-            headers: Vec::new(),
-            body_file: None,
-            expect_status: None,
-        }
-    }
-}
-
-impl Protocol {
-    /// The name used in tables and flags.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Http1 { .. } => "http1",
-            Self::Echo { .. } => "echo",
-            Self::Raw { .. } => "raw",
-            Self::Record { .. } => "record",
-            Self::Discard { .. } => "discard",
-            Self::Source { .. } => "source",
+            quick_ack: false,
+            secrets: Secrets::default(),
         }
     }
 }
@@ -210,15 +219,25 @@ pub enum Io {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
-    /// 99th percentile of the response time that must hold, microseconds; absent: 10 times the unloaded one.
+    /// Median of the response time that must hold, microseconds. Without any limit on the response time, one that is made
+    /// from the unloaded median counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_us: Option<f64>,
+    /// 99th percentile of it, microseconds.
     pub p99_us: Option<f64>,
+    /// 99.9th percentile of it, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_9_us: Option<f64>,
+    /// Mean of it, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_us: Option<f64>,
     /// Largest share of requests that may fail (0 to 1).
     pub errors: f64,
 }
 
 impl Default for Objective {
     fn default() -> Self {
-        Self { p99_us: None, errors: 0.001 }
+        Self { p50_us: None, p99_us: None, p99_9_us: None, mean_us: None, errors: 0.001 }
     }
 }
 
@@ -228,13 +247,41 @@ impl Default for Objective {
 pub struct SearchPlan {
     /// Bound of the whole search in seconds.
     pub budget_s: f64,
-    /// Most connections of the closed-loop sweep.
+    /// Most connections of the closed-loop sweep, and of the pool of the search with arrivals. The pool takes fewer: what
+    /// the rate needs at the longest response time that is still good.
     pub max_connections: u32,
+    /// Half the 95 % interval of the capacity, as a share of it, at which the search ends before its budget does.
+    pub precision: f64,
+    /// Whether the verdict is tried by an experiment.
+    #[serde(skip_serializing_if = "Prove::is_default")]
+    pub prove: Prove,
+    /// A directory on the server's disk in which an experiment may write; absent: the disk is not tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prove_dir: Option<std::path::PathBuf>,
+}
+
+/// How far an experiment on the verdict may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prove {
+    /// No experiment.
+    Off,
+    /// What this user's own rights and own processes are enough for.
+    #[default]
+    Default,
+    /// Also what touches the server's own processes and limits: its quota, one of its workers, its descriptors.
+    Intrusive,
+}
+
+impl Prove {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for SearchPlan {
     fn default() -> Self {
-        Self { budget_s: 30.0, max_connections: 1024 }
+        Self { budget_s: 30.0, max_connections: 1024, precision: 0.03, prove: Prove::Default, prove_dir: None }
     }
 }
 
@@ -251,5 +298,30 @@ pub struct ObservePlan {
 impl Default for ObservePlan {
     fn default() -> Self {
         Self { interval_s: 0.5, at_rest_s: 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_host_alone_is_told_from_a_name_that_only_looks_so() {
+        let loopback = |url: &str| Target { url: url.into(), ..Target::default() }.loopback();
+        for own in [
+            "http://127.0.0.1:8080/x",
+            "127.9.9.9",
+            "localhost:80",
+            "echo://[::1]:7",
+            "tcp://[::1]",
+            "localhost",
+            "unix:///a.sock:/",
+        ] {
+            assert_eq!(loopback(own), Some(true), "{own}");
+        }
+        for other in ["http://127.example.org/", "localhost.example.org", "10.0.0.2:80", "http://[fe80::1]:80", "x"] {
+            assert_eq!(loopback(other), Some(false), "{other}");
+        }
+        assert_eq!((loopback(""), loopback("http://")), (None, None));
     }
 }

@@ -1,6 +1,6 @@
 //! The ranges of a plan, checked before any load is sent.
 
-use crate::{Intensity, LoadPlan, Plan, Protocol};
+use crate::{Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RequestSet, Stage};
 
 /// What is wrong with a plan.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,7 @@ impl Plan {
     /// Checks every range before any load is sent.
     pub fn check(&self) -> Result<(), PlanError> {
         self.load.check()?;
+        crate::hosts::check(&self.hosts).map_err(|(what, value, advice)| PlanError::Range { what, value, advice })?;
         let range = |ok: bool, what, value: f64, advice| {
             if ok { Ok(()) } else { Err(PlanError::Range { what, value: value.to_string(), advice }) }
         };
@@ -46,8 +47,18 @@ impl Plan {
             self.objective.errors,
             "give a share from 0 to 1, such as 0.1%",
         )?;
-        let p99 = self.objective.p99_us.unwrap_or(1.0);
-        range(p99 > 0.0 && p99.is_finite(), "objective.p99_us", p99, "give a time above zero, such as 20ms")?;
+        let objective = &self.objective;
+        for (what, limit) in [
+            ("objective.p50_us", objective.p50_us),
+            ("objective.p99_us", objective.p99_us),
+            ("objective.p99_9_us", objective.p99_9_us),
+            ("objective.mean_us", objective.mean_us),
+        ] {
+            let us = limit.unwrap_or(1.0);
+            range(us > 0.0 && us.is_finite(), what, us, "give a time above zero, such as 20ms")?;
+        }
+        let precision = self.search.precision;
+        range((0.001..=1.0).contains(&precision), "search.precision", precision, "give 0.1% to 100%, such as 3%")?;
         range(
             (1.0..=86_400.0).contains(&self.search.budget_s),
             "search.budget_s",
@@ -89,7 +100,7 @@ impl LoadPlan {
                 wrong("load.blocks.block", blocks.block.to_string(), "give 1 to 1,000,000 connections")
             }
             () if !(0.0..=1e12).contains(&rate) => {
-                wrong("load.blocks.block_rate_bytes_per_s", rate.to_string(), "give bytes a second, 0 for no limit")
+                wrong("load.blocks.block_rate_bytes_per_s", rate.to_string(), "give bytes per second, 0 for no limit")
             }
             () => Ok(()),
         }
@@ -115,6 +126,16 @@ impl LoadPlan {
         )?;
         range((0.0..1.0).contains(&self.phase), "load.phase", self.phase, "give a share of a gap, 0 to below 1")?;
         self.check_blocks()?;
+        self.requests.as_ref().map_or(Ok(()), check_requests)?;
+        check_stages(self)?;
+        let resume = self.tls.as_ref().map_or(0.0, |tls| tls.resume);
+        range((0.0..=1.0).contains(&resume), "load.tls.resume", resume, "give on, off or a share such as 50%")?;
+        range(
+            self.tls.is_none() || !self.two_process,
+            "load.two_process",
+            1.0,
+            "leave --two-process out: a TLS session cannot be passed to another process",
+        )?;
         let a_rate = |rate: f64| {
             range(
                 rate > 0.0 && rate <= 1e8,
@@ -157,5 +178,76 @@ impl LoadPlan {
                 )
             }
         }
+    }
+}
+
+fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
+    let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
+    let open = matches!(plan.intensity, Intensity::Open { .. });
+    if !open && !plan.stages.is_empty() {
+        return wrong("load.stages", "for no open loop".into(), "stages are of a rate; give --rate");
+    }
+    let bad = |stage: &&Stage| {
+        let rate = |rate: f64| (0.0..=1e8).contains(&rate);
+        !(stage.seconds > 0.0 && stage.seconds <= 86_400.0 && rate(stage.from) && rate(stage.to))
+    };
+    if let Some(stage) = plan.stages.iter().find(bad) {
+        let value = format!("{}..{} in {} s", stage.from, stage.to, stage.seconds);
+        return wrong("a stage of load.stages", value, "give 0 to 100,000,000 requests a second and up to 24 hours");
+    }
+    let recorded = plan.requests.as_ref().and_then(|set| Some((set.recorded.as_ref()?, set.requests.len())));
+    match recorded {
+        _ if plan.requests.as_ref().is_some_and(|set| set.requests.iter().any(|r| !r.capture.is_empty()))
+            && pipelined(plan) =>
+        {
+            wrong(
+                "load.intensity.pipeline",
+                "above 1".into(),
+                "what is captured from an answer is for the next request: leave --pipeline out",
+            )
+        }
+        Some((r, of)) if r.gaps_us.len() != r.items.len() || r.items.iter().any(|item| usize::from(*item) >= of) => {
+            wrong("load.requests.recorded", format!("{} times", r.gaps_us.len()), "give each time a request of the set")
+        }
+        Some((r, _)) if !(0.001..=100_000.0).contains(&r.speed) => {
+            wrong("load.requests.recorded.speed", r.speed.to_string(), "give 0.001 to 100,000")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn pipelined(plan: &LoadPlan) -> bool {
+    matches!(plan.intensity, Intensity::Closed { pipeline, .. } if pipeline > 1)
+}
+
+fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
+    let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
+    let n = set.requests.len();
+    if n == 0 || n > MOST_REQUESTS {
+        return wrong("the number of requests", n.to_string(), "give 1 to 65,535");
+    }
+    let bad = set.requests.iter().find(|r| !(0.0..=1e12).contains(&r.weight));
+    if let Some(bad) = bad {
+        return wrong("the weight of a request", bad.weight.to_string(), "give 0 or more, such as 3");
+    }
+    match set.requests.iter().any(|r| r.weight > 0.0) {
+        true => Ok(()),
+        false => wrong("every weight", "0".into(), "give at least one request a weight above 0"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RequestPlan;
+
+    #[test]
+    fn sets_that_cannot_be_made_are_refused() {
+        let of = |weights: &[f64]| {
+            let requests = weights.iter().map(|&weight| RequestPlan { weight, ..RequestPlan::default() }).collect();
+            check_requests(&RequestSet { requests, ..RequestSet::default() }).is_ok()
+        };
+        assert!(of(&[1.0]) && of(&[0.0, 2.0]));
+        assert!(!of(&[]) && !of(&[0.0]) && !of(&[1.0, -1.0]) && !of(&[f64::NAN]));
     }
 }

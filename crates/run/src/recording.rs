@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
 use crate::{CounterId, Kind, Reading, Window, counter};
 
 /// The samples of one observation point (a host, or a network namespace of it). Raw: nothing is divided here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Time of each sample in seconds since the origin of the trial (may be negative for samples before it).
-    #[serde(deserialize_with = "crate::nan::list")]
-    #[schemars(with = "crate::nan::List")]
+    #[serde(with = "Figure::<Vec<f64>>")]
     pub t_s: Vec<f64>,
     /// The values, a column a counter and instance.
     pub columns: Vec<Column>,
@@ -74,8 +74,7 @@ impl Recording {
     /// The largest value that a column took inside a window.
     pub fn max(&self, id: &str, instance: &str, window: Window) -> Reading {
         let Some(column) = self.column(id, instance) else { return self.why_absent(id, instance) };
-        self.inside(column, window)
-            .reduce(f64::max)
+        self.most(column, window)
             .map_or_else(|| Reading::absent(format!("{id} has no sample in the window")), Reading::Value)
     }
 
@@ -124,7 +123,13 @@ impl Recording {
         samples.filter(move |(t, _)| window.holds(**t)).filter_map(|(_, v)| *v)
     }
 
-    fn over(&self, column: &Column, window: Window) -> Reading {
+    /// The largest value of one of its columns inside a window.
+    pub fn most(&self, column: &Column, window: Window) -> Option<f64> {
+        self.inside(column, window).reduce(f64::max)
+    }
+
+    /// What one of its columns says of a window: growth, or the mean of a gauge.
+    pub fn over(&self, column: &Column, window: Window) -> Reading {
         let samples: Vec<f64> = self.inside(column, window).collect();
         let id = column.counter.as_str();
         let (Some(first), Some(last)) = (samples.first(), samples.last()) else {

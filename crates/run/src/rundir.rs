@@ -2,16 +2,22 @@
 //! an interrupt loses nothing.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
 use crate::{Findings, Plan, Side, Trial};
 
 /// Name and version of the format of `run.json`.
 pub const FORMAT: &str = "loadline-run/1";
+
+/// The largest `run.json` that is read, bytes: a day of samples of a busy host, and what a machine of 2 GB can hold.
+pub const MAX_RUN_BYTES: u64 = 256 << 20;
+/// The most trials that a run may have: every one of them takes part in every conclusion and has a row in every table.
+pub const MAX_TRIALS: usize = 10_000;
 
 /// One run: the plan, every trial, and what was concluded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,8 +32,7 @@ pub struct Run {
     /// When it began, RFC 3339 in UTC.
     pub started: String,
     /// How long it took so far, seconds.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub elapsed_s: f64,
     /// What was asked for.
     pub plan: Plan,
@@ -36,6 +41,8 @@ pub struct Run {
     /// The counters before any load, by side: `client`, `server`.
     pub at_rest: Vec<Side>,
     /// The operating points, in the order they were tried.
+    #[serde(with = "crate::axes")]
+    #[schemars(with = "Vec<crate::axes::Written<'static>>")]
     pub trials: Vec<Trial>,
     /// What was concluded; refilled by newer code when an old run is read.
     pub findings: Findings,
@@ -49,6 +56,22 @@ impl Run {
     /// Whether any trial asked a server for anything: those that only time a library do not.
     pub fn asked(&self) -> bool {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
+    }
+
+    /// The end or stop of a server or generator that ended the run, and the trial that it happened in.
+    pub fn died(&self) -> Option<(&Trial, &crate::Incident)> {
+        self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| i.kind.breaks())?)))
+    }
+
+    /// The trial at one of the places that [`crate::Picks`] names.
+    pub fn picked(&self, place: impl Fn(&crate::Picks) -> Option<usize>) -> Option<&Trial> {
+        self.trials.get(place(&self.findings.picks)?)
+    }
+
+    /// The trials, each with what it came to; nothing is known of a run that was not judged.
+    pub fn outcomes(&self) -> impl Iterator<Item = (&Trial, crate::Outcome)> {
+        let known = self.findings.outcomes.iter().copied().chain(std::iter::repeat(crate::Outcome::default()));
+        self.trials.iter().zip(known)
     }
 }
 
@@ -94,6 +117,28 @@ pub enum RunDirError {
         source: std::io::Error,
         /// What to do.
         advice: &'static str,
+    },
+    /// A file of a run could not be written; nothing of it is left.
+    #[error(
+        "cannot write {path}: {source}; it needs {bytes} bytes: make room for them, or name another directory with --out"
+    )]
+    Write {
+        /// The file.
+        path: String,
+        /// How long it is.
+        bytes: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There is more in it than is read.
+    #[error("{path} has {found}, at most {most} are read; split the run, or sample less often (--interval)")]
+    TooLarge {
+        /// The file.
+        path: String,
+        /// How much it has, with the unit.
+        found: String,
+        /// How much is read.
+        most: u64,
     },
     /// The file is not a run.
     #[error("{path} is not a run of loadline: {message}")]
@@ -158,11 +203,10 @@ impl RunDir {
             file.sync_data()?;
             fs::rename(&temporary, &target)
         };
-        write().map_err(|source| RunDirError::Io {
-            what: "write",
-            path: target.display().to_string(),
-            source,
-            advice: "check free space and permissions",
+        write().map_err(|source| {
+            // Should removing fail as well, the message about writing says more.
+            let _ = fs::remove_file(&temporary);
+            RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), source }
         })
     }
 }
@@ -171,24 +215,51 @@ impl RunDir {
 pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
     let name = file.display().to_string();
-    let text = fs::read_to_string(&file).map_err(|source| RunDirError::Io {
-        what: "read",
-        path: name.clone(),
-        source,
-        advice: "name a directory that loadline wrote with --out, or its run.json",
-    })?;
+    let text = read_text(&file, MAX_RUN_BYTES, "name a directory that loadline wrote with --out, or its run.json")?;
     parse_run(&name, &text)
+}
+
+/// Reads a file of at most so many bytes; `advice` says what to do when it cannot be read.
+pub fn read_text(path: &Path, most: u64, advice: &'static str) -> Result<String, RunDirError> {
+    let name = path.display().to_string();
+    let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
+    let fits = |bytes: u64| match bytes > most {
+        true => Err(RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most }),
+        false => Ok(()),
+    };
+    let mut text = String::new();
+    let opened = fs::File::open(path).map_err(fail)?;
+    fits(opened.metadata().map_err(fail)?.len())?;
+    // A pipe has no length: what is read is bounded too.
+    let read = opened.take(most + 1).read_to_string(&mut text).map_err(fail)?;
+    fits(read as u64)?;
+    Ok(text)
+}
+
+/// The only field that every version of the format has.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    format: Option<String>,
 }
 
 /// Reads a run from the text of its `run.json`; `name` is only for the message.
 pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
     let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
-    let value: serde_json::Value = serde_json::from_str(text).map_err(parse)?;
-    let found = value.get("format").and_then(|f| f.as_str()).unwrap_or("none").to_string();
+    let head: Head = serde_json::from_str(text).map_err(parse)?;
+    let found = head.format.unwrap_or_else(|| "none".into());
     if found != FORMAT {
         return Err(RunDirError::Format { path: name.into(), found });
     }
-    serde_json::from_value(value).map_err(parse)
+    let mut run: Run = serde_json::from_str(text).map_err(parse)?;
+    let trials = run.trials.len();
+    let too_many =
+        || RunDirError::TooLarge { path: name.into(), found: format!("{trials} trials"), most: MAX_TRIALS as u64 };
+    if trials > MAX_TRIALS {
+        return Err(too_many());
+    }
+    run.seal();
+    Ok(run)
 }
 
 /// The JSON schema of `run.json`.

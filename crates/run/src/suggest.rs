@@ -29,18 +29,22 @@ fn edits(a: &str, b: &str) -> usize {
 }
 
 /// One sentence out of what the TOML reader says about a plan: where, what is wrong, the nearest right key.
-pub(crate) fn toml_message(text: &str, error: &toml::de::Error) -> String {
+pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     let place = error.span().map_or(String::new(), |span| place(text, span.start));
-    let message = error.message();
+    format!("{place}{}", said(error.message()))
+}
+
+/// What serde says of a wrong key or name, with the nearest right one; anything else as it is, in one line.
+pub fn said(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
         Some((wrong, right)) if message.starts_with("unknown field") || message.starts_with("unknown variant") => {
             let what = if message.starts_with("unknown field") { "key" } else { "name" };
             let near = nearest(wrong, right.iter().copied()).map(|n| format!("; did you mean `{n}`?"));
             let near = near.unwrap_or_else(|| format!("; possible here: {}", right.join(", ")));
-            format!("{place}there is no {what} `{wrong}`{near}")
+            format!("there is no {what} `{wrong}`{near}")
         }
-        _ => format!("{place}{}", message.replace('\n', " ")),
+        _ => message.replace('\n', " "),
     }
 }
 

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cost, CounterId, Hist, Intensity, Reading, Recording, Summary};
+use crate::figure::Figure;
+use crate::{
+    ClassPart, Cost, CounterId, Hist, HostLoad, Intensity, Key, Reading, Recording, Results, Summary, Tenths, Window,
+    WindowsApart,
+};
 
 /// What a trial was for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +26,8 @@ pub enum TrialKind {
     Overload,
     /// A point of an experiment.
     Experiment,
+    /// Levers were switched on and off in slots of it: its rates are of no one state.
+    Proof,
 }
 
 /// One operating point. The counts at the top are of the whole trial, from the first connect to the end of the
@@ -33,12 +39,11 @@ pub struct Trial {
     pub label: String,
     /// What it was for.
     pub kind: TrialKind,
-    /// Figures of the experiment that place this trial on an axis, by name with unit (`record_bytes`, `delay_ms`).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[serde(deserialize_with = "crate::nan::map")]
-    #[schemars(with = "crate::nan::Map")]
-    pub axes: BTreeMap<String, f64>,
-    /// The intensity that was asked for.
+    /// What was set.
+    pub key: Key,
+    /// What came out besides rates and latencies.
+    pub results: Results,
+    /// The intensity that was asked for, of all loads together.
     pub intensity: Intensity,
     /// Counts of the whole trial.
     #[serde(flatten)]
@@ -58,19 +63,39 @@ pub struct Trial {
     pub start_error_us: Summary,
     /// Time from connect() to an established connection.
     pub connect_us: Summary,
+    /// Time from an established connection to one that is ready for requests; absent where connections begin with none.
+    #[serde(skip_serializing_if = "Summary::is_empty")]
+    pub handshake_us: Summary,
+    /// What came of each class of a mix of requests; empty where all requests are of one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassPart>,
     /// The full histograms behind the summaries, by the same names without unit (`response`, `service`, …).
     pub histograms: BTreeMap<String, Hist>,
     /// Whether the measured window was steady.
     pub steady: Steady,
-    /// The generator's side.
+    /// The generator's side; with several hosts of generators, that of the busiest.
     pub client: Side,
+    /// The other hosts of generators.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub client_hosts: Vec<Side>,
+    /// What the generators of each host did; empty where all ran on one that started them itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_loads: Vec<HostLoad>,
     /// The server's side; absent when nothing of it can be read.
     pub server: Option<Side>,
-    /// What happened to the server meanwhile.
+    /// What happened to the server and the generators meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
     /// What went wrong or was unusual, in sentences.
     pub notes: Vec<String>,
+}
+
+impl Trial {
+    /// What made its figures those of something else than a server under this load, if that happened before the measured
+    /// window was over.
+    pub fn broken(&self) -> Option<&Incident> {
+        self.incidents.iter().find(|i| i.kind.breaks() && i.begin_s < self.measured.window.end_s)
+    }
 }
 
 /// Counts. Every one is exact; nothing is sampled.
@@ -104,15 +129,39 @@ pub struct Tally {
     pub bytes_sent: u64,
     /// Bytes read from sockets.
     pub bytes_received: u64,
+    /// Times that a request waited and its open loop opened no connection for it, because the pool had what it needs by
+    /// Little's law: a connect for each would have been a storm of the generator's own.
+    #[serde(skip_serializing_if = "is_none")]
+    pub connects_held_back: u64,
+    /// Connections that an open loop's pool opened and, by the answers that came then, did not need.
+    #[serde(skip_serializing_if = "is_none")]
+    pub connects_past_need: u64,
+    /// Connections that were ready for requests after a handshake of their protocol.
+    #[serde(skip_serializing_if = "is_none")]
+    pub handshakes: u64,
+    /// Of them, those that took up an earlier session (TLS).
+    #[serde(skip_serializing_if = "is_none")]
+    pub handshakes_resumed: u64,
+    /// Of the bytes sent, those of handshakes.
+    #[serde(skip_serializing_if = "is_none")]
+    pub handshake_bytes_sent: u64,
+    /// Of the bytes received, those of handshakes.
+    #[serde(skip_serializing_if = "is_none")]
+    pub handshake_bytes_received: u64,
+}
+
+/// A count of what most protocols have not is written only where it happened.
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Tally {
     /// All errors together.
     pub fn error_count(&self) -> u64 {
-        self.errors.0.values().sum()
+        self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Adds all counts of another tally.
+    /// Adds all counts of another tally; sums end at the largest number there is, since parts come from other hosts.
     pub fn merge(&mut self, o: &Self) {
         for (a, b) in [
             (&mut self.attempted, o.attempted),
@@ -126,11 +175,18 @@ impl Tally {
             (&mut self.closed_by_server, o.closed_by_server),
             (&mut self.bytes_sent, o.bytes_sent),
             (&mut self.bytes_received, o.bytes_received),
+            (&mut self.connects_held_back, o.connects_held_back),
+            (&mut self.connects_past_need, o.connects_past_need),
+            (&mut self.handshakes, o.handshakes),
+            (&mut self.handshakes_resumed, o.handshakes_resumed),
+            (&mut self.handshake_bytes_sent, o.handshake_bytes_sent),
+            (&mut self.handshake_bytes_received, o.handshake_bytes_received),
         ] {
-            *a += b;
+            *a = a.saturating_add(b);
         }
-        o.status.iter().for_each(|(class, n)| *self.status.entry(class.clone()).or_default() += n);
-        o.errors.0.iter().for_each(|(kind, n)| *self.errors.0.entry(*kind).or_default() += n);
+        let add = |to: &mut u64, n: &u64| *to = to.saturating_add(*n);
+        o.status.iter().for_each(|(class, n)| add(self.status.entry(class.clone()).or_default(), n));
+        o.errors.0.iter().for_each(|(kind, n)| add(self.errors.0.entry(*kind).or_default(), n));
     }
 }
 
@@ -144,7 +200,7 @@ pub struct Errors(pub BTreeMap<ErrorKind, u64>);
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// The server's host answered with a reset to the connect.
+    /// The server's host answered with a reset to the connect; a unix socket, that nobody listens or its queue is full.
     ConnectRefused,
     /// The connect was not up in time (for S-Clients: after T; closed and replaced).
     ConnectTimeout,
@@ -164,13 +220,17 @@ pub enum ErrorKind {
     WrongBody,
     /// The response took longer than the timeout.
     ResponseTimeout,
+    /// The server ended one request of a connection before its response was complete (HTTP/2: RST_STREAM).
+    StreamReset,
+    /// The server refused one request without looking at it (HTTP/2: REFUSED_STREAM, or beyond the last of a GOAWAY).
+    StreamRefused,
     /// A system call failed for another reason.
     Other,
 }
 
 impl ErrorKind {
     /// All kinds, in the order of their numbers: shards count into an array of this length.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::ConnectFailed,
@@ -181,6 +241,8 @@ impl ErrorKind {
         Self::Malformed,
         Self::WrongBody,
         Self::ResponseTimeout,
+        Self::StreamReset,
+        Self::StreamRefused,
         Self::Other,
     ];
 }
@@ -190,24 +252,19 @@ impl ErrorKind {
 #[serde(default)]
 pub struct Rates {
     /// What the plan wanted, requests per second (closed loop: what it sent; S-Clients: connection attempts).
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub offered_rate: f64,
     /// What left, requests per second (S-Clients: connection attempts that left).
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub sent_rate: f64,
     /// What came back complete and well-formed, per second.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub completed_rate: f64,
     /// Completed within the limit asked for and of an expected status, per second.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub goodput: f64,
     /// Mean number of requests in flight.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub concurrency: f64,
 }
 
@@ -218,43 +275,25 @@ pub struct Measured {
     /// Where in the recordings it lies.
     pub window: Window,
     /// Its length by the generator's own clock, seconds.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub length_s: f64,
     /// Its counts.
     pub tally: Tally,
     /// Completed requests per second in each tenth of a second of the window.
-    #[serde(deserialize_with = "crate::nan::list")]
-    #[schemars(with = "crate::nan::List")]
+    #[serde(with = "Figure::<Vec<f64>>")]
     pub series_completed: Vec<f64>,
-}
-
-/// A stretch of time in seconds since the trial's origin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Window {
-    /// First moment.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
-    pub begin_s: f64,
-    /// Last moment.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
-    pub end_s: f64,
-}
-
-impl Window {
-    /// Everything.
-    pub const ALL: Self = Self { begin_s: f64::MIN, end_s: f64::MAX };
-
-    /// Whether a moment lies inside. A millisecond of slack takes in the samples that were taken at the edges.
-    pub fn holds(self, t_s: f64) -> bool {
-        t_s >= self.begin_s - 1e-3 && t_s <= self.end_s + 1e-3
-    }
-
-    /// Length in seconds.
-    pub fn length_s(self) -> f64 {
-        self.end_s - self.begin_s
-    }
+    /// Completed per second in each slot of an experiment.
+    #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
+    pub slot_rates: Vec<f64>,
+    /// Counts of each tenth of a second, by the limits of the objective.
+    #[serde(skip_serializing_if = "Tenths::is_empty")]
+    pub tenths: Tenths,
+    /// When a generator's host stood still, seconds since the load began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Window>,
+    /// How far the windows of several agents are apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apart: Option<WindowsApart>,
 }
 
 /// Whether the rate had settled when measuring began, by the test that `docs/method.md` states.
@@ -264,21 +303,19 @@ pub struct Steady {
     /// The test's answer.
     pub steady: bool,
     /// Seconds of warm-up that it took.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub warmup_s: f64,
     /// The reason, in words with figures.
     pub reason: String,
 }
 
-/// Something that happened to the server while a trial went on.
+/// Something that happened to the server or to a generator while a trial went on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Incident {
     /// What it was.
     pub kind: IncidentKind,
     /// When it began, seconds since the load began.
-    #[serde(deserialize_with = "crate::nan::number")]
-    #[schemars(with = "crate::nan::Number")]
+    #[serde(with = "Figure")]
     pub begin_s: f64,
     /// When it was over; absent if it was not, or is of one moment.
     #[serde(default)]
@@ -293,12 +330,36 @@ pub struct Incident {
 pub enum IncidentKind {
     /// A process of the server was stopped by a signal.
     ServerStopped,
-    /// A process of the server ended.
+    /// A process of the server ended, others of it went on.
+    WorkerEnded,
+    /// The server ended: no process of it was left.
     ServerEnded,
     /// All had ended, and answers came again.
     ServerReturned,
     /// No answer came although some were due, and nothing is known of the server's processes that explains it.
     Silence,
+    /// The server, or the way to it, answered nothing any more, not even a single request after the load.
+    ServerUnreachable,
+    /// A generator was stopped by a signal.
+    GeneratorStopped,
+    /// A generator ended before its time; what it had counted is lost.
+    GeneratorEnded,
+    /// The observer on another host is lost, and with it the counters of that host.
+    ObserverLost,
+}
+
+impl IncidentKind {
+    /// Whether figures of a trial in which it happened say nothing of what the server takes under this load.
+    pub const fn breaks(self) -> bool {
+        match self {
+            Self::ServerStopped
+            | Self::ServerEnded
+            | Self::ServerUnreachable
+            | Self::GeneratorStopped
+            | Self::GeneratorEnded => true,
+            Self::WorkerEnded | Self::ServerReturned | Self::Silence | Self::ObserverLost => false,
+        }
+    }
 }
 
 /// One perspective: what the counters of the client's or the server's host said.
@@ -322,10 +383,22 @@ pub struct Side {
     pub costs: BTreeMap<String, Cost>,
 }
 
+impl Trial {
+    /// Whether client and server use processors of one machine, as far as both are known.
+    pub fn one_host(&self) -> bool {
+        self.server.as_ref().is_some_and(|s| s.same_processors(&self.client))
+    }
+}
+
 impl Side {
     /// Whether both sides' `cpu.*` counters are of the same processors. Where no machine is known, the hosts' names tell.
     pub fn same_processors(&self, other: &Self) -> bool {
         let known = !self.machine.is_empty() && !other.machine.is_empty();
         if known { self.machine == other.machine } else { !self.host.is_empty() && self.host == other.host }
+    }
+
+    /// Whether both sides' counters of interfaces, listeners and TCP are of the same network namespace.
+    pub fn same_network(&self, other: &Self) -> bool {
+        !self.host.is_empty() && self.host == other.host
     }
 }

@@ -8,6 +8,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use proto::Session;
 use sys::{Errno, socket};
 
+use crate::shard::Marks;
 use crate::stats::Cell;
 
 /// A session that may move between threads.
@@ -17,8 +18,6 @@ pub(crate) type BoxedSession = Box<dyn Session + Send>;
 pub(crate) const PIECE: usize = 64 * 1024;
 /// Most bytes written to one connection in one turn, so that a large reply starves nobody.
 const WRITE_TURN: usize = 16 * PIECE;
-/// Most bytes read and dropped from a peer that we have already said goodbye to.
-const LINGER_BYTES: u32 = 1 << 20;
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,34 +82,20 @@ pub(crate) struct Conn {
     closing: bool,
     linger: bool,
     peer_closed: bool,
-    /// Our side has ended; what the peer still sends is dropped.
-    lingering: bool,
-    dropped: u32,
-    /// When bytes last came, and since when output waits (milliseconds of the server's clock; 0: it does not wait).
-    pub(crate) heard_ms: u32,
-    pub(crate) blocked_ms: u32,
-    /// The strategy's mark: reads are not posted for this connection.
-    pub(crate) parked: bool,
-    /// Requests completed, for strategies that count turns.
-    pub(crate) served: u32,
+    pub(crate) marks: Marks,
     unsent: Option<Box<Unsent>>,
     session: BoxedSession,
 }
 
 impl Conn {
-    pub(crate) fn new(fd: OwnedFd, session: BoxedSession, now_ms: u32) -> Self {
+    pub(crate) fn new(fd: OwnedFd, session: BoxedSession, marks: Marks) -> Self {
         Self {
             fd,
             want: Want::default(),
             closing: false,
             linger: false,
             peer_closed: false,
-            lingering: false,
-            dropped: 0,
-            heard_ms: now_ms,
-            blocked_ms: 0,
-            parked: false,
-            served: 0,
+            marks,
             unsent: None,
             session,
         }
@@ -125,14 +110,9 @@ impl Conn {
         self.unsent.is_some()
     }
 
-    /// Our side has ended and the peer's has not.
-    pub(crate) fn lingering(&self) -> bool {
-        self.lingering
-    }
-
-    /// Gives the session back for another connection.
-    pub(crate) fn into_session(self) -> BoxedSession {
-        self.session
+    /// The socket, still open, and the session for another connection.
+    pub(crate) fn into_parts(self) -> (OwnedFd, BoxedSession) {
+        (self.fd, self.session)
     }
 
     /// A turn: writes what waits, reads what is there (if `readable`), and writes the answers.
@@ -167,19 +147,25 @@ impl Conn {
             }
         }
         let want = self.wants();
-        if !want.read && !want.write && !self.parked {
+        if !want.read && !want.write && !self.marks.parked {
             return Turn::Close(End::Done);
         }
         if more { Turn::Again(want) } else { Turn::Wait(want) }
     }
 
+    /// The rest of a request's head did not come in time: the next turn tells the peer and ends.
+    pub(crate) fn give_up_head(&mut self) {
+        self.session.head_is_late();
+        self.closing = true;
+    }
+
     /// Whether bytes from the peer are taken now.
     fn reads(&self) -> bool {
-        self.unsent.is_none() && !self.peer_closed && (!self.closing || self.lingering) && !self.parked
+        self.unsent.is_none() && !self.peer_closed && (!self.closing || self.marks.lingering) && !self.marks.parked
     }
 
     fn wants(&self) -> Want {
-        let write = self.unsent.is_some() || (!self.lingering && self.session.wants_transmit());
+        let write = self.unsent.is_some() || (!self.marks.lingering && self.session.wants_transmit());
         Want { read: self.reads(), write }
     }
 
@@ -194,11 +180,9 @@ impl Conn {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(0),
             Err(_) => return Err(End::Reset),
         };
-        self.heard_ms = now_ms;
         cell.bytes_in.add(n as u64);
-        if self.lingering {
-            self.dropped = self.dropped.saturating_add(n as u32);
-            return if self.dropped > LINGER_BYTES { Err(End::Done) } else { Ok(n) };
+        if self.marks.lingering {
+            return if self.marks.drops(n as u32) { Err(End::Done) } else { Ok(n) };
         }
         let mut rest = &scratch.input[..n];
         if self.session.mirrors() {
@@ -208,13 +192,13 @@ impl Conn {
             cell.requests.add(1);
             rest = &rest[sent..];
             if rest.is_empty() {
-                self.served = self.served.wrapping_add(1);
+                self.marks.heard(1, false, now_ms);
                 return Ok(n);
             }
         }
         let progress = self.session.receive(rest).map_err(|_| End::Fault)?;
         cell.requests.add(u64::from(progress.completed));
-        self.served = self.served.wrapping_add(progress.completed);
+        self.marks.heard(progress.completed, self.session.awaits_head(), now_ms);
         self.closing |= progress.close;
         self.linger |= progress.linger;
         Ok(n)
@@ -222,7 +206,7 @@ impl Conn {
 
     fn end_of_input(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<(), End> {
         self.peer_closed = true;
-        if self.lingering {
+        if self.marks.lingering {
             return Err(End::Done);
         }
         let progress = self.session.peer_closed().map_err(|_| End::Fault)?;
@@ -233,7 +217,7 @@ impl Conn {
 
     /// Writes until the session has nothing more or the socket takes nothing more. True: the turn is used up.
     fn write(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<bool, End> {
-        if self.lingering {
+        if self.marks.lingering {
             return Ok(false);
         }
         let mut left = WRITE_TURN;
@@ -242,18 +226,18 @@ impl Conn {
             cell.bytes_out.add(n as u64);
             unsent.at += n;
             if n > 0 {
-                self.blocked_ms = now_ms.max(1);
+                self.marks.blocked_ms = now_ms.max(1);
             }
             if unsent.at < unsent.bytes.len() {
                 return Ok(false);
             }
             self.unsent = None;
-            self.blocked_ms = 0;
+            self.marks.blocked_ms = 0;
         }
         while left > 0 {
             let n = self.session.transmit(&mut scratch.output);
             if n == 0 {
-                return self.written().map(|()| false);
+                return self.written(now_ms).map(|()| false);
             }
             let sent = send(&self.fd, &scratch.output[..n])?;
             cell.bytes_out.add(sent as u64);
@@ -261,7 +245,7 @@ impl Conn {
             if sent < n {
                 let bytes = scratch.output[sent..n].to_vec();
                 self.unsent = Some(Box::new(Unsent { bytes, at: 0 }));
-                self.blocked_ms = now_ms.max(1);
+                self.marks.blocked_ms = now_ms.max(1);
                 return Ok(false);
             }
         }
@@ -269,7 +253,7 @@ impl Conn {
     }
 
     /// Everything is written: is the connection over?
-    fn written(&mut self) -> Result<(), End> {
+    fn written(&mut self, now_ms: u32) -> Result<(), End> {
         let progress = self.session.flushed();
         self.closing |= progress.close;
         if !self.closing {
@@ -278,7 +262,7 @@ impl Conn {
         if !self.linger || self.peer_closed {
             return Err(End::Done);
         }
-        self.lingering = true;
+        self.marks.linger(now_ms);
         socket::shutdown_write(&self.fd).map_err(|_| End::Reset)
     }
 }
@@ -297,7 +281,7 @@ impl Conn {
     pub(crate) fn first_want(&self) -> Want {
         let mut want = self.wants();
         // A parked connection keeps only the output it has begun.
-        want.write &= !self.parked || self.unsent.is_some();
+        want.write &= !self.marks.parked || self.unsent.is_some();
         want
     }
 }

@@ -1,19 +1,27 @@
 //! The listening socket, and how connections are taken off its queue.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use sys::{Errno, socket};
+use sys::poll::{self, Entry};
+use sys::wake::Waker;
+use sys::{Errno, clock, socket};
 
 use crate::ServeError;
 use crate::options::Options;
+use crate::server::Control;
 use crate::stats::Cell;
 
+/// How long a port that is taken is waited for, and how often it is tried. Enough for the kernel to tidy up after a server
+/// on io_uring that was killed, short enough for a person.
+const WAIT: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_millis(5);
 /// Connections taken at one wake, so that those that are already open get their turn.
 const BURST: u32 = 64;
 /// How long accepting rests when no descriptor or memory is left.
-const PAUSE_NS: u64 = 100_000_000;
+pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
 /// Accepting on a timer instead of on readiness.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +38,7 @@ impl Pace {
 }
 
 /// Opens listening sockets for `shards` threads: one shared by all, or one each (SO_REUSEPORT) where `own` is set.
+/// A port that another server is just leaving is waited for, and that is noted.
 /// With `nagle`, connections delay small segments; otherwise they inherit TCP_NODELAY from here.
 pub(crate) fn open(
     listen: &str,
@@ -37,13 +46,14 @@ pub(crate) fn open(
     shards: u32,
     own: bool,
     nagle: bool,
+    control: &Control,
 ) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
     let bad = |why: String| ServeError::Listen { listen: listen.into(), why };
     let mut addr =
         listen.to_socket_addrs().map_err(|e| bad(e.to_string()))?.next().ok_or_else(|| bad("no such host".into()))?;
     let mut fds = Vec::new();
     for _ in 0..if own { shards.max(1) } else { 1 } {
-        let fd = one(addr, backlog, own, nagle).map_err(|e| bad(std::io::Error::from(e).to_string()))?;
+        let fd = patiently(|| one(addr, backlog, own, nagle), addr, control).map_err(bad)?;
         addr = socket::local_addr(&fd).map_err(|e| ServeError::os("ask for the listening address", e))?;
         fds.push(Arc::new(fd));
     }
@@ -51,6 +61,34 @@ pub(crate) fn open(
         fds.push(fds[0].clone());
     }
     Ok((fds, addr))
+}
+
+/// Tries again for a while where the address is in use; an error in words. A port of our choice is never in use.
+fn patiently(
+    try_once: impl Fn() -> sys::Result<OwnedFd>,
+    addr: SocketAddr,
+    control: &Control,
+) -> Result<OwnedFd, String> {
+    let begin = Instant::now();
+    loop {
+        let waited_ms = begin.elapsed().as_millis();
+        match try_once() {
+            Err(Errno::ADDRINUSE) if begin.elapsed() < WAIT => std::thread::sleep(RETRY),
+            Err(Errno::ADDRINUSE) => {
+                let why = std::io::Error::from(Errno::ADDRINUSE);
+                return Err(format!(
+                    "{why}, and still after it was waited for {waited_ms} ms; stop what listens there"
+                ));
+            }
+            Err(e) => return Err(std::io::Error::from(e).to_string()),
+            Ok(fd) => {
+                if waited_ms >= RETRY.as_millis() {
+                    control.note(format!("waited {waited_ms} ms for {addr}, which another server was leaving"));
+                }
+                return Ok(fd);
+            }
+        }
+    }
 }
 
 /// Gives connections that are accepted from now on the congestion control of option `congestion`.
@@ -137,5 +175,29 @@ impl Acceptor {
             // Everything else concerns the one connection that went away meanwhile (accept(2)).
             Err(_) => Accepted::Enough,
         }
+    }
+
+    /// Takes connections until the server is stopped, which signals `waker`: the loop of a thread that does nothing else.
+    pub(crate) fn run(
+        mut self,
+        control: &Control,
+        waker: &Waker,
+        cell: &Cell,
+        mut open: impl FnMut(OwnedFd),
+    ) -> Result<(), ServeError> {
+        while !control.stopping() {
+            let asked = if self.on_readiness() { poll::IN } else { 0 };
+            let mut entries = [Entry::new(waker.as_raw_fd(), poll::IN), Entry::new(self.fd.as_raw_fd(), asked)];
+            let timeout = self.due_ns().map(|due| due.saturating_sub(clock::monotonic_ns()));
+            poll::poll(&mut entries, timeout).map_err(|e| ServeError::os("wait for connections", e))?;
+            let now_ns = clock::monotonic_ns();
+            for _ in 0..self.allowance(now_ns) {
+                match self.take(now_ns, cell) {
+                    Accepted::One(fd) => open(fd),
+                    Accepted::Enough | Accepted::Pause => break,
+                }
+            }
+        }
+        Ok(())
     }
 }

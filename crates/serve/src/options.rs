@@ -23,16 +23,12 @@ const fn row(name: &'static str, value: &'static str, help: &'static str) -> Opt
 
 /// Every option of services, models and strategies.
 pub const OPTIONS: &[OptionSpec] = &[
-    row("work_us", "microseconds", "processor work added to each request"),
-    row(
-        "work_by",
-        "clock or loops",
-        "how that work is measured: processor clock, or calibrated loops that interrupts delay",
-    ),
+    row("work_us", "microseconds", "CPU work added to each request"),
+    row("work_by", "clock or loops", "how that work is measured: CPU clock, or calibrated loops that interrupts delay"),
     row("sleep_ms", "milliseconds", "each request sleeps this long in the thread that serves it"),
     row("workers", "count", "threads of model `workers`: requests served at the same time"),
-    row("capacity", "requests/s", "a request starts only when 1/capacity has passed since the one before, a thread"),
-    row("capacity_by", "work|sleep", "how that time is spent: with the processor busy (default) or idle"),
+    row("capacity", "requests/s", "a request starts only when 1/capacity has passed since the one before, per thread"),
+    row("capacity_by", "work|sleep", "how that time is spent: with the CPU busy (default) or idle"),
     row("accept_every_ms", "milliseconds", "connections are accepted only this often"),
     row("accept_batch", "count", "connections accepted each time (default 1)"),
     row("split_head", "0|1", "http: head and body leave in two writes, with Nagle's algorithm on"),
@@ -40,6 +36,9 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("reject_status", "status", "http: with this status (default 503)"),
     row("status", "status", "http: every page has this status"),
     row("source_bytes", "bytes", "source: bytes a connection, then it is closed (default: without end)"),
+    row("tls", "0|1", "within TLS; with a self-signed certificate for localhost where none is given"),
+    row("tls_cert", "file", "the server's certificate chain (PEM)"),
+    row("tls_key", "file", "its private key (PEM)"),
     row("direct", "0|1", "record: the file is read past the page cache (O_DIRECT)"),
     row("sync", "0|1", "record: every write reaches the disk before it is answered"),
     row("large_read_buffers", "count", "record: reads above 4096 bytes under way at once (default 16)"),
@@ -73,6 +72,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("active_idle_ms", "milliseconds", "high-throughput: a silent one gives up its place after this (default 1000)"),
     row("waiting", "count", "high-throughput: most connections that wait for a place; further ones are refused"),
     row("refuse", "busy|close|reset", "high-throughput: how they are refused (default busy: a short reply)"),
+    row(
+        "header_timeout_ms",
+        "milliseconds",
+        "http, record and proxy: a request whose head takes longer is given up with 408 (default 10000; 0: never)",
+    ),
     row("drain", "bytes", "high-connections: most bytes drained of one connection a wake (default 262144)"),
     row("unsent_ms", "milliseconds", "limits: a peer that does not read for this long is closed (default 5000)"),
     row("silent_ms", "milliseconds", "limits: a peer that says nothing for this long is closed (default 30000)"),

@@ -36,6 +36,7 @@ pub(crate) struct Control {
     threads_peak: AtomicU64,
     closed_peers: Mutex<Vec<String>>,
     failed: Mutex<Vec<String>>,
+    notes: Mutex<Vec<String>>,
     cpus: Vec<u32>,
     /// Most threads at once.
     max_threads: Option<u64>,
@@ -49,7 +50,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Server {
     /// Wraps running threads. Used by models and by services that are servers of their own.
     pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
-        Self { local_addr, model, control, notes: Vec::new(), service: None }
+        let notes = std::mem::take(&mut *lock(&control.notes));
+        Self { local_addr, model, control, notes, service: None }
     }
 
     /// Its service counts something of its own.
@@ -199,7 +201,7 @@ impl Control {
                 Ok(())
             } else {
                 sys::limits::confine_to_cpus(&control.cpus)
-                    .map_err(|e| ServeError::os("confine a thread to its processors", e))
+                    .map_err(|e| ServeError::os("confine a thread to its CPUs", e))
             };
             if let Err(e) = confined.and_then(|()| run()) {
                 control.fail(e.to_string());
@@ -212,6 +214,11 @@ impl Control {
 
     pub(crate) fn fail(&self, what: String) {
         lock(&self.failed).push(what);
+    }
+
+    /// Says something to the user while the server starts.
+    pub(crate) fn note(&self, text: String) {
+        lock(&self.notes).push(text);
     }
 
     /// Names a peer that a limit closed.

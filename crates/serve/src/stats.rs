@@ -33,6 +33,9 @@ pub struct Stats {
     pub closed_unread: u64,
     /// Connections closed because the peer was silent (limits).
     pub closed_silent: u64,
+    /// Connections closed because the head of a request took too long.
+    #[serde(default)]
+    pub closed_slow: u64,
     /// Timed calls of the event API that returned events (proxy with `timed`).
     pub calls: u64,
     /// Events that they returned.
@@ -67,6 +70,7 @@ pub(crate) struct Cell {
     pub(crate) refused: Counter,
     pub(crate) closed_unread: Counter,
     pub(crate) closed_silent: Counter,
+    pub(crate) closed_slow: Counter,
     pub(crate) calls: Counter,
     pub(crate) call_events: Counter,
     pub(crate) call_median_ns: Counter,
@@ -142,6 +146,7 @@ impl Cell {
             (&mut stats.refused, &self.refused),
             (&mut stats.closed_unread, &self.closed_unread),
             (&mut stats.closed_silent, &self.closed_silent),
+            (&mut stats.closed_slow, &self.closed_slow),
             (&mut stats.calls, &self.calls),
             (&mut stats.call_events, &self.call_events),
             (&mut stats.call_median_ns, &self.call_median_ns),

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use proto::record::{ClientPlan, HEAD_BYTES, Head, Operation, Status};
-use proto::{Client as _, Session as _};
+use proto::{Client as _, Request, Requester as _};
 use run::ServePlan;
 
 fn start(root: Option<&std::path::Path>, options: &[(&str, &str)]) -> serve::Server {
@@ -31,7 +31,7 @@ fn connect(server: &serve::Server) -> TcpStream {
 fn read_record(server: &serve::Server, bytes: u32) -> (usize, usize) {
     let mut stream = connect(server);
     let mut session = ClientPlan::new(bytes).session();
-    session.begin();
+    session.begin(Request::default());
     let (mut buf, mut up, mut down) = (vec![0; 70_000], 0, 0);
     loop {
         let n = session.transmit(&mut buf);
@@ -40,7 +40,7 @@ fn read_record(server: &serve::Server, bytes: u32) -> (usize, usize) {
         if !session.wants_transmit() {
             let n = stream.read(&mut buf).unwrap();
             down += n;
-            if session.receive(&buf[..n]).unwrap().completed == 1 {
+            if session.receive(&buf[..n], &mut drop).unwrap().completed == 1 {
                 return (up, down);
             }
         }

@@ -181,9 +181,9 @@ fn limits_bound_the_sends_outstanding() {
         let server = start("echo", model, "limits", &[("sends", "1"), ("unsent_ms", "400")]);
         let bytes = vec![1; 8 << 20];
         let mut flood = connect(&server);
-        flood.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+        flood.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         let mut second = connect(&server);
-        second.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+        second.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
         // Both hold the server until their limit closes them; then a third is served.

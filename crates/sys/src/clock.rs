@@ -25,6 +25,37 @@ pub fn process_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ProcessCPUTime)
 }
 
+/// The moment that times of a trial count from, on the monotonic clock of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin(u64);
+
+impl Origin {
+    /// A moment from now.
+    pub fn after(lead: std::time::Duration) -> Self {
+        Self(monotonic_ns().saturating_add(u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX)))
+    }
+
+    /// A moment of [`monotonic_ns`].
+    pub const fn at_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// It as a moment of [`monotonic_ns`].
+    pub const fn ns(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds from it until now; negative before it.
+    pub fn now_s(self) -> f64 {
+        self.s_at(monotonic_ns())
+    }
+
+    /// Seconds from it until a moment of [`monotonic_ns`]; negative before it.
+    pub fn s_at(self, ns: u64) -> f64 {
+        (i128::from(ns) - i128::from(self.0)) as f64 / 1e9
+    }
+}
+
 fn read(clock: rustix::time::ClockId) -> u64 {
     let t = rustix::time::clock_gettime(clock);
     (t.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(t.tv_nsec as u64)
@@ -65,6 +96,13 @@ mod tests {
         let until = monotonic_ns() + 2_000_000;
         sleep_until_ns(until);
         assert!(monotonic_ns() >= until);
+    }
+
+    #[test]
+    fn an_origin_may_lie_ahead() {
+        let ahead = Origin::after(std::time::Duration::from_secs(10)).now_s();
+        assert!((-10.0..-5.0).contains(&ahead), "{ahead}");
+        assert_eq!(Origin::at_ns(3_000_000_000).s_at(1_500_000_000), -1.5);
     }
 
     #[test]

@@ -127,6 +127,11 @@ impl Diag {
         Netlink::over(fd).map(Self)
     }
 
+    /// Asks for a dump and hands on the payload of each message.
+    pub(crate) fn ask(&mut self, kind: u16, request: &[u8], mut each: impl FnMut(&[u8]) -> Walk) -> Result<()> {
+        self.0.ask(kind, true, &[request], |_, payload| each(payload)).map(drop)
+    }
+
     /// Gives every listener of IPv4 (`v6` false) or IPv6, of one port or of all.
     pub fn listeners(&mut self, v6: bool, port: Option<u16>, mut each: impl FnMut(&Listener)) -> Result<()> {
         let head = request(v6, 1 << (SKMEMINFO - 1), LISTEN);

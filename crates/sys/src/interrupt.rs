@@ -1,4 +1,4 @@
-//! Ctrl-C as a flag that a program looks at between two steps. Source: sigaction(2), signal-safety(7).
+//! Ctrl-C, and a terminal that goes away, as a flag that a program looks at between two steps. Source: sigaction(2), signal-safety(7).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,16 +6,27 @@ use crate::{Result, last_errno};
 
 static SEEN: AtomicU32 = AtomicU32::new(0);
 
-/// How often SIGINT or SIGTERM came since [`catch`].
+/// How often SIGINT, SIGTERM or SIGHUP came since [`catch`].
 pub fn seen() -> u32 {
     SEEN.load(Ordering::Relaxed)
 }
 
-/// From now on SIGINT and SIGTERM are counted instead of ending the process. The third one ends it at once with
-/// status 130, so that a program which does not look any more can still be stopped from the keyboard.
+/// From now on SIGINT, SIGTERM and SIGHUP are counted instead of ending the process. The third one ends it at once with
+/// status 130, so that a program which does not look any more can still be stopped from the keyboard. A SIGHUP that is
+/// ignored (nohup(1)) stays so.
 pub fn catch() -> Result<()> {
     install(libc::SIGINT)?;
-    install(libc::SIGTERM)
+    install(libc::SIGTERM)?;
+    if is_ignored(libc::SIGHUP)? { Ok(()) } else { install(libc::SIGHUP) }
+}
+
+fn is_ignored(signal: libc::c_int) -> Result<bool> {
+    // SAFETY: the new action is null, so nothing is installed; `old` is valid for one sigaction, which the kernel fills.
+    let (result, old) = unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        (libc::sigaction(signal, std::ptr::null(), &mut old), old)
+    };
+    if result == 0 { Ok(old.sa_sigaction == libc::SIG_IGN) } else { Err(last_errno()) }
 }
 
 extern "C" fn count(_: libc::c_int) {

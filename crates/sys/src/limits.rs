@@ -4,7 +4,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack};
 
-use crate::Result;
+use crate::{Result, last_errno};
 
 /// Soft and hard limit of open descriptors of this process; `u64::MAX` stands for no limit.
 pub fn descriptors() -> (u64, u64) {
@@ -31,6 +31,14 @@ pub fn set_soft_descriptors(soft: u64) -> Result<()> {
 /// Lowers the soft and the hard limit of open descriptors for good; used by tests of what happens when it is reached.
 pub fn lower_descriptors(to: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
+}
+
+/// From now on a write past the limit of a file's size (ulimit -f) fails with EFBIG instead of ending the process by
+/// SIGXFSZ, so that what is half written can be removed. Source: setrlimit(2).
+pub fn large_files_are_errors() -> Result<()> {
+    // SAFETY: SIG_IGN is a valid disposition and no handler of ours is involved.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    if before == libc::SIG_ERR { Err(last_errno()) } else { Ok(()) }
 }
 
 /// The processors that the calling thread may run on, ascending.

@@ -261,7 +261,7 @@ mod tests {
     fn a_command_runs_inside_and_descriptors_come_out() {
         for user in [false, true] {
             let Some(mut child) = holder(user) else {
-                println!("SKIP a_command_runs_inside: no right to make namespaces (user: {user})");
+                testkit::skip("a_command_runs_inside", format!("no right to make namespaces (user: {user})"));
                 continue;
             };
             let netns = Netns::of_process(child.id()).unwrap();

@@ -44,6 +44,17 @@ pub struct Completion {
     pub more: bool,
 }
 
+impl Drop for PollRing {
+    /// Ends all polls now: the kernel tidies a ring up some milliseconds later, and until then an armed poll would keep its
+    /// file open, a listening socket in its port, say.
+    fn drop(&mut self) {
+        let limit = types::Timespec::new().sec(1);
+        let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
+        // The polls let go of their files when their ends are turned into completions, which is at an enter.
+        let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
+    }
+}
+
 impl PollRing {
     /// A ring with room for `batch` requests before the kernel is entered.
     pub fn new(batch: u32, work: Work) -> Result<Self> {
@@ -156,9 +167,7 @@ mod tests {
     fn a_poll_tells_of_each_arrival_until_disarmed() {
         for work in [Work::Cooperative, Work::Deferred] {
             let Ok(mut ring) = PollRing::new(8, work) else {
-                println!("SKIP a_poll_tells_of_each_arrival_until_disarmed: no io_uring here");
-                assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
-                return;
+                return testkit::skip("a_poll_tells_of_each_arrival_until_disarmed", "no io_uring here");
             };
             let (mut a, mut b) = std::os::unix::net::UnixStream::pair().unwrap();
             ring.arm(a.as_raw_fd(), 7, crate::poll::IN as u32).unwrap();

@@ -9,7 +9,7 @@ use run::{Column, CounterId, Recording};
 use sys::netns::Netns;
 
 use crate::error::{Result, setup};
-use crate::media::{Joined, Medium, Wire};
+use crate::media::{Joined, Medium, MediumSpec, Wire};
 use crate::net::Net;
 use crate::steer::{self, Receiver, Steered};
 use crate::tools;
@@ -41,6 +41,8 @@ pub struct Testbed {
     /// Goes first: a forwarder lets go of its interfaces.
     medium: Arc<dyn Joined>,
     medium_text: String,
+    medium_spec: &'static MediumSpec,
+    hosts_apart: bool,
     steered: BTreeMap<String, Steered>,
     net: Net,
 }
@@ -59,7 +61,14 @@ impl Testbed {
         let receivers = steer::ask(&spec.receives_on, &net)?;
         let joined = medium.join(&net)?;
         let steered = receivers.into_iter().map(Receiver::settle).collect();
-        Ok(Self { medium: Arc::from(joined), medium_text: spec.medium.clone(), steered, net })
+        Ok(Self {
+            medium: Arc::from(joined),
+            medium_text: spec.medium.clone(),
+            medium_spec: medium.spec(),
+            hosts_apart: medium.hosts_apart(),
+            steered,
+            net,
+        })
     }
 
     /// Names of the hosts.
@@ -107,6 +116,16 @@ impl Testbed {
     /// What joins the hosts, as it was asked for.
     pub fn medium(&self) -> &str {
         &self.medium_text
+    }
+
+    /// The row of its medium.
+    pub fn medium_spec(&self) -> &'static MediumSpec {
+        self.medium_spec
+    }
+
+    /// Whether every host has a namespace of its own.
+    pub fn hosts_apart(&self) -> bool {
+        self.hosts_apart
     }
 
     /// What the medium is made of, in one sentence.

@@ -7,8 +7,9 @@ mod common;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use common::{Copy, skip};
+use common::Copy;
 use loadline_testbed::{Spec, Testbed};
+use testkit::skip;
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
@@ -34,7 +35,7 @@ fn without_traffic_control_the_hub_in_user_space_is_the_wire() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let complaint = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(77) || complaint.contains("unshare") || said.contains("SKIP") {
-        return skip(test, &format!("a program cannot be hidden here: {said}{complaint}"));
+        return skip(test, format!("a program cannot be hidden here: {said}{complaint}"));
     }
     assert!(output.status.success(), "{said}{complaint}");
     assert!(said.contains("user space: a hub on TAP interfaces") && said.contains("qdisc kind is unknown"), "{said}");

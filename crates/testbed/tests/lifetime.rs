@@ -5,10 +5,11 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::{NOBODY, bed, is_root, skip, this_test};
+use common::{NOBODY, bed, is_root, this_test};
 use loadline_testbed::{Spec, Testbed};
+use testkit::{eventually, skip};
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
@@ -20,11 +21,7 @@ fn inside(inode: u64) -> Vec<u32> {
 }
 
 fn gone(inodes: &[u64]) {
-    let end = Instant::now() + Duration::from_secs(5);
-    while inodes.iter().any(|inode| !inside(*inode).is_empty()) {
-        assert!(Instant::now() < end, "still inside: {:?}", inodes.iter().flat_map(|i| inside(*i)).collect::<Vec<_>>());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually(|| inodes.iter().all(|inode| inside(*inode).is_empty()).then_some(()));
 }
 
 fn inodes(bed: &Testbed) -> Vec<u64> {

@@ -7,9 +7,10 @@ mod common;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use common::{again_without_root, bed, skip};
+use common::{again_without_root, bed};
 use loadline_testbed::{Spec, Testbed};
 use sys::netns::Inside;
+use testkit::skip;
 
 /// A UDP socket of this process that lives in a host.
 fn udp(bed: &Testbed, host: &str) -> UdpSocket {

@@ -7,9 +7,10 @@ mod common;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use common::{again_without_root, bed, skip};
+use common::{again_without_root, bed};
 use loadline_testbed::Spec;
 use sys::netns::Inside;
+use testkit::skip;
 
 /// Packets; far more than anything else brings to one processor in the time that they take.
 const PACKETS: u64 = 20_000;

@@ -1,4 +1,4 @@
-//! The generator against wrk: 64 persistent connections, one thread, nginx with one worker, a 1294-byte file.
+//! The generator against wrk: persistent connections, one thread, nginx with one worker, a 1294-byte file.
 
 use std::net::SocketAddr;
 
@@ -11,6 +11,8 @@ use crate::programs::{self, CLIENT_CPU};
 
 /// Length of a run.
 pub(crate) const SECONDS: u32 = 3;
+/// Connections where nothing else is said.
+const CONNECTIONS: u32 = 64;
 
 /// What one run of a generator came to.
 pub(crate) struct Outcome {
@@ -22,22 +24,37 @@ pub(crate) struct Outcome {
     pub(crate) cpu_us: f64,
 }
 
-/// Processor microseconds a request.
+/// CPU microseconds per request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
+    cpu_with(rounds, CONNECTIONS)
+}
+
+/// The same with 4,096 connections.
+pub(crate) fn cpu_4096(rounds: usize) -> Result<Compared> {
+    cpu_with(rounds, 4096)
+}
+
+/// The same with 12,000 connections.
+pub(crate) fn cpu_12000(rounds: usize) -> Result<Compared> {
+    cpu_with(rounds, 12_000)
+}
+
+fn cpu_with(rounds: usize, connections: u32) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let per_request = |o: Outcome| o.cpu_us / o.completed;
-    interleave(rounds, "us", || ours(nginx.addr).map(per_request), || wrk(nginx.addr, "/file").map(per_request))
+    let wrk = || wrk_with(nginx.addr, "/file", SECONDS, connections).map(per_request);
+    interleave(rounds, "us", || ours(nginx.addr, connections).map(per_request), wrk)
 }
 
 /// Completed rate.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
-    interleave(rounds, "1/s", || Ok(ours(nginx.addr)?.rate), || Ok(wrk(nginx.addr, "/file")?.rate))
+    interleave(rounds, "1/s", || Ok(ours(nginx.addr, CONNECTIONS)?.rate), || Ok(wrk(nginx.addr, "/file")?.rate))
 }
 
-fn ours(addr: SocketAddr) -> Result<Outcome> {
-    let url = format!("http://{addr}/file");
-    let args = ["load", &url, "--connections", "64", "--threads", "1", "--json", "--duration"];
+fn ours(addr: SocketAddr, connections: u32) -> Result<Outcome> {
+    let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
+    let args = ["load", &url, "--connections", &connections, "--threads", "1", "--json", "--duration"];
     let (run, cpu_us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
     let trial = first_trial(&run)?;
     Ok(Outcome { completed: number(trial, "completed")?, rate: number(trial, "completed_rate")?, cpu_us })
@@ -50,10 +67,17 @@ pub(crate) fn wrk(addr: SocketAddr, path: &str) -> Result<Outcome> {
 
 /// The same, over so many seconds.
 pub(crate) fn wrk_for(addr: SocketAddr, path: &str, seconds: u32) -> Result<Outcome> {
+    wrk_with(addr, path, seconds, CONNECTIONS)
+}
+
+fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Outcome> {
     let wrk = programs::find("wrk")?;
     let (text, cpu_us) = cpu::of_children(|| {
-        let mut command = programs::pinned(CLIENT_CPU, &wrk);
-        programs::output(command.args(["-t1", "-c64", &format!("-d{seconds}s"), &format!("http://{addr}{path}")]))
+        // wrk does not raise its own limit of descriptors.
+        let mut command = programs::pinned(CLIENT_CPU, std::path::Path::new("sh"));
+        command.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh"]).arg(&wrk);
+        let (count, length) = (format!("-c{connections}"), format!("-d{seconds}s"));
+        programs::output(command.args(["-t1", &count, &length, &format!("http://{addr}{path}")]))
     })?;
     let word_before = |mark: &str| {
         let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;

@@ -1,5 +1,6 @@
 //! The rows of the table: one file a subject, one line here a row.
 
+mod capacity;
 mod connects;
 mod echo;
 mod event;
@@ -60,45 +61,41 @@ const fn row(
 
 /// All rows, in the order they run.
 pub(crate) const ROWS: &[Row] = &[
+    row("generator-cpu", "CPU us per request of `load` over wrk's", AtMost(0.80), Some(AtMost(0.50)), generator::cpu),
+    row("generator-cpu-4096", "the same with 4,096 connections", AtMost(0.80), Some(AtMost(0.70)), generator::cpu_4096),
     row(
-        "generator-cpu",
-        "processor us a request of `load` over wrk's",
+        "generator-cpu-12000",
+        "the same with 12,000 connections",
         AtMost(0.80),
-        Some(AtMost(0.50)),
-        generator::cpu,
+        Some(AtMost(0.70)),
+        generator::cpu_12000,
     ),
     row("generator-rate", "completed rate of `load` over wrk's", AtLeast(1.0), None, generator::rate),
     row("start-error", "p99 of the intended-start error at 5,000/s, us", AtMost(100.0), None, latency::start_error),
     row("uring-p50", "p50 at 5,000/s, io_uring driver over epoll driver", AtMost(1.10), None, latency::uring_p50),
-    row(
-        "server-cpu",
-        "processor us a request of `serve http` over nginx's",
-        AtMost(0.70),
-        Some(AtMost(0.50)),
-        server::cpu,
-    ),
+    row("server-cpu", "CPU us per request of `serve http` over nginx's", AtMost(0.70), Some(AtMost(0.50)), server::cpu),
     row(
         "echo-64",
-        "processor us a 64-byte echo over the best of tokio, Go, socat",
+        "CPU us per 64-byte echo over the best of tokio, Go, socat",
         AtMost(0.75),
         Some(AtMost(0.50)),
         echo::small,
     ),
     row(
         "echo-16k",
-        "processor us a 16 KiB echo over the best of tokio, Go, socat",
+        "CPU us per 16 KiB echo over the best of tokio, Go, socat",
         AtMost(0.75),
         Some(AtMost(0.50)),
         echo::large,
     ),
     row(
         "connects",
-        "S-Clients' attempts a second against a full accept queue",
+        "S-Clients' attempts per second against a full accept queue",
         AtLeast(60_000.0),
         Some(AtLeast(100_000.0)),
         connects::rate,
     ),
-    row("connects-cpu", "processors that these attempts took", AtMost(1.05), None, connects::share),
+    row("connects-cpu", "CPUs that these attempts took", AtMost(1.05), None, connects::share),
     row(
         "connects-memory",
         "user memory of one of 16,000 descriptors in one process, bytes",
@@ -108,14 +105,14 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row(
         "connects-httperf",
-        "S-Clients' attempts a second over httperf's best",
+        "S-Clients' attempts per second over httperf's best",
         AtLeast(4.0),
         None,
         connects::over_httperf,
     ),
     row(
         "proxy-cpu",
-        "processor us a request of `serve proxy` over HAProxy's",
+        "CPU us per request of `serve proxy` over HAProxy's",
         AtMost(0.80),
         Some(AtMost(0.60)),
         proxy::cpu,
@@ -144,5 +141,19 @@ pub(crate) const ROWS: &[Row] = &[
         event::share,
     ),
     row("event-uring", "an event on io_uring over one on epoll, array of 64", AtMost(0.75), None, event::uring_event),
-    row("probe-cpu", "processor share of the probe at 2 samples a second, %", AtMost(0.5), None, probe::share),
+    row(
+        "capacity-variation",
+        "coefficient of variation of ten capacities of `find` in 30 s, %",
+        AtMost(3.0),
+        Some(AtMost(2.0)),
+        capacity::variation,
+    ),
+    row(
+        "proof-interval",
+        "half of the interval of the main elasticity of nginx in 12 s of `prove`",
+        AtMost(0.10),
+        Some(AtMost(0.05)),
+        capacity::proof,
+    ),
+    row("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), None, probe::share),
 ];

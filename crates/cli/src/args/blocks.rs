@@ -5,9 +5,6 @@ use run::{Blocks, Plan, Protocol};
 
 use super::units;
 
-/// Bytes a message where --message-bytes is not given, as in the source.
-const BUFFER_BYTES: u64 = 4096;
-
 /// The client of source 4.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct BlockArgs {
@@ -36,7 +33,8 @@ impl BlockArgs {
                 anyhow::bail!("--block and its relatives belong to an echo target: give echo://HOST:PORT, not {url:?}");
             }
             if !matches!(plan.load.protocol, Protocol::Echo { .. }) {
-                plan.load.protocol = Protocol::Echo { message_bytes: BUFFER_BYTES };
+                plan.load.protocol =
+                    proto::by_scheme("echo").map_or_else(Protocol::default, |(row, _)| (row.defaults)());
             }
             let blocks = plan.load.blocks.get_or_insert_with(Blocks::default);
             blocks.block = self.block.unwrap_or(blocks.block);

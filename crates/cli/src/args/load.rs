@@ -1,8 +1,9 @@
 //! How much load, and how it is made.
 
 use clap::Args;
-use run::{Arrival, Intensity, Io, LoadPlan, Plan, ThinkTime};
+use run::{Intensity, Io, LoadPlan, Plan, ThinkTime};
 
+use super::rows::{self, io};
 use super::units;
 
 /// How requests are made and when.
@@ -11,16 +12,15 @@ pub(crate) struct LoadArgs {
     /// Generator threads
     #[arg(long, value_name = "N", help_heading = "Generator")]
     threads: Option<u32>,
-    /// Client driver: auto, epoll, uring (null and sim need no network)
-    #[arg(long, value_name = "IO", value_parser = io, help_heading = "Generator")]
+    #[arg(long, value_name = "IO", value_parser = io, help = rows::io_help(), help_heading = "Generator")]
     io: Option<Io>,
-    /// One connection a request: connect, one exchange, close
+    /// A new connection for each request: connect, one exchange, close
     #[arg(long, help_heading = "Generator")]
     new_connections: bool,
     /// Local addresses to spread connections over: 127.0.0.2-127.0.0.9
     #[arg(long, value_name = "ADDRS", value_parser = units::addresses, help_heading = "Generator")]
     source: Option<std::vec::Vec<std::net::IpAddr>>,
-    /// Processors the generator may run on: 0,2 or 1-3
+    /// CPUs the generator may run on: 0,2 or 1-3
     #[arg(long, value_name = "LIST", value_parser = units::cpus, help_heading = "Generator")]
     cpus: Option<std::vec::Vec<u32>>,
     /// Seed of every random choice
@@ -35,8 +35,8 @@ pub(crate) struct LoadArgs {
     /// A connect that takes longer is an error; T of S-Clients
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Generator")]
     connect_timeout: Option<f64>,
-    /// Requests in flight on one connection
-    #[arg(long, value_name = "N", help_heading = "Generator")]
+    /// Requests in flight on one connection: a pipeline, or streams of HTTP/2
+    #[arg(long, value_name = "N", visible_alias = "streams", help_heading = "Generator")]
     pipeline: Option<u32>,
     /// Pause between an answer and the next request; exp:20ms draws it at random
     #[arg(long, value_name = "TIME", value_parser = think, help_heading = "Generator")]
@@ -44,10 +44,10 @@ pub(crate) struct LoadArgs {
     /// S-Clients as two processes joined by a socket pair, as in the source: one connects, one handles
     #[arg(long, help_heading = "Generator")]
     two_process: bool,
-    /// Seconds between two samples of the counters
+    /// Time between two samples of the counters
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
     interval: Option<f64>,
-    /// How long to watch the hosts at rest before any load
+    /// How long to read the counters at rest, before any load
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
     at_rest: Option<f64>,
 }
@@ -103,31 +103,7 @@ fn put<T>(slot: &mut T, given: Option<T>) {
     }
 }
 
-fn io(text: &str) -> Result<Io, String> {
-    let known = [("auto", Io::Auto), ("epoll", Io::Epoll), ("uring", Io::Uring), ("null", Io::Null), ("sim", Io::Sim)];
-    let found = known.iter().find(|(name, _)| *name == text).map(|(_, io)| *io);
-    found.ok_or_else(|| "possible are auto, epoll, uring, null and sim".to_string())
-}
-
 fn think(text: &str) -> Result<ThinkTime, String> {
     let (exponential, time) = text.strip_prefix("exp:").map_or((false, text), |rest| (true, rest));
     Ok(ThinkTime { mean_ms: units::seconds(time)? * 1e3, exponential })
-}
-
-/// How the starts of an open loop are spread: `constant`, `poisson`, `bursty:PEAK,SHARE,PERIOD`, `self-similar:H`.
-pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
-    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    let bad =
-        || "possible are constant, poisson, bursty:6,5%,100s (peak, share, period) and self-similar:0.8".to_string();
-    match (name, rest.split(',').collect::<Vec<_>>().as_slice()) {
-        ("constant", [""]) => Ok(Arrival::Constant),
-        ("poisson", [""]) => Ok(Arrival::Poisson),
-        ("bursty", [peak, share, period]) => Ok(Arrival::Bursty {
-            peak: peak.parse().map_err(|_| bad())?,
-            share: units::share(share)?,
-            period_s: units::seconds(period)?,
-        }),
-        ("self-similar", [hurst]) => Ok(Arrival::SelfSimilar { hurst: hurst.parse().map_err(|_| bad())? }),
-        _ => Err(bad()),
-    }
 }

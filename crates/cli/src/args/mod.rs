@@ -1,10 +1,33 @@
 //! Flags that several commands share, and the plan they become.
 
 mod blocks;
+pub(crate) mod defaults;
+mod headers;
+mod hosts;
 mod load;
+pub(crate) mod mix;
+mod names;
+mod objective;
+mod out;
+mod rate;
+mod request;
+mod rows;
 mod target;
+mod tls;
 pub(crate) mod units;
 
 pub(crate) use blocks::BlockArgs;
-pub(crate) use load::{LoadArgs, arrival};
-pub(crate) use target::TargetArgs;
+pub(crate) use hosts::HostArgs;
+pub(crate) use load::LoadArgs;
+pub(crate) use names::Names;
+pub(crate) use objective::ObjectiveArgs;
+pub(crate) use out::OutArgs;
+pub(crate) use rate::{Rate, rate};
+pub(crate) use rows::{arrival, arrival_help};
+pub(crate) use target::{TargetArgs, read_variables};
+
+/// T of S-Clients when none is given, milliseconds (source 1).
+pub(crate) const T_MS: f64 = 500.0;
+
+/// Connections that the pool of an open loop may grow to when nothing is said.
+pub(crate) const POOL: u32 = 10_000;

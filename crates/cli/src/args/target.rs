@@ -1,56 +1,47 @@
-//! Whom to load, what to say to it, and where the result goes.
+//! Whom to load and what to say to it.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use run::{Plan, Protocol};
 
-use super::units;
+use super::OutArgs;
+use super::headers::from_environment;
+use super::mix::{self, MixArgs};
+use super::request::RequestArgs;
+use super::tls::TlsArgs;
 
 /// The target and what is said to it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TargetArgs {
-    /// http://HOST:PORT/PATH, tcp://HOST:PORT, echo://HOST:PORT; none: the embedded server
+    #[arg(help = targets())]
     pub(crate) target: Option<String>,
-    /// Process that serves, when it cannot be found from its listening socket; its children belong to it
+    /// The server's process; its children belong to it
     #[arg(long, value_name = "PID", help_heading = "Target")]
     pub(crate) server_pid: Option<u32>,
     /// The target is outside this machine and private networks, and loading it is allowed
     #[arg(long, help_heading = "Target")]
     pub(crate) authorized: bool,
-    /// HTTP method
-    #[arg(long, value_name = "METHOD", help_heading = "Request")]
-    method: Option<String>,
-    /// HTTP header, may be repeated
-    #[arg(long = "header", short = 'H', value_name = "K: V", value_parser = units::header, help_heading = "Request")]
-    headers: Vec<(String, String)>,
-    /// File whose bytes are the request's body
-    #[arg(long, value_name = "FILE", help_heading = "Request")]
-    body: Option<String>,
-    /// Status that is right although it is not 2xx or 3xx
-    #[arg(long, value_name = "CODE", help_heading = "Request")]
-    expect_status: Option<u16>,
-    /// tcp: file whose bytes are one request
-    #[arg(long, value_name = "FILE", help_heading = "Request")]
-    send_file: Option<String>,
-    /// tcp: bytes of one response; without it, all until the server closes
-    #[arg(long, value_name = "N", value_parser = units::bytes, help_heading = "Request")]
-    expect_bytes: Option<u64>,
-    /// echo, discard, source: bytes a message
-    #[arg(long, value_name = "SIZE", value_parser = units::bytes, help_heading = "Request")]
-    message_bytes: Option<u64>,
-    /// record: bytes a record
-    #[arg(long, value_name = "SIZE", value_parser = units::bytes, help_heading = "Request")]
-    record_bytes: Option<u64>,
-    /// Directory for run.json and report.html
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print run.json to standard output, and nothing else there
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    /// CPU time of a request at the embedded server; 0 for its bare page [default: 50us]
+    #[arg(long, value_name = "TIME", value_parser = super::units::seconds, help_heading = "Target")]
+    embedded_work: Option<f64>,
+    /// HTTP/2 instead of HTTP/1.1: by ALPN for https://, with prior knowledge for http://
+    #[arg(long, help_heading = "Request")]
+    http2: bool,
+    #[command(flatten)]
+    request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) mix: MixArgs,
+    /// A header whose value is a secret, besides Authorization, Cookie and the like: never printed, never written down
+    #[arg(long, value_name = "NAME", help_heading = "Request")]
+    secret_header: Vec<String>,
     /// Read the plan from a TOML file; flags win over it
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
     pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    tls: TlsArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
 }
 
 impl TargetArgs {
@@ -66,11 +57,30 @@ impl TargetArgs {
         };
         plan.command = command.into();
         if let Some(target) = &self.target {
+            anyhow::ensure!(
+                !target.trim().is_empty(),
+                "the target is empty; is a variable of your script not set? Without any target the embedded server is measured"
+            );
             plan.target.url = target.clone();
         }
         plan.target.server_pid = self.server_pid.or(plan.target.server_pid);
         plan.target.authorized |= self.authorized;
+        plan.target.embedded_work_us = self.embedded_work.map_or(plan.target.embedded_work_us, |s| s * 1e6);
+        self.mix.apply(&mut plan)?;
         self.say(&mut plan);
+        if self.http2 {
+            anyhow::ensure!(
+                matches!(plan.load.protocol, Protocol::Http1 { .. } | Protocol::Http2 { .. })
+                    && !plan.target.url.is_empty(),
+                "--http2 is for http:// and https:// targets; the embedded server speaks HTTP/1.1"
+            );
+            plan.load.protocol = proto::http1::to_http2(plan.load.protocol.clone());
+        }
+        read_variables(&mut plan.load)?;
+        self.request.apply(&mut plan.load)?;
+        mix::check(&plan, &self.request.of_one())?;
+        self.tls.apply(&mut plan)?;
+        plan.seal(&self.secret_header);
         Ok(plan)
     }
 
@@ -79,40 +89,33 @@ impl TargetArgs {
         if !plan.target.url.is_empty() || self.config.is_none() {
             plan.load.protocol = protocol_of(&scheme, &plan.load.protocol);
         }
-        match &mut plan.load.protocol {
-            Protocol::Http1 { method, headers, body_file, expect_status, .. } => {
-                if let Some(given) = &self.method {
-                    method.clone_from(given);
-                } else if self.body.is_some() && method == "GET" {
-                    *method = "POST".into();
-                }
-                headers.extend(self.headers.iter().cloned());
-                *body_file = self.body.clone().or(body_file.take());
-                *expect_status = self.expect_status.or(*expect_status);
-            }
-            Protocol::Raw { send_file, expect_bytes } => {
-                *send_file = self.send_file.clone().or(send_file.take());
-                *expect_bytes = self.expect_bytes.or(*expect_bytes);
-            }
-            Protocol::Echo { message_bytes }
-            | Protocol::Discard { message_bytes }
-            | Protocol::Source { message_bytes } => *message_bytes = self.message_bytes.unwrap_or(*message_bytes),
-            Protocol::Record { record_bytes } => *record_bytes = self.record_bytes.unwrap_or(*record_bytes),
-        }
     }
 }
 
-/// The protocol that a scheme names; keeps what a plan file already said of the same protocol.
+/// Headers of a plan file may name variables of the environment.
+pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
+    let (Protocol::Http1 { headers, .. } | Protocol::Http2 { headers, .. }) = &mut load.protocol else { return Ok(()) };
+    let of_set = load.requests.iter_mut().flat_map(|set| &mut set.requests).flat_map(|request| &mut request.headers);
+    for (name, value) in headers.iter_mut().chain(of_set) {
+        *value = from_environment(name, value, &mut load.secrets)?;
+    }
+    Ok(())
+}
+
+/// The protocol that a scheme names; keeps what a plan file already said of the same protocol. Schemes that nobody speaks
+/// are refused with their reason where the target is resolved.
 fn protocol_of(scheme: &str, given: &Protocol) -> Protocol {
-    let fresh = match scheme {
-        "http" => Protocol::default(),
-        "tcp" | "raw" => Protocol::Raw { send_file: None, expect_bytes: None },
-        "echo" => Protocol::Echo { message_bytes: 64 },
-        "discard" => Protocol::Discard { message_bytes: 4096 },
-        "source" => Protocol::Source { message_bytes: 4096 },
-        "record" => Protocol::Record { record_bytes: 2048 },
-        // Schemes that nobody speaks are refused with their reason where the target is resolved.
-        _ => Protocol::default(),
-    };
+    let fresh =
+        proto::by_scheme(lab::target::transport(scheme).0).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }
+}
+
+/// How targets are written, for the help.
+fn targets() -> String {
+    let written = |s: &proto::Scheme| format!("{}://HOST:PORT{}", s.name, if s.path { "/PATH" } else { "" });
+    let all: Vec<String> = proto::PROTOCOLS.iter().flat_map(|row| row.schemes).map(written).collect();
+    format!(
+        "{}; unix:///PATH/OF.SOCKET:/PATH, and echo+unix:// and the like for the others; none: the embedded server",
+        all.join(", ")
+    )
 }

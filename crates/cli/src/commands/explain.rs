@@ -1,37 +1,73 @@
 //! `loadline explain ID`: everything that the tables say of one thing.
 
-use super::list::wrap;
+use crate::args::Names;
 use crate::tables::TABLES;
+use crate::terms::TERMS;
 use crate::{Exit, output};
 
 /// Arguments.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Id of a bottleneck, counter, cost, model, … (`loadline list`)
-    id: String,
+    /// Id of a bottleneck, counter, cost, model, … (`loadline list`), or a word of a report: knee, p99, S-Client
+    #[arg(required = true, value_parser = Names::Rows(""), hide_possible_values = true)]
+    id: Vec<String>,
 }
 
 /// Prints the page.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let width = output::style().width.min(100);
-    let mut text = String::new();
-    let mut ids = Vec::new();
-    for table in TABLES {
-        for row in (table.rows)() {
-            if row.id.eq_ignore_ascii_case(&args.id) {
-                let body = if row.page.is_empty() { row.help.clone() } else { format!("{}\n\n{}", row.help, row.page) };
-                text.push_str(&format!("{} ({})\n\n{}\n", row.id, table.name, paragraphs(&body, width)));
-            }
-            ids.push(row.id);
-        }
-    }
-    if text.is_empty() {
-        return Err(lab::LabError::name("thing", &args.id, ids.iter().map(String::as_str)).into());
-    }
+    let text = pages(&args.id.join(" "), output::style().width.min(100))?;
     output::print(&text)?;
     Ok(Exit::Done)
 }
 
+/// What all tables say of a name.
+fn pages(name: &str, width: usize) -> anyhow::Result<String> {
+    let (mut text, wanted) = (String::new(), plain(name));
+    let mut ids = Vec::new();
+    for table in TABLES {
+        for row in (table.rows)() {
+            let also = TERMS.iter().find(|t| t.name == row.id && table.name == "terms").map_or(&[][..], |t| t.also);
+            if plain(&row.id) == wanted || also.iter().any(|name| plain(name) == wanted) {
+                let body = if row.page.is_empty() { row.help.clone() } else { format!("{}\n\n{}", row.help, row.page) };
+                text.push_str(&format!("{} ({})\n\n{}\n", row.id, table.name, paragraphs(&body, width)));
+            }
+            ids.push(row.id);
+            ids.extend(also.iter().map(ToString::to_string));
+        }
+    }
+    if text.is_empty() {
+        return Err(lab::LabError::name("thing", name, ids.iter().map(String::as_str)).into());
+    }
+    Ok(text)
+}
+
+/// A name as it is compared: without case, hyphens and the plural's s.
+fn plain(name: &str) -> String {
+    let name = name.trim().to_lowercase().replace(['-', '_'], " ");
+    name.strip_suffix('s').map(String::from).unwrap_or(name)
+}
+
 fn paragraphs(text: &str, width: usize) -> String {
-    text.split("\n\n").map(|p| wrap(p, width).join("\n") + "\n").collect::<Vec<_>>().join("\n")
+    text.split("\n\n")
+        .map(|p| report::wrap(&p.replace('\n', " "), width).join("\n") + "\n")
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_the_terms_is_explained_however_it_is_written() {
+        for term in TERMS {
+            for name in std::iter::once(&term.name).chain(term.also) {
+                assert!(pages(name, 80).unwrap().contains(" (terms)"), "{name}");
+            }
+        }
+        for name in ["knee", "P99", "phantoms", "s-clients", "service-time", "xmax", "server-cpu", "accept_queue"] {
+            assert!(pages(name, 80).is_ok(), "{name}");
+        }
+        assert!(pages("kneee", 80).unwrap_err().to_string().contains("knee"));
+    }
 }

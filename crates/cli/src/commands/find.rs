@@ -2,8 +2,9 @@
 
 use run::Plan;
 
-use crate::args::{LoadArgs, TargetArgs, units};
+use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, TargetArgs, mix, units};
 use crate::finish::{self, Ends};
+use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::{Exit, output};
 
@@ -14,39 +15,66 @@ pub(crate) struct Args {
     target: TargetArgs,
     #[command(flatten)]
     load: LoadArgs,
-    /// 99th percentile of the response time that must hold; without it, 10 times the unloaded one
-    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
-    p99: Option<f64>,
-    /// Largest share of requests that may fail
-    #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Objective")]
-    errors: Option<f64>,
-    /// Time for everything
+    #[command(flatten)]
+    objective: ObjectiveArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
+    /// Time for the whole search
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Search")]
     budget: Option<f64>,
+    /// Half the 95 % interval of the capacity, as a share of it, at which the search ends before its time
+    #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Search")]
+    precision: Option<f64>,
     /// Most connections of the closed-loop sweep and of the open loop's pool
     #[arg(long, visible_alias = "max-connections", value_name = "N", help_heading = "Search")]
     connections: Option<u32>,
+    /// Whether the verdict is tried by an experiment: a quarter of the budget, with busy threads at a lower priority beside
+    /// server and generator
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
+    prove: Proving,
+    /// A directory on the server's disk in which the experiment may write: tries the disk
+    #[arg(long, value_name = "DIR", help_heading = "Search")]
+    prove_dir: Option<std::path::PathBuf>,
+}
+
+/// How far an experiment may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Proving {
+    /// No experiment
+    Off,
+    /// What this user's own rights are enough for
+    Default,
+    /// Also what touches the server: its CPU quota, one of its workers
+    Intrusive,
 }
 
 /// Finds, reports, and keeps.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
-    let mut screen = Screen::new(args.target.json, plan.search.budget_s);
-    let result = lab::find(plan, args.target.out.as_deref(), &mut screen);
-    screen.done();
-    finish::finish(result?, &Ends { out: args.target.out.as_deref(), json: args.target.json })
+    let kept = args.target.out.prepare()?;
+    let mut screen = Screen::new(&args.target.out, plan.search.budget_s);
+    let result = lab::find(plan, kept.as_ref().map(Kept::dir), &mut screen);
+    let used = screen.done();
+    finish::ended(result, &Ends::of(&args.target.out, kept, used))
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("find")?;
+    mix::in_time(&mut plan, None)?;
+    mix::enough_rows(&plan)?;
     args.load.apply(&mut plan);
-    if let Some(p99) = args.p99 {
-        plan.objective.p99_us = Some(p99 * 1e6);
-    }
-    plan.objective.errors = args.errors.unwrap_or(plan.objective.errors);
+    args.objective.apply(&mut plan);
+    args.hosts.apply(&mut plan)?;
+    plan.search.precision = args.precision.unwrap_or(plan.search.precision);
     plan.search.budget_s = args.budget.unwrap_or(plan.search.budget_s);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
+    plan.search.prove = match args.prove {
+        Proving::Off => run::Prove::Off,
+        Proving::Default => run::Prove::Default,
+        Proving::Intrusive => run::Prove::Intrusive,
+    };
+    plan.search.prove_dir.clone_from(&args.prove_dir);
     plan.check()?;
     Ok(plan)
 }

@@ -3,22 +3,35 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use judge::counters_csv::{Derived, as_run, derive, read};
+use judge::counters_csv::{Derived, MAX_BYTES, as_run, columns, derive, read};
 use report::{Block, Cell, Col, FORMS, Section, Table, Tone, Weight};
 
+use crate::args::Names;
 use crate::{Exit, output};
 
 /// Arguments.
 #[derive(clap::Args)]
+#[command(after_help = columns_help())]
 pub(crate) struct Args {
-    /// A CSV file of counters, one line an operating point (columns: `loadline list quantities`), or a run
+    /// A CSV file of counters, one line an operating point, or a run. At most 10,000 lines and 8 MiB of CSV, 10,000 trials
+    /// and 256 MiB of run.json
     file: PathBuf,
-    /// text, html, json, csv, markdown, openmetrics or hdr (`loadline list forms`)
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// In which form (`loadline list forms`)
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = Names::Rows("forms"))]
     form: String,
-    /// Write to a file instead of standard output
+    /// Write to a file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+}
+
+/// What the columns of a CSV file may be.
+fn columns_help() -> String {
+    format!(
+        "The first line of a CSV file names its columns, beginning with `case`, the name of the operating point. Columns \
+         are: {}. A column `printed.QUANTITY` holds what a text prints for a derived quantity, to be compared with ours \
+         (`loadline list quantities`). An empty cell is unknown; lines that begin with # are comments.",
+        columns().join(", ")
+    )
 }
 
 /// Derives, judges and prints. A printed figure that the counters contradict is a comparison that failed.
@@ -26,8 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
     let (mut run, derived) = if csv {
         let name = args.file.display();
-        let text =
-            std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {name}; name a CSV file"))?;
+        let text = run::read_text(&args.file, MAX_BYTES, "name a CSV file")?;
         let cases = read(&text).with_context(|| format!("{name}"))?;
         (as_run(&cases), derive(&cases))
     } else {

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use run::Plan;
 
-use crate::args::units;
+use crate::args::{Names, OutArgs, read_variables, units};
 use crate::finish::{self, Ends};
+use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::{Exit, output};
 
@@ -13,6 +14,7 @@ use crate::{Exit, output};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Which experiment (`loadline list experiments`)
+    #[arg(value_parser = Names::Rows("experiments"))]
     name: String,
     /// Fewer and shorter trials
     #[arg(long)]
@@ -24,25 +26,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME=VALUE", value_parser = units::pair)]
     set: Vec<(String, String)>,
     /// I/O models to compare (io-models): epoll,uring
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Names::Rows("models"))]
     model: Vec<String>,
     /// What joins server and clients, where the experiment has hosts: hub100, switch:1G (`loadline list media`)
-    #[arg(long, value_name = "MEDIUM")]
+    #[arg(long, value_name = "MEDIUM", value_parser = Names::Rows("media"))]
     medium: Option<String>,
     /// Print the experiment's plan and do nothing
     #[arg(long)]
     show_plan: bool,
-    /// Directory for run.json and report.html
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print run.json to standard output, and nothing else there
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    out: OutArgs,
 }
 
 /// Runs, reports, and keeps.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let experiment = lab::experiments::experiment(&args.name)?;
+    let experiment = experiments::experiment(&args.name)?;
     if args.show_plan {
         output::print(experiment.toml)?;
         return Ok(Exit::Done);
@@ -55,6 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         None => experiment.plan()?,
     };
+    read_variables(&mut plan.load)?;
     for (name, value) in &args.set {
         let parsed = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
         set(&mut plan, name, parsed);
@@ -71,10 +70,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         plan.lab.insert("models".into(), args.model.clone().into());
     }
     output::catch_interrupts();
-    let mut screen = Screen::new(args.json, if args.quick { 30.0 } else { 120.0 });
-    let result = lab::experiments::run(experiment, plan, args.quick, args.out.as_deref(), &mut screen);
+    let kept = args.out.prepare()?;
+    // What an experiment shows is its steps.
+    let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
+    let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
-    finish::finish(result?, &Ends { out: args.out.as_deref(), json: args.json })
+    finish::ended(result, &Ends { kept, json: args.out.json, used: None })
 }
 
 /// A parameter, for the quick run too.

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::args::Names;
 use crate::tables::{TABLES, Table};
 use crate::{Exit, docs, output};
 
 /// Arguments.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One table; none: all their names and rows
+    /// One table; none: all of them
+    #[arg(value_parser = Names::Tables)]
     table: Option<String>,
     /// As Markdown
     #[arg(long)]
@@ -53,41 +55,16 @@ fn plain(table: &Table, width: usize) -> String {
     let mut text = format!("{}: {}\n", table.name, table.what);
     for row in rows {
         let room = width.saturating_sub(id + 4).max(30);
-        let mut lines = wrap(&row.help, room).into_iter();
+        let mut lines = report::wrap(&row.help, room).into_iter();
         text.push_str(&format!("  {:<id$}  {}\n", row.id, lines.next().unwrap_or_default()));
         lines.for_each(|line| text.push_str(&format!("  {:<id$}  {line}\n", "")));
     }
     text
 }
 
-/// Breaks a text at blanks into lines of at most `room` characters; a longer word stays whole.
-pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.len() - 1;
-        let used = lines[last].chars().count();
-        if used == 0 {
-            lines[last].push_str(word);
-        } else if used + 1 + word.chars().count() <= room {
-            lines[last].push(' ');
-            lines[last].push_str(word);
-        } else {
-            lines.push(word.into());
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_break_at_blanks() {
-        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
-        assert_eq!(wrap("endlessword x", 4), ["endlessword", "x"]);
-        assert_eq!(wrap("", 4), [""]);
-    }
 
     #[test]
     fn every_table_has_rows_and_every_row_a_line() {

@@ -2,8 +2,11 @@
 
 use run::{Arrival, Intensity, Plan};
 
-use crate::args::{BlockArgs, LoadArgs, TargetArgs, arrival, units};
+use crate::args::{
+    BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, POOL, Rate, T_MS, TargetArgs, arrival, arrival_help, mix, rate, units,
+};
 use crate::finish::{self, Ends};
+use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::{Exit, output};
 
@@ -12,75 +15,62 @@ use crate::{Exit, output};
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Closed loop: clients, each waits for its answer (the default, with 1)
+    /// Closed loop: clients, each waits for its answer
     #[arg(long, value_name = "N", help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients"])]
     connections: Option<u32>,
-    /// Open loop: requests a second, whatever the server does; with --s-clients, connects a second
-    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity")]
-    rate: Option<f64>,
-    /// With --rate: constant, poisson, bursty:6,5%,100s or self-similar:0.8
-    #[arg(long, value_name = "HOW", value_parser = arrival, help_heading = "Intensity", requires = "rate")]
+    /// Open loop: requests per second, whatever the server does; with --s-clients, connects per second. 100..5000/60s is a
+    /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat
+    #[arg(long, value_name = "R", value_parser = rate, help_heading = "Intensity")]
+    rate: Option<Rate>,
+    /// Make the requests of --replay when they were made, so many times as fast
+    #[arg(long, value_name = "N", value_parser = speed, conflicts_with_all = ["rate", "connections", "s_clients"], help_heading = "Intensity")]
+    speed: Option<f64>,
+    #[arg(long, value_name = "HOW", value_parser = arrival, help = arrival_help(), help_heading = "Intensity", requires = "rate")]
     arrival: Option<Arrival>,
-    /// Open loop: most connections that the pool may grow to
+    /// Open loop: most connections in the pool, grown while requests wait, to twice their need by Little's law
     #[arg(long, value_name = "N", help_heading = "Intensity", requires = "rate", conflicts_with = "s_clients")]
     max_connections: Option<u32>,
     /// S-Clients: D descriptors that are always connecting, each for at most --connect-timeout
     #[arg(long, value_name = "D", help_heading = "Intensity")]
     s_clients: Option<u32>,
-    /// Besides, hold this many connections that are not used
-    #[arg(long, value_name = "N", help_heading = "Cold connections")]
+    /// Also hold N idle connections
+    #[arg(long, value_name = "N", help_heading = "Idle connections")]
     cold: Option<u32>,
-    /// Open them at this pace, a second (default 2000)
-    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Cold connections", requires = "cold")]
+    /// Connections opened per second
+    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Idle connections", requires = "cold")]
     cold_rate: Option<f64>,
-    /// Send one byte on each of them this often (default: silence)
-    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Cold connections", requires = "cold")]
+    /// Send one byte on each of them this often
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Idle connections", requires = "cold")]
     cold_trickle: Option<f64>,
     /// How long to measure
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Intensity")]
     duration: Option<f64>,
-    /// 99th percentile of the response time that must hold
-    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
-    p99: Option<f64>,
-    /// Largest share of requests that may fail
-    #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Objective")]
-    errors: Option<f64>,
+    #[command(flatten)]
+    objective: ObjectiveArgs,
     #[command(flatten)]
     blocks: BlockArgs,
     #[command(flatten)]
     load: LoadArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
 }
-
-/// T of S-Clients when none is given, milliseconds (source 1).
-const T_MS: f64 = 500.0;
 
 /// Loads, reports, and keeps.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
     let expected = plan.observe.at_rest_s + plan.load.warmup_s + plan.load.duration_s;
-    let (objective, mut screen) = (plan.objective.clone(), Screen::new(args.target.json, expected));
-    let result = lab::load(plan, args.target.out.as_deref(), &mut screen);
-    screen.done();
-    let run = result?;
-    let kept = held(&run, args, &objective);
-    let exit = finish::finish(run, &Ends { out: args.target.out.as_deref(), json: args.target.json })?;
-    Ok(if exit == Exit::Done && !kept { Exit::Failed } else { exit })
-}
-
-/// Whether an objective that was asked for holds.
-fn held(run: &run::Run, args: &Args, objective: &run::Objective) -> bool {
-    let Some(trial) = run.trials.last() else { return true };
-    let m = &trial.measured.tally;
-    let failed = (m.error_count() + m.unexpected_status) as f64;
-    let share = failed / ((m.completed + m.error_count()) as f64).max(1.0);
-    let in_time = args.p99.is_none() || trial.latency_us.p99 <= objective.p99_us.unwrap_or(f64::INFINITY);
-    in_time && (args.errors.is_none() || share <= objective.errors)
+    let kept = args.target.out.prepare()?;
+    let mut screen = Screen::new(&args.target.out, expected);
+    let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
+    let used = screen.done();
+    finish::ended(result, &Ends::of(&args.target.out, kept, used))
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("load")?;
-    set_intensity(args, &mut plan);
+    mix::in_time(&mut plan, args.speed)?;
+    set_intensity(args, &mut plan)?;
     if let Some(flag) = args.load.out_of_place(&plan.load.intensity) {
         anyhow::bail!(
             "{flag} does not belong to this intensity: a closed loop (--connections) has --pipeline and --think, \
@@ -90,18 +80,36 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.load.apply(&mut plan);
     args.blocks.apply(&mut plan)?;
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
-    if let Some(p99) = args.p99 {
-        plan.objective.p99_us = Some(p99 * 1e6);
-    }
+    args.objective.apply(&mut plan);
+    args.hosts.apply(&mut plan)?;
     plan.cold.connections = args.cold.unwrap_or(plan.cold.connections);
     plan.cold.rate = args.cold_rate.unwrap_or(plan.cold.rate);
+    mix::enough_rows(&plan)?;
     plan.cold.trickle_ms = args.cold_trickle.map_or(plan.cold.trickle_ms, |s| s * 1e3);
-    plan.objective.errors = args.errors.unwrap_or(plan.objective.errors);
     plan.check()?;
     Ok(plan)
 }
 
-fn set_intensity(args: &Args, plan: &mut Plan) {
+/// How many times as fast a log is made.
+fn speed(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches(['x', 'X']).parse().ok().filter(|n| (0.001..=100_000.0).contains(n));
+    number.ok_or_else(|| format!("{text:?} is not a speed; write it like 1, 10 or 0.5"))
+}
+
+/// The open loop of a log in time: its own mean rate, and as long as it takes.
+fn replayed(plan: &mut Plan) {
+    let times = plan.load.requests.as_ref().and_then(|set| set.recorded.as_ref());
+    let Some((span_s, n)) = times.map(|times| (times.span_s(), times.items.len())) else { return };
+    let rate = n as f64 / span_s.max(0.001);
+    plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL };
+    (plan.load.duration_s, plan.load.warmup_s) = (span_s.max(0.001) + AFTER_S, 0.0);
+}
+
+/// How long the load goes on after the last recorded request, seconds: as the measured window begins a little late.
+const AFTER_S: f64 = 0.1;
+
+fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
+    replayed(plan);
     let intensity = &mut plan.load.intensity;
     if let Some(n) = args.connections {
         match &mut *intensity {
@@ -110,16 +118,24 @@ fn set_intensity(args: &Args, plan: &mut Plan) {
         }
     }
     let arrival = || args.arrival.clone().unwrap_or_default();
-    match (args.s_clients, args.rate) {
+    match (args.s_clients, args.rate.as_ref()) {
         (Some(descriptors), rate) => {
-            let pace = rate.map(|rate| run::Pace { rate, arrival: arrival() });
+            let even = rate.is_none_or(|rate| rate.stages.is_empty());
+            anyhow::ensure!(even, "the rate of S-Clients is the same all the time: give --rate R");
+            let pace = rate.map(|rate| run::Pace { rate: rate.mean, arrival: arrival() });
             let think = run::ThinkTime::default();
             *intensity = Intensity::SClients { descriptors, connect_timeout_ms: T_MS, think, pace };
         }
         (None, Some(rate)) => {
-            let max_connections = args.max_connections.unwrap_or(10_000);
-            *intensity = Intensity::Open { rate, arrival: arrival(), max_connections };
+            let max_connections = args.max_connections.unwrap_or(POOL);
+            *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections };
+            if !rate.stages.is_empty() {
+                // A course begins with the load: what is measured is all of it.
+                let (stages, length_s) = rate.over(args.duration);
+                (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
+            }
         }
         (None, None) => {}
     }
+    Ok(())
 }

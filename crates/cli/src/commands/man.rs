@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::CommandFactory as _;
 
-use crate::{Cli, Exit, output};
+use crate::{Exit, output};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -15,10 +14,10 @@ pub(crate) struct Args {
 }
 
 /// Writes the pages.
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, whole: clap::Command) -> anyhow::Result<Exit> {
     let advice = || format!("cannot write man pages to {}; name a directory that you may write", args.dir.display());
     std::fs::create_dir_all(&args.dir).with_context(advice)?;
-    clap_mangen::generate_to(Cli::command(), &args.dir).with_context(advice)?;
+    clap_mangen::generate_to(whole, &args.dir).with_context(advice)?;
     output::print(&format!("man pages are in {}\n", args.dir.display()))?;
     Ok(Exit::Done)
 }

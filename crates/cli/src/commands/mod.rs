@@ -1,20 +1,24 @@
 //! One file a command; this enum is their table.
 
 mod agent;
+mod compare;
 mod completions;
 mod explain;
 mod find;
+mod import;
 mod judge;
 mod lab;
 mod list;
 mod load;
 mod man;
 mod probe;
+pub(crate) mod prove;
 mod report;
 mod schema;
 mod selftest;
 mod serve;
 mod testbed;
+mod what_if;
 
 use clap::Subcommand;
 
@@ -26,6 +30,14 @@ pub(crate) enum Command {
     Find(Box<find::Args>),
     /// Load a server at one fixed intensity
     Load(Box<load::Args>),
+    /// Try by experiment what stops a server at a given load
+    Prove(Box<prove::Args>),
+    /// Compare runs, or two live servers in turns
+    Compare(compare::Args),
+    /// Print requests of any form (URLs, curl, HAR, vegeta) as TOML, to edit and keep
+    Import(import::Args),
+    /// Predict what a measured server would do with other resources or other users
+    WhatIf(what_if::Args),
     /// Run a reference server
     Serve(Box<serve::Args>),
     /// Run an experiment
@@ -57,10 +69,15 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    /// Runs it; `whole` makes the whole command line, for those that describe it.
+    pub(crate) fn run(self, whole: fn() -> clap::Command) -> anyhow::Result<Exit> {
         match self {
             Self::Find(args) => find::run(&args),
             Self::Load(args) => load::run(&args),
+            Self::Prove(args) => prove::run(&args),
+            Self::Compare(args) => compare::run(&args),
+            Self::WhatIf(args) => what_if::run(&args),
+            Self::Import(args) => import::run(&args),
             Self::Serve(args) => serve::run(&args),
             Self::Lab(args) => lab::run(&args),
             Self::Report(args) => report::run(&args),
@@ -71,8 +88,8 @@ impl Command {
             Self::Probe(args) => probe::run(&args),
             Self::Testbed(args) => testbed::run(&args),
             Self::Schema => schema::run(),
-            Self::Completions(args) => completions::run(&args),
-            Self::Man(args) => man::run(&args),
+            Self::Completions(args) => completions::run(&args, &whole()),
+            Self::Man(args) => man::run(&args, whole()),
             Self::Agent => agent::run(),
         }
     }
@@ -82,6 +99,7 @@ impl Command {
         matches!(
             self,
             Self::Report(_)
+                | Self::Import(_)
                 | Self::Judge(_)
                 | Self::List(_)
                 | Self::Explain(_)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use lab::workload::{self, Workload};
+use workload::{self, Workload};
 
 use crate::{Exit, output};
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::args::Names;
 use crate::{Exit, output};
 
 /// Arguments.
@@ -9,10 +10,10 @@ use crate::{Exit, output};
 pub(crate) struct Args {
     /// Directory of a run, or its run.json
     run: PathBuf,
-    /// text, html, json, csv, markdown, openmetrics or hdr (`loadline list forms`)
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// In which form (`loadline list forms`)
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = Names::Rows("forms"))]
     form: String,
-    /// Write to a file instead of standard output
+    /// Write to a file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
     let mut text = format!("descriptors a process    {descriptors}\n");
-    text.push_str(&format!("processors allowed       {:?}\n", sys::limits::allowed_cpus().unwrap_or_default()));
+    text.push_str(&format!("CPUs allowed       {:?}\n", sys::limits::allowed_cpus().unwrap_or_default()));
     let plan = LoadPlan {
         io: Io::Null,
         threads: args.threads,
@@ -31,12 +31,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let ceiling = load::ceiling(&plan)?;
     text.push_str(&format!(
-        "generator's own ceiling  {:.0} requests/s, {:.3} us of processor a request (null driver, {} threads)\n",
+        "generator's own ceiling  {:.0} requests/s, {:.3} us of CPU per request (null driver, {} threads)\n",
         ceiling.rate, ceiling.cpu_us_per_request, args.threads
     ));
     let (samples, cost_us) = observe();
     text.push_str(&format!(
-        "cost of observing        {:.0} us a sample; at two a second {:.3} % of one processor\n",
+        "cost of observing        {:.0} us a sample; at two a second {:.3} % of one CPU\n",
         cost_us / samples as f64,
         cost_us / samples as f64 * 2.0 / 1e4
     ));
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Samples everything a few times; returns how many samples and their processor time.
+/// Samples everything a few times; returns how many samples and their CPU time.
 fn observe() -> (u32, f64) {
     let scope = probe::Scope { processes: vec![std::process::id()], ..probe::Scope::default() };
     let mut probe = probe::Probe::new(scope);

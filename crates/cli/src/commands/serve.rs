@@ -6,24 +6,24 @@ use std::time::Duration;
 use anyhow::Context as _;
 use run::ServePlan;
 
-use crate::args::units;
+use crate::args::{Names, units};
 use crate::{Exit, output};
 
 /// Arguments.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// http, echo, discard, source, … (`loadline list services`)
-    #[arg(default_value = "http")]
+    /// What is served (`loadline list services`)
+    #[arg(default_value = "http", value_parser = Names::Rows("services"))]
     service: String,
     /// Address to listen on; port 0 picks one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: String,
     /// How input and output are done (`loadline list models`)
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
+    #[arg(long, value_name = "MODEL", default_value = "auto", value_parser = Names::Rows("models"))]
+    model: String,
     /// Admission and protection (`loadline list strategies`)
-    #[arg(long, value_name = "NAME", default_value = "")]
-    strategy: String,
+    #[arg(long, value_name = "NAME", value_parser = Names::Rows("strategies"))]
+    strategy: Option<String>,
     /// Worker threads
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Listen backlog
     #[arg(long, value_name = "N", default_value_t = 4096)]
     backlog: u32,
-    /// Processors the server may run on: 0,2 or 1-3
+    /// CPUs the server may run on: 0,2 or 1-3 [default: all]
     #[arg(long, value_name = "LIST", value_parser = units::cpus)]
     cpus: Option<std::vec::Vec<u32>>,
     /// Hold this service rate, by work or sleep (--option capacity_by=work|sleep)
@@ -48,6 +48,18 @@ pub(crate) struct Args {
     /// proxy and model event: back end of the event API (epoll, uring, poll, select)
     #[arg(long, value_name = "NAME")]
     events: Option<String>,
+    /// A request whose head takes longer is given up with 408; 0s is never
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, default_value = "10s")]
+    header_timeout: f64,
+    /// Serve within TLS, with a self-signed certificate where none is given
+    #[arg(long)]
+    tls: bool,
+    /// The server's certificate chain (PEM); serves within TLS
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<String>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<String>,
     /// Further option of service, model or strategy, may be repeated
     #[arg(long = "option", short = 'o', value_name = "NAME=VALUE", value_parser = units::pair)]
     options: Vec<(String, String)>,
@@ -58,7 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args);
     output::catch_interrupts();
     if let Some(cpus) = &args.cpus {
-        sys::limits::confine_to_cpus(cpus).with_context(|| format!("cannot run on processors {cpus:?}"))?;
+        sys::limits::confine_to_cpus(cpus).with_context(|| format!("cannot run on CPUs {cpus:?}"))?;
     }
     let server = serve::start(&plan)?;
     server.notes().iter().for_each(|note| eprintln!("note: {note}"));
@@ -90,10 +102,15 @@ fn plan(args: &Args) -> ServePlan {
     options.extend(args.upstream.clone().map(|to| ("upstream".into(), to)));
     options.extend(args.events.clone().map(|name| ("events".into(), name)));
     options.extend(args.capacity.map(|rate| ("capacity".into(), rate.to_string())));
+    options.extend(args.tls.then(|| ("tls".into(), "1".into())));
+    options.extend(args.cert.clone().map(|file| ("tls_cert".into(), file)));
+    options.extend(args.key.clone().map(|file| ("tls_key".into(), file)));
+    let head_ms = (args.header_timeout * 1e3).ceil().to_string();
+    options.entry("header_timeout_ms".into()).or_insert(head_ms);
     ServePlan {
         service: args.service.clone(),
-        model: args.model.clone().unwrap_or_else(|| "auto".into()),
-        strategy: args.strategy.clone(),
+        model: args.model.clone(),
+        strategy: args.strategy.clone().unwrap_or_default(),
         listen: args.listen.clone(),
         threads: args.threads,
         backlog: args.backlog,

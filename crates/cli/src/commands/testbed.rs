@@ -8,6 +8,7 @@ use clap::Subcommand;
 use testbed::named::{self, Status};
 use testbed::{Medium, Spec};
 
+use crate::args::Names;
 use crate::{Exit, output};
 
 /// What to do.
@@ -53,7 +54,7 @@ pub(crate) struct Up {
     /// Name of the testbed
     name: String,
     /// What joins the hosts: ethernet10, hub100, switch:100M, wan:delay=50ms,loss=1%, loopback
-    #[arg(long, value_name = "MEDIUM", default_value = "ethernet10")]
+    #[arg(long, value_name = "MEDIUM", default_value = "ethernet10", value_parser = Names::Rows("media"))]
     medium: String,
     /// Names of the hosts, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "clients")]

@@ -10,8 +10,8 @@ use sys::Errno;
 use sys::epoll::{Epoll, Interest};
 use sys::epoll_raw::{self, Slots};
 
-use super::{Remaining, ended};
-use crate::queue::{Options, Revocation};
+use super::wait::{Remaining, ended};
+use crate::options::{Options, Revocation};
 use crate::table::{Table, descriptor, token};
 use crate::{Event, Mask};
 
@@ -80,7 +80,7 @@ impl EpollQueue {
 
     fn revoke(&mut self, fd: RawFd, armed: Mask) -> sys::Result<()> {
         if armed.is_none() {
-            return super::check_open(fd);
+            return super::wait::check_open(fd);
         }
         if self.lazy {
             self.table.open(fd).wanted = Mask::NONE;

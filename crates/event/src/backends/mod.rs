@@ -1,95 +1,15 @@
-//! The mechanisms of the kernel that a queue can stand on: one file a mechanism, one row in [`BACKENDS`].
+//! The mechanisms of the kernel that a queue can stand on: one file a mechanism.
 //! Which one a queue uses is an enum, so a call costs one well-predicted branch more than the mechanism itself.
 
 mod epoll;
 mod poll;
 mod select;
 mod uring;
+mod wait;
 
 use std::os::fd::RawFd;
 
-use sys::{Errno, poll as bits};
-
-use crate::queue::Options;
-use crate::{Event, EventError, Mask, Result};
-
-/// A mechanism.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Backend {
-    /// epoll, edge-triggered: the reference.
-    Epoll,
-    /// io_uring multishot polls with the hint queue in user space.
-    Uring,
-    /// poll(2) over all descriptors in every call.
-    Poll,
-    /// select(2) over all descriptors in every call, without the limit of 1024.
-    Select,
-}
-
-/// A row of the table of back ends.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct BackendSpec {
-    /// The name used in options.
-    pub name: &'static str,
-    /// One line.
-    pub help: &'static str,
-    /// Which it is.
-    pub backend: Backend,
-    /// Events come in the order of their arrival; otherwise in the order of the descriptors, taken in turn.
-    pub fifo: bool,
-    /// A descriptor that stays ready is reported again in every call; otherwise only when something new arrives.
-    pub level: bool,
-}
-
-/// Every back end.
-pub const BACKENDS: &[BackendSpec] = &[
-    BackendSpec {
-        name: "epoll",
-        help: "edge-triggered epoll, the reference: a wait costs what it delivers",
-        backend: Backend::Epoll,
-        fifo: true,
-        level: false,
-    },
-    BackendSpec {
-        name: "uring",
-        help: "io_uring multishot polls, hints queued in user space, declarations in batches",
-        backend: Backend::Uring,
-        fifo: true,
-        level: false,
-    },
-    BackendSpec {
-        name: "poll",
-        help: "baseline: poll(2) over all descriptors, a wait costs what is declared",
-        backend: Backend::Poll,
-        fifo: false,
-        level: true,
-    },
-    BackendSpec {
-        name: "select",
-        help: "baseline: select(2) with bitmaps of any width, a wait costs the highest descriptor",
-        backend: Backend::Select,
-        fifo: false,
-        level: true,
-    },
-];
-
-impl Backend {
-    /// The row of this back end.
-    #[must_use]
-    pub fn spec(self) -> &'static BackendSpec {
-        BACKENDS.iter().find(|row| row.backend == self).unwrap_or(&BACKENDS[0])
-    }
-
-    /// The back end of this name.
-    pub fn named(name: &str) -> Result<Self> {
-        BACKENDS.iter().find(|row| row.name == name).map(|row| row.backend).ok_or_else(|| EventError::UnknownBackend {
-            name: name.into(),
-            known: BACKENDS.iter().map(|row| row.name).collect::<Vec<_>>().join(", "),
-        })
-    }
-}
+use crate::{Backend, Event, Mask, Options};
 
 /// The back end of one queue.
 #[derive(Debug)]
@@ -161,39 +81,4 @@ impl Mechanism {
     pub(crate) fn generation(&self, fd: RawFd) -> u32 {
         each!(self, queue => queue.table.copy(fd).generation)
     }
-}
-
-/// EBADF unless the number is an open descriptor. For back ends that the kernel does not check for at once.
-fn check_open(fd: RawFd) -> sys::Result<()> {
-    if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
-}
-
-/// The time that is left of a wait that may have to be repeated. The clock is read only when it is, so a repeated
-/// wait may last up to twice as long as asked for; the usual one costs no clock.
-struct Remaining {
-    timeout_ns: Option<u64>,
-    until_ns: Option<u64>,
-}
-
-impl Remaining {
-    fn new(timeout_ns: Option<u64>) -> Self {
-        Self { timeout_ns, until_ns: None }
-    }
-
-    /// The time to wait now; `None` in the first place when the time is over.
-    fn again(&mut self) -> Option<Option<u64>> {
-        let Some(ns) = self.timeout_ns else { return Some(None) };
-        if ns == 0 {
-            return None;
-        }
-        let now = sys::clock::monotonic_ns();
-        let until = *self.until_ns.get_or_insert(now.saturating_add(ns));
-        (until > now).then(|| Some(until - now))
-    }
-}
-
-/// Whether these poll bits say that the peer has ended its side.
-#[inline]
-const fn ended(found: i16) -> bool {
-    found & (bits::RDHUP | bits::HUP | bits::ERR) != 0
 }

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 
 use sys::poll::{self, Entry};
 
-use super::{check_open, ended};
+use super::wait::{check_open, ended};
 use crate::table::Table;
 use crate::{Event, Mask};
 

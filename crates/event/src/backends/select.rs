@@ -8,7 +8,7 @@ use sys::Errno;
 use sys::poll;
 use sys::select::{FdSet, select};
 
-use super::check_open;
+use super::wait::check_open;
 use crate::table::Table;
 use crate::{Event, Mask};
 

@@ -16,8 +16,8 @@ use sys::Errno;
 use sys::poll::{self, Entry};
 use sys::poll_ring::{Completion, PollRing, Work};
 
-use super::{Remaining, check_open, ended};
-use crate::queue::{Options, Revocation};
+use super::wait::{Remaining, check_open, ended};
+use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
@@ -66,9 +66,12 @@ impl UringQueue {
         }
         if lazy && slot.armed.contains(mask) {
             slot.wanted = mask;
-            if !told && !slot.pending {
-                slot.pending = true;
-                self.hints.push_back(token(fd, slot.generation));
+            if !told {
+                // All that holds now is owed, not only what a completion tells: its hint must look.
+                (slot.drained, slot.sure) = (false, false);
+                if !std::mem::replace(&mut slot.pending, true) {
+                    self.hints.push_back(token(fd, slot.generation));
+                }
             }
             return Ok(());
         }

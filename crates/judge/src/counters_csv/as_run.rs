@@ -1,9 +1,7 @@
 //! Collected counters as a [`Run`], so that the same rules judge them: each case is a step of a closed-loop sweep, its
 //! counters those of the server's side over one second.
 
-use run::{
-    Column, CounterId, Intensity, Measured, Rates, Recording, Run, Side, Summary, ThinkTime, Trial, TrialKind, Window,
-};
+use run::{Column, CounterId, Intensity, Measured, Rates, Recording, Run, Side, ThinkTime, Trial, TrialKind, Window};
 
 use super::{Case, Values};
 use crate::number::positive;
@@ -13,7 +11,8 @@ const PROCESS: &str = "server:1";
 /// Name of the link.
 const LINK: &str = "link";
 
-/// The run. Cases without a rate are left out; response times are N / X, since the file has no others.
+/// The run. Cases without a rate are left out. The file holds no response times, so none are made up: where the mean is
+/// needed, Little's law gives N / X.
 pub fn as_run(cases: &[Case]) -> Run {
     let mut run = Run { format: run::FORMAT.into(), command: "judge (collected counters)".into(), ..Run::default() };
     run.plan.target.url = "collected".into();
@@ -25,8 +24,6 @@ fn trial(case: &Case) -> Option<Trial> {
     let value = |name: &str| case.values.get(name).copied().and_then(positive);
     let clients = value("clients").unwrap_or(1.0);
     let x = super::rate(&case.values)?;
-    let r_us = 1e6 * clients / x;
-    let summary = Summary { count: x as u64, mean: r_us, p50: r_us, p99: r_us, ..Summary::default() };
     let mut measured = Measured { window: Window { begin_s: 0.0, end_s: 1.0 }, length_s: 1.0, ..Measured::default() };
     measured.tally.completed = x as u64;
     Some(Trial {
@@ -35,11 +32,9 @@ fn trial(case: &Case) -> Option<Trial> {
         intensity: Intensity::Closed { connections: clients as u32, pipeline: 1, think: ThinkTime::default() },
         rates: Rates { offered_rate: x, sent_rate: x, completed_rate: x, goodput: x, concurrency: clients },
         measured,
-        latency_us: summary,
-        service_us: summary,
         client: Side { host: "client".into(), ..Side::default() },
         server: Some(server(&case.values, x)),
-        notes: vec!["collected elsewhere; the response time is N / X".into()],
+        notes: vec!["collected elsewhere: no response times, no errors".into()],
         ..Trial::default()
     })
 }

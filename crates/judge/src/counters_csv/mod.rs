@@ -17,17 +17,19 @@ mod as_run;
 mod quantities;
 
 pub use as_run::as_run;
-pub use quantities::{QUANTITIES, Quantity};
-
-use std::collections::BTreeMap;
+pub use quantities::{QUANTITIES, Quantity, Values, columns};
 
 use crate::number::{positive, ratio};
 
 /// Difference up to which two figures of the same thing agree.
 pub const TOLERANCE: f64 = 0.005;
 
-/// Figures by name.
-pub type Values = BTreeMap<String, f64>;
+/// No counter of a machine is larger: beyond, products of figures are not exact any more.
+const MOST: f64 = 1e15;
+/// The most cases that a file may have: each is compared with all others.
+pub const MAX_CASES: usize = run::MAX_TRIALS;
+/// The largest file that is read, bytes: room for 800 bytes a case.
+pub const MAX_BYTES: u64 = 8 << 20;
 
 /// One operating point as it was collected.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,6 +91,9 @@ pub enum CsvError {
     /// No header line.
     #[error("the file is empty: the first line must name the columns, beginning with `case`")]
     Empty,
+    /// More cases than are read.
+    #[error("the file has {0} cases, at most {MAX_CASES} are read; give one line an operating point, not one a sample")]
+    Cases(usize),
     /// The first column is not `case`.
     #[error("the first column is `{0}`: it must be `case`, the name of the operating point")]
     NoCase(String),
@@ -105,6 +110,16 @@ pub enum CsvError {
     /// A cell is no number.
     #[error("line {line}, column `{column}`: `{text}` is not a number; leave the cell empty if the value is not known")]
     Number {
+        /// Line, from 1.
+        line: usize,
+        /// Column.
+        column: String,
+        /// The cell.
+        text: String,
+    },
+    /// A collected figure is out of its range.
+    #[error("line {line}, column `{column}`: {text} is out of range; give 0 to 1e15, or leave the cell empty")]
+    Range {
         /// Line, from 1.
         line: usize,
         /// Column.
@@ -131,6 +146,10 @@ pub fn read(text: &str) -> Result<Vec<Case>, CsvError> {
     let (_, header) = lines.next().ok_or(CsvError::Empty)?;
     let columns = header.trim_start_matches('\u{feff}').split(',').map(str::trim).collect::<Vec<_>>();
     check(&columns)?;
+    let cases = lines.clone().count();
+    if cases > MAX_CASES {
+        return Err(CsvError::Cases(cases));
+    }
     lines.map(|(line, text)| case(line, text, &columns)).collect()
 }
 
@@ -169,7 +188,9 @@ fn case(line: usize, text: &str, columns: &[&str]) -> Result<Case, CsvError> {
         })?;
         match column.strip_prefix("printed.") {
             Some(quantity) => case.printed.insert(quantity.to_string(), value),
-            None => case.values.insert((*column).to_string(), value),
+            // What was collected are counts, rates and shares; only what a text prints may be a fall.
+            None if (0.0..=MOST).contains(&value) => case.values.insert((*column).to_string(), value),
+            None => return Err(CsvError::Range { line, column: (*column).to_string(), text: (*cell).to_string() }),
         };
     }
     Ok(case)
@@ -256,6 +277,9 @@ mod tests {
         crate::judge(&mut run);
         let b = &run.findings.bottleneck;
         assert_eq!(b.id, "network-medium", "{b:#?}");
+        assert_eq!(run.findings.capacity, None, "no response time was collected, and no failure");
+        assert!(run.trials.iter().all(|t| t.latency_us == run::Summary::default()));
+        assert!(!run.findings.trust.held.iter().any(|h| h.contains("Little")), "a law is not held against itself");
         let knee = run.findings.knee.as_ref().unwrap();
         assert!((knee.concurrency - 2.6298).abs() < 1e-3);
     }
@@ -269,6 +293,10 @@ mod tests {
         assert!(near.contains("did you mean `clients`?"), "{near}");
         assert!(read("case,clients\na,x\n").unwrap_err().to_string().contains("line 2"));
         assert!(read("case,clients\n\na,1,2\n").unwrap_err().to_string().contains("line 3 has 3 cells"));
+        for wrong in ["-5", "1e308"] {
+            let error = read(&format!("case,clients\na,1\nb,{wrong}\n")).unwrap_err().to_string();
+            assert!(error.contains("line 3, column `clients`") && error.contains(wrong), "{error}");
+        }
         assert_eq!(read("case,clients\na,\n").unwrap()[0].values.len(), 0);
     }
 

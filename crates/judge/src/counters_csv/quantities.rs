@@ -2,7 +2,8 @@
 //! Source: the derived quantities of source 0 and 3 (part A.6), made consistent: rates at rest are always taken off, and
 //! nothing is multiplied that can be divided directly.
 
-use super::Values;
+use std::collections::BTreeMap;
+
 use crate::number::finite;
 
 /// One row of [`QUANTITIES`].
@@ -37,7 +38,7 @@ impl Quantity {
 }
 
 /// All columns that a file may have: whatever any quantity takes in of its own case.
-pub(super) fn columns() -> Vec<&'static str> {
+pub fn columns() -> Vec<&'static str> {
     let mut names: Vec<&str> =
         QUANTITIES.iter().flat_map(|q| q.inputs).copied().filter(|n| !n.starts_with("before.")).collect();
     names.sort_unstable();
@@ -158,7 +159,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^4 cpu_percent / reads_per_s",
         &["cpu_percent", "reads_per_s"],
         |i| us_of(i[0], i[1]),
-        "processor time a read",
+        "CPU time per read",
     ),
     q(
         "process_us",
@@ -182,7 +183,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "interrupts_per_s / reads_per_s",
         &["interrupts_per_s", "reads_per_s"],
         |i| i[0] / i[1],
-        "interrupts a read, those at rest included",
+        "interrupts per read, those at rest included",
     ),
     q(
         "interrupts_net_per_read",
@@ -190,7 +191,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "(interrupts_per_s - interrupts_at_rest_per_s) / reads_per_s",
         &["interrupts_per_s", "interrupts_at_rest_per_s", "reads_per_s"],
         |i| (i[0] - i[1]) / i[2],
-        "interrupts a read that the load caused",
+        "interrupts per read that the load caused",
     ),
     q(
         "interrupt_us",
@@ -198,7 +199,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^4 (cpu_percent - process_percent) / (interrupts_per_s - interrupts_at_rest_per_s)",
         &["cpu_percent", "process_percent", "interrupts_per_s", "interrupts_at_rest_per_s"],
         |i| us_of(i[0] - i[1], i[2] - i[3]),
-        "processor time of an interrupt: what no process is charged with",
+        "CPU time of an interrupt: what no process is charged with",
     ),
     q(
         "interrupt_gross_us",
@@ -214,7 +215,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^4 (cpu_percent - process_percent) / reads_per_s",
         &["cpu_percent", "process_percent", "reads_per_s"],
         |i| us_of(i[0] - i[1], i[2]),
-        "interrupt time a read, divided directly",
+        "interrupt time per read, divided directly",
     ),
     q(
         "interrupt_product_us_per_read",
@@ -222,7 +223,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "interrupt_given_us interrupts_given_per_read",
         &["interrupt_given_us", "interrupts_given_per_read"],
         |i| i[0] * i[1],
-        "interrupt time a read as a product of two means: too large where one of them is net of rest and the other is not",
+        "interrupt time per read as a product of two means: too large where one of them is net of rest and the other is not",
     ),
     q(
         "rate_growth_percent",
@@ -238,7 +239,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "cpu_percent / before.cpu_percent",
         &["cpu_percent", "before.cpu_percent"],
         |i| i[0] / i[1],
-        "growth of the processor use over the case before",
+        "growth of the CPU use over the case before",
     ),
     q(
         "process_growth_percent",
@@ -246,7 +247,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "100 (process_us / before.process_us - 1)",
         &["process_us", "before.process_us"],
         |i| 100.0 * (i[0] / i[1] - 1.0),
-        "growth of the process time a read",
+        "growth of the process time per read",
     ),
     q(
         "interrupt_growth_percent",
@@ -254,7 +255,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "100 (interrupt_us_per_read / before.interrupt_us_per_read - 1)",
         &["interrupt_us_per_read", "before.interrupt_us_per_read"],
         |i| 100.0 * (i[0] / i[1] - 1.0),
-        "growth of the interrupt time a read",
+        "growth of the interrupt time per read",
     ),
     q(
         "server_growth_us",
@@ -334,6 +335,9 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^6 (1 - completed_per_s / peak_per_s) / (offered_per_s - completed_per_s)",
         &["completed_per_s", "peak_per_s", "offered_per_s"],
         |i| 1e6 * (1.0 - i[0] / i[1]) / (i[2] - i[0]),
-        "processor time that a dropped connection request costs, by the end point of an overload curve",
+        "CPU time that a dropped connection request costs, by the end point of an overload curve",
     ),
 ];
+
+/// Figures by name.
+pub type Values = BTreeMap<String, f64>;

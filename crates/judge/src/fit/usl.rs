@@ -11,6 +11,7 @@ use super::line::student_t95;
 use super::solve::{Problem, V3, inverse, minimise};
 use crate::Facts;
 use crate::number::{figure, finite, percent, positive, ratio};
+use crate::single::{clients, good};
 
 /// A fitted law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,7 +110,7 @@ fn intervals(p: V3, variance: f64, normal: [V3; 3], freedom: usize, scale: f64) 
 
 /// The fit over the sweep of a run.
 pub(crate) fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
-    let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (crate::facts::clients(t), facts.good_rate(t))).collect();
+    let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (clients(t), good(t))).collect();
     let law = usl(&points)?;
     let names = ["lambda", "sigma", "kappa"].map(String::from);
     let values = [law.lambda, law.sigma, law.kappa];

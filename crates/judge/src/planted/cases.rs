@@ -3,13 +3,13 @@
 use run::{ErrorKind, Trial};
 
 use super::Planted;
-use super::scene::{Scene, Who};
+use super::planted_run::{PlantedRun, Who};
 
 use Who::{Client, Server};
 
 /// Answers of many windows over a long way: the rate grows with every client, since each brings a window of its own.
-pub(crate) fn held_by_a_window() -> Scene {
-    Scene::new(400_000.0, 1e9)
+pub(crate) fn held_by_a_window() -> PlantedRun {
+    PlantedRun::new(400_000.0, 1e9)
         .rates(&[])
         .level(Server, "connection.rwnd_limited", "", 0.93)
         .per_s(Server, "connection.waiting", "", |p| p.n * 0.75)
@@ -32,24 +32,34 @@ pub const PLANTED: &[Planted] = &[
                 t.tally.errors.0.insert(ErrorKind::ClientFds, 4000);
             }
         };
-        Scene::new(1000.0, 1e9).rates(&[]).change(full).run()
+        PlantedRun::new(1000.0, 1e9).rates(&[]).change(full).run()
     }),
-    p("client-ports", "one connection a request from one address: 28,232 ports are soon in TIME_WAIT", || {
+    p("client-ports", "one connection per request from one address: 28,232 ports are soon in TIME_WAIT", || {
         let full = |t: &mut Trial, p: &super::Point| {
             if p.n >= 64.0 {
                 t.tally.attempted += 900;
                 t.tally.errors.0.insert(ErrorKind::ClientPorts, 900);
             }
         };
-        Scene::new(1000.0, 1e9)
+        PlantedRun::new(1000.0, 1e9)
             .rates(&[])
             .level(Client, "ports.range", "", 28_232.0)
             .level(Client, "socket.tcp_time_wait", "", 28_230.0)
             .change(full)
             .run()
     }),
+    p("client-connects", "a pause, and a pool that grew to 8,000 connections for a rate that 200 carry", || {
+        let storm = |t: &mut Trial, p: &super::Point| {
+            if p.offered > 3000.0 {
+                (t.tally.attempted, t.tally.connected, t.tally.connects_past_need) = (8200, 8100, 7900);
+                t.rates.completed_rate = 0.1 * p.offered;
+                t.latency_us.p99 = 2e6;
+            }
+        };
+        PlantedRun::new(1000.0, 1e9).steps(&[]).rates(&[4e-6]).change(storm).run()
+    }),
     p("client-cpu", "the generator's one thread is full, the server half idle", || {
-        Scene::new(100.0, 100_000.0)
+        PlantedRun::new(100.0, 100_000.0)
             .per_s(Client, "process.cpu", "loadline:50", |p| p.x * 9.95)
             .per_s(Client, "thread.cpu", "shard0:50/51", |p| p.x * 9.95)
             .run()
@@ -63,14 +73,14 @@ pub const PLANTED: &[Planted] = &[
             t.measured.tally.status.insert("5xx".into(), refused);
             t.rates.goodput = good as f64 / 2.0;
         };
-        Scene::new(500.0, 60_000.0)
+        PlantedRun::new(500.0, 60_000.0)
             .per_s(Server, "process.cpu", "srv:100", |p| p.x * 20.0)
             .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 5.0)
             .change(refuse)
             .run()
     }),
-    p("server-cpu-quota", "half a processor of quota on a host of four", || {
-        Scene::new(1000.0, 5000.0)
+    p("server-cpu-quota", "half a CPU of quota on a host of four", || {
+        PlantedRun::new(1000.0, 5000.0)
             .level(Server, "cgroup.cpu_quota", "/srv", 0.5)
             .per_s(Server, "process.cpu", "srv:100", |p| p.x * 100.0)
             .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 50.0)
@@ -80,14 +90,14 @@ pub const PLANTED: &[Planted] = &[
             .run()
     }),
     p("server-memory", "the server's host swaps", || {
-        Scene::new(5000.0, 800.0)
+        PlantedRun::new(5000.0, 800.0)
             .per_s(Server, "pressure.memory_some", "", |p| 500.0 * p.x)
             .per_s(Server, "memory.swap_out", "", |p| p.x * 2.0)
             .per_s(Server, "process.major_faults", "srv:100", |p| p.x * 3.0)
             .run()
     }),
     p("server-fds", "1024 descriptors, all used, the rest waits to be accepted", || {
-        Scene::new(1000.0, 30_000.0)
+        PlantedRun::new(1000.0, 30_000.0)
             .per_s(Server, "process.fds", "srv:100", |p| (12.0 + p.n * 16.0).min(1024.0))
             .level(Server, "process.fd_limit", "srv:100", 1024.0)
             .per_s(Server, "listen.queue", "0.0.0.0:8080", |p| (p.n - 25.0).max(0.0) * 12.0)
@@ -96,8 +106,8 @@ pub const PLANTED: &[Planted] = &[
             .change(|t, p| t.tally.unanswered = if p.n > 63.0 { 200 } else { 0 })
             .run()
     }),
-    p("tcp-delayed-ack", "header and body in two writes with Nagle on: 41 ms a request", || {
-        Scene::new(41_000.0, 40_000.0)
+    p("tcp-delayed-ack", "header and body in two writes with Nagle on: 41 ms per request", || {
+        PlantedRun::new(41_000.0, 40_000.0)
             .shared()
             .per_s(Client, "tcp.delayed_acks", "", |p| p.x)
             .per_s(Server, "tcp.delayed_acks", "", |p| p.x)
@@ -105,8 +115,8 @@ pub const PLANTED: &[Planted] = &[
             .rates(&[0.01, 0.02])
             .run()
     }),
-    p("server-cpu", "four threads on four processors, all full", || {
-        let mut scene = Scene::new(500.0, 20_000.0)
+    p("server-cpu", "four threads on four CPUs, all full", || {
+        let mut planted_run = PlantedRun::new(500.0, 20_000.0)
             .per_s(Server, "process.cpu", "srv:100", |p| p.x * 198.0)
             .per_s(Server, "process.user", "srv:100", |p| p.x * 60.0)
             .per_s(Server, "process.system", "srv:100", |p| p.x * 138.0)
@@ -115,12 +125,12 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "cpu.user", "total", |p| p.x * 60.0)
             .per_s(Server, "cpu.softirq", "total", |p| p.x * 9.0);
         for thread in ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"] {
-            scene = scene.per_s(Server, "thread.cpu", thread, |p| p.x * 49.5);
+            planted_run = planted_run.per_s(Server, "thread.cpu", thread, |p| p.x * 49.5);
         }
-        scene.run()
+        planted_run.run()
     }),
     p("server-single-thread", "one of four threads does all the work", || {
-        Scene::new(60.0, 20_000.0)
+        PlantedRun::new(60.0, 20_000.0)
             .per_s(Server, "process.cpu", "srv:100", |p| p.x * 51.0)
             .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 49.5)
             .per_s(Server, "thread.cpu", "srv:100/102", |p| p.x * 0.5)
@@ -131,7 +141,7 @@ pub const PLANTED: &[Planted] = &[
             .run()
     }),
     p("server-disk", "each request is written and flushed", || {
-        Scene::new(2000.0, 900.0)
+        PlantedRun::new(2000.0, 900.0)
             .per_s(Server, "disk.busy", "vda", |p| p.x * 1080.0)
             .per_s(Server, "process.write_bytes", "srv:100", |p| p.x * 4096.0)
             .per_s(Server, "pressure.io_some", "", |p| p.x * 1000.0)
@@ -139,7 +149,7 @@ pub const PLANTED: &[Planted] = &[
             .run()
     }),
     p("network-medium", "one shared segment of 10 Mbit/s, as in source 0", || {
-        Scene::new(5113.8, 514.252)
+        PlantedRun::new(5113.8, 514.252)
             .steps(&[1, 2, 3, 4, 5])
             .rates(&[])
             .level(Server, "medium.rate", "ethernet10", 1.25e6)
@@ -149,7 +159,7 @@ pub const PLANTED: &[Planted] = &[
             .run()
     }),
     p("network-loss", "three segments in a hundred are lost", || {
-        Scene::new(3000.0, 2000.0)
+        PlantedRun::new(3000.0, 2000.0)
             .per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.07)
             .per_s(Server, "tcp.timeouts", "", |p| p.x * 0.01)
             .run()
@@ -164,7 +174,7 @@ pub const PLANTED: &[Planted] = &[
                 t.connect_us.max = 3_100_000.0;
             }
         };
-        Scene::new(50_000.0, 100.0)
+        PlantedRun::new(50_000.0, 100.0)
             .steps(&[1, 2, 4, 8, 16, 32])
             .rates(&[0.5, 1.1])
             .per_s(Server, "tcp.passive_opens", "", |p| p.x)
@@ -176,11 +186,11 @@ pub const PLANTED: &[Planted] = &[
             .change(slow)
             .run()
     }),
-    p("server-concurrency", "four workers that sleep 20 ms a request", || {
-        Scene::new(20_000.0, 200.0).level(Server, "connection.receive_queue", "", 60.0).run()
+    p("server-concurrency", "four workers that sleep 20 ms per request", || {
+        PlantedRun::new(20_000.0, 200.0).level(Server, "connection.receive_queue", "", 60.0).run()
     }),
-    p("not-saturated", "the rate grows to the last step", || Scene::new(1000.0, 1e9).rates(&[]).run()),
+    p("not-saturated", "the rate grows to the last step", || PlantedRun::new(1000.0, 1e9).rates(&[]).run()),
     p("unknown", "the rate goes flat, and nothing of the server can be read", || {
-        Scene::new(1000.0, 4000.0).no_server().run()
+        PlantedRun::new(1000.0, 4000.0).no_server().run()
     }),
 ];

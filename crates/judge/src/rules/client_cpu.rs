@@ -1,21 +1,22 @@
 //! The generator has no processor time left: its threads are full or starved, or it is near what it reaches with no
 //! network at all.
 
-use super::signs::{ClientLimit, FULL, client_limit, load_threads};
-use super::waiting::Waiting;
-use super::{Rule, Verdict};
+use super::rule::{Rule, Verdict};
 use crate::Facts;
+use crate::generator::{ClientLimit, client_limit, load_threads};
 use crate::number::{figure, percent};
+use crate::view::FULL;
+use crate::waiting::Waiting;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-cpu",
     needs: &["thread.cpu", "process.cpu"],
     judge,
     advice: &[
-        "Give the generator more threads (--threads) or processors of its own, or generate from another machine.",
+        "Give the generator more threads (--threads) or CPUs of its own, or generate from another machine.",
         "Until then the figures are a lower bound: the server takes at least this much.",
     ],
-    explain: "A generator that is at its own limit measures itself. It is when its load threads use 95 % of a processor each; \
+    explain: "A generator that is at its own limit measures itself. It is when its load threads use 95 % of a CPU each; \
               when they wait for one as good as all the time that they do not run (others took it); when they hardly rest and \
               the answers of a closed loop wait unread before them, not the requests before the server; when its control group \
               is throttled; or when the rate is within 20 % of what the generator reaches with the null driver \
@@ -29,8 +30,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(view) = facts.full_client() else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     let threads = load_threads(facts, &view);
     match threads.first() {
-        Some(t) => Verdict::RuledOut(format!("the generator's busiest thread used {} of a processor", percent(t.busy))),
-        None => Verdict::CannotSay(vec!["processor time of the generator's threads (thread.cpu)".into()]),
+        Some(t) => Verdict::RuledOut(format!("the generator's busiest thread used {} of a CPU", percent(t.busy))),
+        None => Verdict::CannotSay(vec!["CPU time of the generator's threads (thread.cpu)".into()]),
     }
 }
 
@@ -45,6 +46,6 @@ fn beside_server(facts: &Facts<'_>, limit: ClientLimit) -> Verdict {
         return Verdict::Binds { confidence, sentence, evidence };
     };
     let too = if used >= FULL * allowed { "are full too" } else { "hardly rest either" };
-    sentence += &format!("; the server's processors {too} ({} of {})", figure(used), figure(allowed));
+    sentence += &format!("; the server's CPUs {too} ({} of {})", figure(used), figure(allowed));
     Verdict::Binds { confidence: confidence.min(0.5), sentence, evidence }
 }

@@ -2,8 +2,8 @@
 
 use run::ErrorKind;
 
+use super::rule::{Rule, Verdict};
 use super::signs::failed_locally;
-use super::{Rule, Verdict};
 use crate::Facts;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,4 +21,23 @@ pub(super) const RULE: Rule = Rule {
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     failed_locally(facts, ErrorKind::ClientFds, "process.fds", "descriptor", "process.fd_limit")
+}
+
+#[cfg(test)]
+mod tests {
+    use run::ErrorKind;
+
+    use crate::planted::PlantedRun;
+
+    /// Out of descriptors from its first connects on, a trial completes nothing and stands in no sweep.
+    #[test]
+    fn a_trial_that_got_no_descriptor_at_all_counts() {
+        let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();
+        let last = run.trials.last_mut().unwrap();
+        last.rates.completed_rate = 0.0;
+        last.measured.tally.completed = 0;
+        last.tally.errors.0.insert(ErrorKind::ClientFds, 50);
+        crate::judge(&mut run);
+        assert_eq!(run.findings.bottleneck.id, "client-fds", "{:#?}", run.findings.bottleneck);
+    }
 }

@@ -2,8 +2,8 @@
 
 use run::ErrorKind;
 
+use super::rule::{Rule, Verdict};
 use super::signs::failed_locally;
-use super::{Rule, Verdict};
 use crate::Facts;
 
 pub(super) const RULE: Rule = Rule {
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, further addresses of the interface elsewhere.",
-        "Keep connections open instead of one a request, unless new connections are what you want to measure.",
+        "Keep connections open instead of one per request, unless new connections are what you want to measure.",
         "Widen net.ipv4.ip_local_port_range, or let the server close first, so that TIME_WAIT is on its side.",
     ],
     explain: "A pair of addresses has as many connections to one server port as ip_local_port_range allows (28,232 by default), \
@@ -27,12 +27,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::Scene;
+    use crate::planted::PlantedRun;
 
     #[test]
     fn connects_that_nobody_counted_rule_nothing_out() {
         let ruled_out = |attempted: u64| {
-            let mut run = Scene::new(2000.0, 500.0).change(move |t, _| t.tally.attempted = attempted).run();
+            let mut run = PlantedRun::new(2000.0, 500.0).change(move |t, _| t.tally.attempted = attempted).run();
             crate::judge(&mut run);
             run.findings.bottleneck.ruled_out.iter().any(|r| r.id == "client-ports")
         };

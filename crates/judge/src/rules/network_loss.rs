@@ -2,12 +2,14 @@
 
 use run::{Intensity, Trial};
 
-use super::{Rule, Verdict, measured};
-use crate::Facts;
-use crate::facts::{Plateau, sides_of};
+use super::rule::{Rule, Verdict};
+use crate::evidence::measured;
 use crate::number::{figure, percent, rate, ratio};
 use crate::objective::holds;
+use crate::single::{server_of, sides_of};
+use crate::sweep::Plateau;
 use crate::view::View;
+use crate::{Facts, facts};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-loss",
@@ -17,10 +19,30 @@ pub(super) const RULE: Rule = Rule {
         "Find where packets are dropped: error and drop counters of the interfaces on the way, of the queueing discipline, of softnet.",
     ],
     explain: "One segment in a hundred that is sent again already costs much: a lost one stops its connection for a round trip, a \
-              lost last one for a timer of 200 ms or more. SYNs that are sent again because a full listener dropped them are \
-              not loss in the network and are taken off. If the link is full, loss is its symptom: what a medium's own full queue \
+              lost last one for a timer of 200 ms or more. What a full accept queue dropped, SYNs and the first \
+              requests behind them, is no loss in the network and is taken off; on loopback only what an interface dropped \
+              counts. SYNs that the client sent again although the accept queue was never full are lost on the way, too: a \
+              limit of connects in between. If the link is full, loss is its symptom: what a medium's own full queue \
               dropped is not looked for elsewhere.",
 };
+
+/// Counters of packets that were dropped on the way.
+const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dropped", "qdisc.drops", "medium.drops"];
+/// Segments sent again for each time that the accept queue was found full, at most: the client holds such a connection for
+/// established, its request meets the full queue again each time that it is sent again, and each time is counted.
+const AGAIN_PER_OVERFLOW: f64 = 2.0;
+
+/// Why segments that were sent again were not lost in the network.
+fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
+    let full = server_of(trial).and_then(|v| v.value("tcp.listen_overflows")).unwrap_or(0.0);
+    if full >= 3.0 && lost <= AGAIN_PER_OVERFLOW * full {
+        return Some(format!("the server's accept queue was full {} times: it dropped them", figure(full)));
+    }
+    let views = sides_of(trial);
+    let dropped = views.iter().any(|v| DROPS.iter().any(|id| v.value(id).is_some_and(|n| n >= 1.0)));
+    (facts::loopback(facts.run) && !dropped)
+        .then(|| "on loopback, where no interface dropped any: it loses nothing".into())
+}
 
 /// Share of segments sent again from which loss counts.
 const LOST: f64 = 0.01;
@@ -33,7 +55,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let share = lost / sent;
     let text = format!("{} of {} segments were sent again ({})", figure(lost), figure(sent), percent(share));
     if share < LOST || lost < 10.0 {
-        return Verdict::RuledOut(text);
+        return syns_lost(facts).unwrap_or(Verdict::RuledOut(text));
+    }
+    if let Some(why) = not_the_network(facts, view.trial, lost) {
+        return Verdict::RuledOut(format!("{text}, but {why}"));
     }
     if let Some(full) = super::network_medium::overflow(view.trial) {
         return Verdict::RuledOut(format!("{text}, but {}", full.text));
@@ -42,15 +67,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut(format!("{text}, but all of {} was completed", rate(all)));
     }
     let mut evidence = vec![measured(&view, ("tcp.retrans_segs", ""), (lost, ""), Some(LOST * sent), text)];
-    for id in [
-        "tcp.timeouts",
-        "tcp.lost_retransmits",
-        "interface.rx_drops",
-        "interface.tx_drops",
-        "softnet.dropped",
-        "qdisc.drops",
-        "medium.drops",
-    ] {
+    for id in ["tcp.timeouts", "tcp.lost_retransmits"].iter().chain(DROPS).copied() {
         for v in sides_of(view.trial) {
             if let Some(n) = v.value(id).filter(|n| *n >= 1.0) {
                 evidence.push(measured(&v, (id, ""), (n, ""), Some(0.0), format!("{id} grew by {}", figure(n))));
@@ -64,11 +81,35 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
+/// SYNs that the client sent again although the server's accept queue was never full: something on the way drops them.
+fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
+    let lost = |trial: &Trial| {
+        let client = View::new("client", trial, &trial.client);
+        let full = ["tcp.listen_overflows", "tcp.listen_drops"];
+        let full = full.iter().filter_map(|id| server_of(trial)?.value(id)).reduce(f64::max)?;
+        Some((client.value("tcp.syn_retrans")? - full, client.value("tcp.active_opens")?))
+    };
+    let worst = facts.focus().into_iter().filter_map(|t| Some((t, lost(t)?)));
+    let (trial, (syns, opened)) = worst.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    if syns < 10.0 || syns < LOST * opened || facts::loopback(facts.run) {
+        return None;
+    }
+    let client = View::new("client", trial, &trial.client);
+    let text = format!(
+        "the client sent {} SYNs again for {} connects, and the server's accept queue was not full",
+        figure(syns),
+        figure(opened)
+    );
+    let evidence = vec![measured(&client, ("tcp.syn_retrans", ""), (syns, ""), Some(LOST * opened), text)];
+    let sentence = "connects are lost on the way: something between client and server drops SYNs".into();
+    Some(Verdict::Binds { confidence: 0.7, sentence, evidence })
+}
+
 /// The rate of a paced load of which nothing was left undone: losses made it slower, they did not stop it.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
-    let kept = facts.plateau == Plateau::NotTried && facts.failing.is_none() && holds(trial, &facts.limits).is_ok();
+    let kept = facts.plateau == Plateau::NotTried && facts.failing.is_none() && holds(trial, &facts.limits);
     (kept && completed >= 0.98 * offered).then_some(completed)
 }
 
@@ -86,15 +127,64 @@ fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::{Scene, Who};
+    use crate::planted::{PlantedRun, Who};
 
     fn verdict(completed_share: f64) -> Verdict {
-        let scene = Scene::new(3000.0, 2000.0).steps(&[]).rates(&[0.5]);
-        let mut run = scene.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).run();
+        let planted_run = PlantedRun::new(3000.0, 2000.0).steps(&[]).rates(&[0.5]);
+        let mut run = planted_run.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).run();
         // Fills the derived figures in.
         crate::judge(&mut run);
         run.trials.iter_mut().for_each(|t| t.rates.completed_rate = t.rates.offered_rate * completed_share);
         judge(&Facts::of(&run))
+    }
+
+    fn judged(planted_run: &PlantedRun) -> run::Bottleneck {
+        let mut run = planted_run.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    /// As `python3 -m http.server` did: the client holds connections for established that the full queue dropped, and sends
+    /// their requests again.
+    #[test]
+    fn what_a_full_accept_queue_dropped_is_not_lost_in_the_network() {
+        let full = || {
+            PlantedRun::new(3000.0, 2000.0)
+                .shared()
+                .per_s(Who::Client, "tcp.retrans_segs", "", |p| p.x * 0.9)
+                .per_s(Who::Client, "tcp.syn_retrans", "", |p| p.x * 0.1)
+                .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
+                .per_s(Who::Server, "tcp.listen_overflows", "", |p| p.x * 0.9)
+                .per_s(Who::Server, "tcp.listen_drops", "", |p| p.x * 0.9)
+        };
+        let b = judged(&full());
+        assert_eq!(b.id, "accept-queue", "{b:#?}");
+        assert!(
+            b.ruled_out.iter().any(|r| r.id == "network-loss" && r.why.contains("accept queue was full")),
+            "{b:#?}"
+        );
+    }
+
+    #[test]
+    fn loopback_loses_only_what_an_interface_dropped() {
+        let again =
+            || PlantedRun::new(3000.0, 2000.0).shared().per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07);
+        assert_ne!(judged(&again()).id, "network-loss");
+        let dropped = again().per_s(Who::Server, "qdisc.drops", "lo", |p| p.x * 0.07);
+        assert_eq!(judged(&dropped).id, "network-loss");
+    }
+
+    #[test]
+    fn syns_that_the_client_sent_again_count() {
+        let limited = |overflows: f64| {
+            PlantedRun::new(3000.0, 2000.0)
+                .per_s(Who::Client, "tcp.retrans_segs", "", |_| 40.0)
+                .per_s(Who::Client, "tcp.syn_retrans", "", |_| 40.0)
+                .per_s(Who::Client, "tcp.active_opens", "", |_| 100.0)
+                .per_s(Who::Server, "tcp.listen_overflows", "", move |_| overflows)
+        };
+        assert_eq!(judged(&limited(0.0)).id, "network-loss");
+        assert_ne!(judged(&limited(40.0)).id, "network-loss");
     }
 
     #[test]

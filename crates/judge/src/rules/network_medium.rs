@@ -7,10 +7,12 @@
 
 use run::{Evidence, Trial};
 
-use super::{Rule, Verdict, line, measured};
-use crate::facts::{Plateau, sides_of};
+use super::rule::{Rule, Verdict};
+use crate::evidence::{line, measured};
 use crate::laws::steps;
 use crate::number::{duration, figure, grew, percent, positive, ratio};
+use crate::single::{server_of, sides_of};
+use crate::sweep::Plateau;
 use crate::view::View;
 use crate::{Facts, facts};
 
@@ -19,9 +21,9 @@ pub(super) const RULE: Rule = Rule {
     needs: &["interface.speed", "interface.tx_bytes", "medium.bytes", "qdisc.overlimits", "connection.rtt"],
     judge,
     advice: &[
-        "Send less a request (compression, smaller answers, fewer packets), or use a faster link; more processors will not help.",
+        "Send less per request (compression, smaller answers, fewer packets), or use a faster link; more CPUs will not help.",
     ],
-    explain: "A full link shows as throughput that no longer grows while every processor idles, each further client only \
+    explain: "A full link shows as throughput that no longer grows while every CPU idles, each further client only \
               lengthening the response time by 1 / Xmax. Then the bytes on the wire (24 B of preamble, check sequence and gap \
               counted for each packet) are held against what the link carries. A shaper on the own interface shows as its \
               queueing discipline's backlog, a bottleneck further away as a round trip that grows with the load.",
@@ -216,8 +218,8 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
 }
 
 fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
-    let view = facts::server_of(trial)?;
-    let before = facts.unloaded.and_then(facts::server_of)?.value("connection.rtt").and_then(positive)?;
+    let view = server_of(trial)?;
+    let before = facts.unloaded.and_then(server_of)?.value("connection.rtt").and_then(positive)?;
     let rtt = view.value("connection.rtt")?;
     let r = positive(trial.latency_us.mean)?;
     let idle = sides_of(trial).iter().filter_map(|v| v.host()).all(|h| h.busy < 0.8 * h.online);
@@ -236,11 +238,11 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::{Scene, Who};
+    use crate::planted::{PlantedRun, Who};
 
     /// One closed loop through a hub that is used to 80 %, with a fifth of the segments sent again; `drops` for its queue.
     fn verdict(drops: f64) -> String {
-        let mut run = Scene::new(3000.0, 2000.0)
+        let mut run = PlantedRun::new(3000.0, 2000.0)
             .steps(&[64])
             .rates(&[])
             .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
@@ -262,7 +264,7 @@ mod tests {
     #[test]
     fn of_two_full_wires_the_one_that_all_clients_share_is_named() {
         let bytes = 12.4e6;
-        let mut run = Scene::new(200.0, 5000.0)
+        let mut run = PlantedRun::new(200.0, 5000.0)
             .steps(&[1, 2, 3, 4, 5])
             .rates(&[])
             .level(Who::Server, "medium.rate", "server to switch", 12.5e6)

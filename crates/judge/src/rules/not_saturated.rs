@@ -2,11 +2,14 @@
 
 use run::Intensity;
 
-use super::{Rule, Verdict, line, medium_use};
+use super::network_medium::medium_use;
+use super::rule::{Rule, Verdict};
 use crate::Facts;
-use crate::facts::{Plateau, clients, sides_of};
+use crate::evidence::line;
 use crate::number::{figure, percent, rate, ratio};
-use crate::objective::error_share;
+use crate::single::failed_share;
+use crate::single::{clients, sides_of};
+use crate::sweep::Plateau;
 
 pub(super) const RULE: Rule = Rule {
     id: "not-saturated",
@@ -44,7 +47,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             )),
         };
     }
-    let errors = error_share(trial);
+    let errors = failed_share(trial).unwrap_or(1.0);
     if errors > facts.limits.errors {
         return Verdict::RuledOut(format!("{} of the requests failed", percent(errors)));
     }

@@ -1,11 +1,13 @@
 //! A fixed number of workers, a lock, or a wait downstream: the rate no longer grows while the processors idle and the
 //! time that one request takes by itself stays the same.
 
-use super::{Rule, Verdict, line, measured, server};
+use super::rule::{Rule, Verdict, server};
 use crate::Facts;
-use crate::facts::{Plateau, clients, loopback};
-use crate::knee::r1_us;
+use crate::evidence::{line, measured};
+use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
+use crate::single::{clients, r1_us};
+use crate::sweep::Plateau;
 use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
@@ -18,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "When each request holds one of W places for a time S, the rate ends at W / S however idle the machine is. \
               Xmax times R1 gives W. The places may be worker processes or threads, a connection pool, a lock (W = 1), or \
-              a service behind the server. The rule needs a sweep that has gone flat, a server whose processors and threads \
+              a service behind the server. The rule needs a sweep that has gone flat, a server whose CPUs and threads \
               are not full, and a queue that is not in the network.",
 };
 
@@ -41,25 +43,32 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
     if view.processors_busy().is_some_and(|b| b > 0.8) && thread > 0.5 {
         return Verdict::RuledOut(format!(
-            "the server's processors were full with other work, and its busiest thread ran or waited for one {} of the time",
+            "the server's CPUs were full with other work, and its busiest thread ran or waited for one {} of the time",
             percent(thread)
         ));
     }
     if share > 0.8 || thread > 0.9 {
         return Verdict::RuledOut(format!(
-            "the server was busy: {} of its processors, its busiest thread {}",
+            "the server was busy: {} of its CPUs, its busiest thread {}",
             percent(share),
             percent(thread)
         ));
     }
     // A fixed number of places serves 2 clients twice as fast as 1 and never faster. Where it did, the time of the first
     // one was not service but waking up, and Xmax R1 counts nothing.
-    if let Some(beyond) = crate::trust::beyond_bound(facts) {
+    if let Some(beyond) = crate::laws::beyond_bound(facts) {
         return Verdict::CannotSay(vec![format!(
             "a response time of one client that is service alone: {} clients did more than {} times its work",
             figure(clients(beyond)),
             figure(clients(beyond))
         )]);
+    }
+    // One place serves one client as fast as it can: less is no number of places.
+    if let Some(places) = held_places(facts).filter(|p| *p < LEAST_PLACES) {
+        return Verdict::RuledOut(format!(
+            "at most {} of what one client completed: a fixed number of places would keep that rate",
+            percent(places)
+        ));
     }
     let Some(place) = queue_place(facts, &view) else {
         return Verdict::CannotSay(vec![
@@ -68,18 +77,22 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
     let mut evidence = vec![line(&view, "completed_rate", "", text)];
-    let text = format!(
-        "the server used {} of {} processors, its busiest thread {}",
-        figure(used),
-        figure(allowed),
-        percent(thread)
-    );
+    let text =
+        format!("the server used {} of {} CPUs, its busiest thread {}", figure(used), figure(allowed), percent(thread));
     evidence.push(measured(&view, ("process.cpu", ""), (used, "processors"), Some(allowed), text));
     evidence.push(place.0);
     let (sentence, extra) = places(facts, &view);
     evidence.extend(extra);
     evidence.extend(waits_for_a_disk(&view));
     Verdict::Binds { confidence: place.1, sentence, evidence }
+}
+
+/// Fewest places that a server can have, less what one measurement differs from another.
+const LEAST_PLACES: f64 = 0.8;
+
+/// Xmax R1, as far as both are known.
+fn held_places(facts: &Facts<'_>) -> Option<f64> {
+    Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
 }
 
 /// Share of the time with a thread stalled for a disk from which that is what the threads sleep for.
@@ -95,7 +108,10 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
         figure(own),
         percent(stalled)
     );
-    (own >= 1.0).then(|| measured(view, ("pressure.io_some", ""), (stalled, ""), Some(STALLED), text))
+    // The pressure is of the whole host, and a thread that sleeps in io_uring counts as one that waits for I/O.
+    let works = super::server_disk::fullest(view, view.span_s? * 1e6)?;
+    (own >= 1.0 && works.out + works.flushing >= 0.1)
+        .then(|| measured(view, ("pressure.io_some", ""), (stalled, ""), Some(STALLED), text))
 }
 
 /// Where the requests wait, and how sure that makes the verdict.
@@ -112,8 +128,9 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
         let text = format!("{} connections waited for the server to accept them", figure(q));
         return Some((measured(view, ("listen.queue", ""), (q, ""), view.value("listen.limit"), text), 0.85));
     }
-    if facts.shared() || loopback(facts.run) {
-        let text = "client and server are on one host: there is no network in which requests could queue".to_string();
+    if loopback(facts.run) {
+        let text =
+            "client and server talk over loopback: there is no network in which requests could queue".to_string();
         return Some((line(view, "", "", text), 0.8));
     }
     let rtt = view.value("connection.rtt").filter(|rtt| *rtt < 0.5 * r)?;
@@ -131,9 +148,9 @@ fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
     let Some(r1) = facts.unloaded.and_then(r1_us) else {
         return (format!("the server stays at {} while its threads sleep", rate(x)), Vec::new());
     };
-    let places = x * r1 / 1e6;
+    let places = held_places(facts).unwrap_or(0.0);
     let text = format!(
-        "{} a request with one client times {} at most: as if {} requests were served at a time",
+        "{} per request with one client times {} at most: as if {} requests were served at a time",
         duration(r1),
         rate(x),
         figure(places)
@@ -145,4 +162,44 @@ fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
         duration(r1)
     );
     (sentence, vec![evidence])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+    use run::Bottleneck;
+
+    fn judged(planted_run: PlantedRun) -> Bottleneck {
+        let mut run = planted_run.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    /// Behind a limit of SYNs: answers take 5 ms, connects seconds, and "0.05 requests at a time" was said.
+    #[test]
+    fn less_than_one_place_is_none() {
+        let held_up = |t: &mut run::Trial, _: &crate::planted::Point| {
+            (t.rates.completed_rate, t.rates.goodput) = (10.0, 10.0);
+            t.measured.tally.completed = 20;
+        };
+        let b = judged(PlantedRun::new(5000.0, 200.0).steps(&[1, 2, 4, 8]).rates(&[]).change(held_up));
+        assert!(!b.sentence.contains("at a time"), "{b:#?}");
+        let one = judged(PlantedRun::new(20_000.0, 50.0).level(Who::Server, "connection.receive_queue", "", 60.0));
+        assert!(one.id == "server-concurrency" && one.sentence.contains("about 1 request"), "{one:#?}");
+    }
+
+    /// The server in a namespace behind a veth, on this very machine: there is a network in which requests can wait.
+    #[test]
+    fn one_host_with_a_link_in_it_is_no_loopback() {
+        let on = |url: &str| {
+            let named = move |t: &mut run::Trial, _: &crate::planted::Point| {
+                t.server.iter_mut().for_each(|s| s.host = t.client.host.clone());
+            };
+            judged(PlantedRun::new(20_000.0, 200.0).url(url).change(named))
+        };
+        let said = |b: &Bottleneck| b.evidence.iter().any(|e| e.text.contains("no network in which"));
+        let (loopback, veth) = (on("http://127.0.0.1:8080/"), on("http://10.1.0.2:8080/"));
+        assert!(loopback.id == "server-concurrency" && said(&loopback), "{loopback:#?}");
+        assert!(veth.id == "server-concurrency" && !said(&veth), "{veth:#?}");
+    }
 }

@@ -2,24 +2,26 @@
 
 use run::Evidence;
 
-use super::signs::{FULL, HARDLY_RESTS, client_limit_threads, thread_line};
-use super::waiting::Waiting;
-use super::{Rule, Verdict, full_server, measured};
+use super::rule::{Rule, Verdict, full_server};
 use crate::Facts;
+use crate::evidence::{measured, thread_line};
+use crate::generator::{HARDLY_RESTS, client_limit_threads};
 use crate::number::{figure, percent, ratio};
-use crate::view::{Task, View};
+use crate::overflow::Overflow;
+use crate::view::{FULL, Task, View};
+use crate::waiting::Waiting;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu",
     needs: &["process.cpu", "process.user", "cpu.online", "cpu.idle", "thread.cpu"],
     judge,
     advice: &[
-        "Give the server more processors, or make a request cheaper: the costs per request say where the time goes.",
+        "Give the server more CPUs, or make a request cheaper: the costs per request say where the time goes.",
         "Much time in the kernel points at system calls and packets, much in user mode at the server's own code: profile it at this load.",
     ],
-    explain: "The server's processes use all the time of the processors that they may use (their affinity, else all that are \
-              online), or those processors are full and the server's threads wait for one, or they hardly rest and the requests of \
-              a closed loop wait unread before them. A master that only waits does not widen that set. Told apart from server-single-thread: there other processors are free that the thread cannot use.",
+    explain: "The server's processes use all the time of the CPUs that they may use (their affinity, else all that are \
+              online), or those CPUs are full and the server's threads wait for one, or they hardly rest and the requests of \
+              a closed loop wait unread before them. A master that only waits does not widen that set. Told apart from server-single-thread: there other CPUs are free that the thread cannot use.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -33,7 +35,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     match reason(facts, &view, share, busy) {
         Some(confidence) => bind(facts, &view, (used, allowed), busy, confidence),
         None => Verdict::RuledOut(format!(
-            "the server used {} of {} processors{}",
+            "the server used {} of {} CPUs{}",
             figure(used),
             figure(allowed),
             busy.map_or(String::new(), |b| format!(", which were {} busy in all", percent(b)))
@@ -56,7 +58,8 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
         true if share >= 0.85 => Some(0.85),
         true if all_want && waited >= 0.05 => Some(if share >= 0.5 { 0.75 } else { 0.5 }),
         true if share >= 0.5 && waited >= 0.1 => Some(0.6),
-        true if outweighs_client(facts, view) => Some(0.5),
+        // Full by others: that connects are dropped while it rests says more than who of the two used more.
+        true if outweighs_client(facts, view) && !Overflow::worst(facts).is_some_and(|o| o.counts()) => Some(0.5),
         false if share >= 0.9 && all_want => Some(0.8),
         _ if share >= 0.5 && busy.unwrap_or(share) >= HARDLY_RESTS && waiting(facts)?.at_server() => Some(0.7),
         _ => None,
@@ -98,8 +101,7 @@ fn bind(
     busy: Option<f64>,
     confidence: f64,
 ) -> Verdict {
-    let text =
-        format!("the server's processes used {} of the {} processors they may use", figure(used), figure(allowed));
+    let text = format!("the server's processes used {} of the {} CPUs they may use", figure(used), figure(allowed));
     let mut evidence = vec![measured(view, ("process.cpu", ""), (used, "processors"), Some(allowed), text)];
     evidence.extend(view.workers().iter().filter(|t| t.busy >= 0.1).take(4).map(|t| thread_line(view, t)));
     if let Some(b) = busy {
@@ -108,7 +110,7 @@ fn bind(
             ("cpu.idle", ""),
             (1.0 - b, ""),
             Some(1.0 - FULL),
-            format!("these processors were idle {} of the time", percent((1.0 - b).max(0.0))),
+            format!("these CPUs were idle {} of the time", percent((1.0 - b).max(0.0))),
         ));
     }
     evidence.extend(split(view));
@@ -117,8 +119,7 @@ fn bind(
     evidence.extend(waiting(facts).filter(Waiting::at_server).and_then(|w| w.line(facts)));
     let (confidence, beside) = beside_client(facts, confidence);
     let full = if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "hardly rest" } else { "are full" };
-    let sentence =
-        format!("the server's processors {full}: it used {} of {}{with}{beside}", figure(used), figure(allowed));
+    let sentence = format!("the server's CPUs {full}: it used {} of {}{with}{beside}", figure(used), figure(allowed));
     Verdict::Binds { confidence, sentence, evidence }
 }
 
@@ -126,7 +127,7 @@ fn bind(
 fn split(view: &View<'_>) -> Option<Evidence> {
     let (user, system) = (view.per_request("process.user")?, view.per_request("process.system")?);
     let text =
-        format!("a request costs the server {} us in user mode and {} us in the kernel", figure(user), figure(system));
+        format!("a request costs the server {} us of user and {} us of kernel time", figure(user), figure(system));
     Some(measured(view, ("process.user", ""), (user + system, "us"), None, text))
 }
 
@@ -137,7 +138,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     if facts.shared() {
         return missing();
     }
-    let text = format!("the server's host was busy with {} of {} processors", figure(host.busy), figure(host.online));
+    let text = format!("the server's host was busy with {} of {} CPUs", figure(host.busy), figure(host.online));
     if host.busy < FULL * host.online {
         return Verdict::RuledOut(text);
     }

@@ -1,8 +1,8 @@
 //! The server's control group is throttled: it may use processors, but only for a part of each period.
 
-use super::signs::throttled;
-use super::{Rule, Verdict, measured, server};
+use super::rule::{Rule, Verdict, server};
 use crate::Facts;
+use crate::evidence::{measured, throttled};
 use crate::number::{figure, percent, positive, ratio};
 
 pub(super) const RULE: Rule = Rule {
@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Raise the quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or lower the server's thread count to what the quota can keep running.",
     ],
-    explain: "A control group with a quota is stopped for the rest of a period (100 ms as a rule) once its processor time is used \
-              up. Processors look idle, yet nothing runs, and response times show steps of the period. The kernel counts the \
+    explain: "A control group with a quota is stopped for the rest of a period (100 ms as a rule) once its CPU time is used \
+              up. CPUs look idle, yet nothing runs, and response times show steps of the period. The kernel counts the \
               periods and how many of them were cut short.",
 };
 
@@ -38,11 +38,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let quota = view.value("cgroup.cpu_quota").and_then(positive);
     let used = view.cpu_used();
     if let (Some(q), Some(u)) = (quota, used) {
-        let text = format!("the server used {} of the {} processors that the quota gives", figure(u), figure(q));
+        let text = format!("the server used {} of the {} CPUs that the quota gives", figure(u), figure(q));
         evidence.push(measured(&view, ("process.cpu", ""), (u, "processors"), Some(q), text));
     }
     let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= 0.7);
-    let of = quota.map_or(String::new(), |q| format!(" of {} processors", figure(q)));
+    let of = quota.map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));
     Verdict::Binds {
         confidence: if near { 0.95 } else { 0.7 },
         sentence: format!("the server's quota{of} ran out in {} of its periods", percent(held.share)),

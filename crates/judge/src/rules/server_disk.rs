@@ -1,8 +1,10 @@
 //! The server waits for its disk.
 
-use super::{Rule, Verdict, measured, server};
+use super::rule::{Rule, Verdict, server};
 use crate::Facts;
+use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
+use crate::single::server_of;
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,23 +12,31 @@ pub(super) const RULE: Rule = Rule {
     needs: &["disk.busy", "process.read_bytes", "process.write_bytes"],
     judge,
     advice: &[
-        "Serve from memory (a warmer or larger page cache), write less often (group commits, no fsync a request), or use a faster disk.",
+        "Serve from memory (a warmer or larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",
     ],
     explain: "A disk is what binds when it has a request out nearly all the time and the server's own processes read from it or \
               write to it: somebody else's backup on the same disk is not the server's demand. On a disk that serves many \
               requests at once, busy all the time is not yet full; then the pressure counter (threads that stall for I/O) \
-              decides. The kernel counts flushes (fsync) apart from that time, so they are added to it. A server whose few \
+              decides. It decides too where requests go to a disk one after another, with pauses between them: if some thread \
+              waits for the disk nearly all the time, that is what the server waits for. The kernel counts flushes (fsync) apart from that time, so they are added to it. A server whose few \
               threads wait for a disk that is mostly idle is held by their number, not by the disk.",
 };
 
 /// Share of the time with a request out from which a disk counts as full.
 const BUSY: f64 = 0.85;
+/// The same where some thread of the host waits for the disk at least [`AWAITED`] of the time: writes that a file's lock puts
+/// one behind another leave the disk a pause between them.
+const BUSY_AND_AWAITED: f64 = 0.7;
+/// Share of the time in which some thread waits for a disk from which the disk is what is waited for.
+const AWAITED: f64 = 0.8;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let view = match server(facts) {
         Ok(view) => view,
         Err(verdict) => return verdict,
     };
+    // One client and its server take turns with the disk: where it is slower for several, it is full only with more.
+    let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
     let span_us = view.span_s.unwrap_or(0.0) * 1e6;
     let Some(Load { disk, out, flushing }) = fullest(&view, span_us) else {
         return Verdict::CannotSay(vec!["disk.busy of the server's host".into()]);
@@ -35,10 +45,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let stalled = view.share_of_time("pressure.io_some");
     let own = [view.per_request("process.read_bytes"), view.per_request("process.write_bytes")];
     let waits = stalled.is_some_and(|s| s >= 0.5);
-    if busy < BUSY || own.iter().flatten().sum::<f64>() < 1.0 && own.iter().any(Option::is_some) {
+    if busy < needed(stalled) || own.iter().flatten().sum::<f64>() < 1.0 && own.iter().any(Option::is_some) {
         let own = own.iter().flatten().sum::<f64>();
         return Verdict::RuledOut(format!(
-            "{disk} was busy {} of the time, {} B of it a request by the server",
+            "{disk} was busy {} of the time, of which the server moved {} B per request",
             percent(busy),
             figure(own)
         ));
@@ -65,7 +75,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             evidence.push(measured(
                 &view,
                 (id, ""),
-                (b, "B a request"),
+                (b, "B per request"),
                 None,
                 format!("a request {what} it {} B", figure(b)),
             ));
@@ -82,19 +92,29 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
+/// Share of the time from which a disk is full, by how much of it threads waited.
+fn needed(stalled: Option<f64>) -> f64 {
+    if stalled.is_some_and(|s| s >= AWAITED) { BUSY_AND_AWAITED } else { BUSY }
+}
+
+fn is_full(view: &View<'_>) -> bool {
+    let load = fullest(view, view.span_s.unwrap_or(0.0) * 1e6);
+    load.is_some_and(|load| load.out + load.flushing >= needed(view.share_of_time("pressure.io_some")))
+}
+
 /// How a disk spent the time, in shares of it.
-struct Load {
+pub(super) struct Load {
     disk: String,
     /// With a read or write out.
-    out: f64,
+    pub(super) out: f64,
     /// Flushing, which the kernel does not count as a request out.
-    flushing: f64,
+    pub(super) flushing: f64,
 }
 
 /// The disk that had most to do.
-fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
-    let flushes = view.instances("disk.flushing");
-    let of = |disk: &str| flushes.iter().find(|(name, _)| name == disk).and_then(|(_, us)| ratio(*us, span_us));
+pub(super) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
+    let flushes = view.side.recording.instances("disk.flushing");
+    let of = |disk: &str| flushes.value(disk, view.window).and_then(|us| ratio(us, span_us));
     let disks = view.instances("disk.busy").into_iter().filter_map(|(disk, us)| {
         let flushing = of(&disk).unwrap_or(0.0);
         Some(Load { out: ratio(us, span_us)?, flushing, disk })
@@ -104,16 +124,16 @@ fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::{Scene, Who};
+    use crate::planted::{PlantedRun, Who};
 
     /// One thread that writes a block and flushes it, a request: flushing is counted apart from requests that are out.
     fn flushed(out_us: f64, flush_us: f64) -> run::Bottleneck {
-        let scene = Scene::new(2000.0, 500.0)
+        let planted_run = PlantedRun::new(2000.0, 500.0)
             .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * out_us)
             .per_s(Who::Server, "disk.flushing", "vda", move |p| p.x * flush_us)
             .per_s(Who::Server, "pressure.io_some", "", |p| p.x * 1600.0)
             .per_s(Who::Server, "process.write_bytes", "srv:100", |p| p.x * 4096.0);
-        let mut run = scene.run();
+        let mut run = planted_run.run();
         crate::judge(&mut run);
         run.findings.bottleneck
     }
@@ -122,6 +142,28 @@ mod tests {
     fn the_time_of_flushes_is_the_disk_s_too() {
         let b = flushed(400.0, 1500.0);
         assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushed"), "{b:#?}");
+    }
+
+    /// Threads that write to one file, each behind the lock of the one before: the disk has pauses, the threads have none.
+    #[test]
+    fn a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit() {
+        let b = flushed(1300.0, 240.0);
+        assert_eq!(b.id, "server-disk", "{b:#?}");
+    }
+
+    /// A client on io_uring sleeps in it, which the kernel counts as waiting for I/O: 66 % with no disk at work.
+    #[test]
+    fn pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk() {
+        let mut run = PlantedRun::new(20_000.0, 200.0)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .per_s(Who::Server, "pressure.io_some", "", |_| 0.66e6)
+            .per_s(Who::Server, "process.write_bytes", "srv:100", |p| p.x * 100.0)
+            .run();
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert_eq!(b.id, "server-concurrency", "{b:#?}");
+        assert!(!b.evidence.iter().any(|e| e.text.contains("disk")), "{b:#?}");
+        assert!(b.ruled_out.iter().any(|r| r.id == "server-disk" && r.why.contains("busy")), "{b:#?}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The server has no descriptors left: one of its processes holds as many as it may.
 
-use super::{Rule, Verdict, measured, server};
+use super::rule::{Rule, Verdict, server};
 use crate::Facts;
-use crate::facts::server_of;
+use crate::evidence::measured;
 use crate::number::figure;
+use crate::single::server_of;
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -49,11 +50,40 @@ fn share(f: &(String, f64, f64)) -> f64 {
 }
 
 fn fullest(view: &View<'_>) -> Option<(String, f64, f64)> {
-    let own = view.instances("process.fds").into_iter().filter(|(name, _)| crate::sides::is_own(view.side, name));
+    let ours = view.side.own();
+    let own = view.instances("process.fds").into_iter().filter(|(name, _)| ours.has(name));
+    let [limits, levels] = ["process.fd_limit", "process.fds"].map(|id| view.side.recording.instances(id));
     let both = own.filter_map(|(name, mean)| {
-        let limit = view.side.recording.reading("process.fd_limit", &name, view.window).value()?;
-        let held = view.side.recording.max("process.fds", &name, view.window).value().unwrap_or(mean);
+        let limit = limits.value(&name, view.window)?;
+        let held = levels.max(&name, view.window).unwrap_or(mean);
         (limit >= 1.0 && limit.is_finite() && held.is_finite()).then_some((name, held, limit))
     });
     both.max_by(|a, b| share(a).total_cmp(&share(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+
+    /// As nginx did at `worker_rlimit_nofile 40`: what it cannot open a file for it answers with 500, at once.
+    #[test]
+    fn answers_of_a_server_without_descriptors_are_no_limit_on_purpose() {
+        let refuse = |t: &mut run::Trial, _: &crate::planted::Point| {
+            let good = (0.98 * t.measured.tally.completed as f64) as u64;
+            t.measured.tally.unexpected_status = t.measured.tally.completed - good;
+            t.measured.tally.status.insert("5xx".into(), t.measured.tally.unexpected_status);
+            t.tally.unanswered = 60;
+        };
+        let mut run = PlantedRun::new(500.0, 30_000.0)
+            .steps(&[100])
+            .rates(&[])
+            .per_s(Who::Server, "process.fds", "srv:100", |_| 40.0)
+            .level(Who::Server, "process.fd_limit", "srv:100", 40.0)
+            .change(refuse)
+            .run();
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert_eq!(b.id, "server-fds", "{b:#?}");
+        assert!(b.ruled_out.iter().any(|r| r.id == "server-rate-limit"), "it saw its signs: {b:#?}");
+    }
 }

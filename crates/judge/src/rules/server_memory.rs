@@ -2,8 +2,9 @@
 
 use run::Evidence;
 
-use super::{Rule, Verdict, measured, server};
+use super::rule::{Rule, Verdict, server};
 use crate::Facts;
+use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
 use crate::view::View;
 
@@ -24,7 +25,8 @@ pub(super) const RULE: Rule = Rule {
     explain: "Memory runs out in four ways, each with a counter of its own: the host swaps or stalls (pressure, swap, major \
               faults), the control group meets its limit and reclaims, TCP enters memory pressure or drops connections, or \
               a process is killed. A stall of a tenth of the time is what counts here, not a high fill: memory that is merely \
-              full costs nothing.",
+              full costs nothing. Stalls and swapping of the whole host count only where the server's own processes waited for \
+              pages (major faults): else others are short of memory.",
 };
 
 /// Share of the time with a thread waiting for memory from which memory is what binds.
@@ -35,7 +37,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         Ok(view) => view,
         Err(verdict) => return verdict,
     };
-    let signs = signs(&view);
+    let mut signs = signs(&view);
+    if let Some(why) = others(&view) {
+        signs.retain(|(_, e)| !HOST_WIDE.contains(&e.counter.as_str()));
+        if signs.is_empty() {
+            return Verdict::RuledOut(why);
+        }
+    }
     if let Some((confidence, first)) =
         signs.iter().map(|(c, e)| (*c, e.text.clone())).max_by(|a, b| a.0.total_cmp(&b.0))
     {
@@ -52,6 +60,20 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
         None => Verdict::CannotSay(vec!["pressure.memory_some and swap counters of the server's host".into()]),
     }
+}
+
+/// Signs that are of the whole host: somebody else may be what is short of memory.
+const HOST_WIDE: &[&str] = &["pressure.memory_some", "memory.swap_out"];
+
+/// Why the host's signs are not the server's: its own processes never waited for a page.
+fn others(view: &View<'_>) -> Option<String> {
+    let faults = view.value("process.major_faults").filter(|n| *n < 1.0)?;
+    let share = view.share_of_time("pressure.memory_some").filter(|s| *s >= STALLED)?;
+    Some(format!(
+        "threads of the host waited for memory {} of the time, but the server had {} major page faults: others are short",
+        percent(share),
+        figure(faults)
+    ))
 }
 
 fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
@@ -81,9 +103,30 @@ fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
         if let Some(n) = view.per_request(id).filter(|n| *n >= 0.1) {
             out.push((
                 0.75,
-                measured(view, (id, ""), (n, "a request"), None, format!("{} {what} a request", figure(n))),
+                measured(view, (id, ""), (n, "per request"), None, format!("{} {what} per request", figure(n))),
             ));
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+
+    #[test]
+    fn memory_that_others_are_short_of_is_not_the_server_s() {
+        let short = |faults: f64| {
+            let mut run = PlantedRun::new(5000.0, 800.0)
+                .per_s(Who::Server, "pressure.memory_some", "", |p| 500.0 * p.x)
+                .per_s(Who::Server, "process.major_faults", "srv:100", move |p| p.x * faults)
+                .run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        assert_eq!(short(3.0).id, "server-memory");
+        let b = short(0.0);
+        assert_ne!(b.id, "server-memory", "{b:#?}");
+        assert!(b.ruled_out.iter().any(|r| r.id == "server-memory" && r.why.contains("others")), "{b:#?}");
+    }
 }

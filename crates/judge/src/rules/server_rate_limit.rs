@@ -2,10 +2,11 @@
 
 use run::Trial;
 
-use super::{Rule, Verdict, measured};
+use super::rule::{Rule, Verdict};
 use crate::Facts;
-use crate::facts::{good, server_of};
-use crate::number::{figure, percent, rate, ratio};
+use crate::evidence::measured;
+use crate::number::{duration, figure, percent, rate, ratio};
+use crate::single::{clients, good, refused, server_of};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,16 +19,14 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "Refusals (429, 503 or the like) are cheap, so a server that limits on purpose completes ever more answers while \
               the good ones stay at the same rate, and it is not busy. Told apart from a server that fails under load: that one \
-              is busy, and its good rate falls. Told apart from a wrong path: there no answer is good.",
+              is busy, and its good rate falls. Told apart from a wrong path: there no answer is good. A limit may \
+              also delay: one client that asks again at once then waits for the limit's gap and reaches the highest rate alone, \
+              while arrivals below that rate are answered at once; a fixed number of places would take its time from both. \
+              Refusals of a server that has no descriptors left are no purpose, so that is asked first.",
 };
 
 /// Share of refusals from which they count.
 const REFUSED: f64 = 0.01;
-
-fn refused(trial: &Trial) -> f64 {
-    let t = &trial.measured.tally;
-    ratio(t.unexpected_status as f64, t.completed as f64).unwrap_or(0.0).clamp(0.0, 1.0)
-}
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let trials: Vec<&Trial> = facts.sweep.iter().chain(&facts.search).chain(&facts.decisive).copied().collect();
@@ -35,7 +34,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
     if refused(worst) < REFUSED {
-        return Verdict::RuledOut(format!("{} of the answers had an unexpected status", percent(refused(worst))));
+        return delays(facts).unwrap_or_else(|| {
+            Verdict::RuledOut(format!("{} of the answers had an unexpected status", percent(refused(worst))))
+        });
     }
     if trials.iter().all(|t| refused(t) > 0.999) {
         return Verdict::RuledOut(
@@ -69,6 +70,29 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, middle, limited.len())
 }
 
+/// An answer that was held back takes so many times the time of one that was not.
+const HELD_BACK: f64 = 5.0;
+
+/// A limit that delays: one client that asks again at once waits as long as the limit's gap, so it alone reaches the highest
+/// rate; arrivals below that rate are answered at once. Places that serve one at a time would take their time from both.
+fn delays(facts: &Facts<'_>) -> Option<Verdict> {
+    let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
+    let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= 0.9 * most)?;
+    let below = |t: &&&Trial| t.rates.offered_rate <= 0.95 * most && t.latency_us.count > 0;
+    let quick = facts.search.iter().filter(below).find(|t| t.latency_us.mean * HELD_BACK < r1_us)?;
+    let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
+    let text = format!(
+        "a client that asks again at once waits {} for each answer; at {} offered an answer takes {}",
+        duration(r1_us),
+        rate(quick.rates.offered_rate),
+        duration(quick.latency_us.mean)
+    );
+    let evidence = vec![measured(&view, ("latency_us.mean", ""), (r1_us, "us"), Some(quick.latency_us.mean), text)];
+    let sentence = format!("the server lets {} through and delays the rest on purpose", rate(most));
+    let idle = used_share(&view).is_some_and(|used| used < 0.8);
+    Some(Verdict::Binds { confidence: if idle { 0.85 } else { 0.5 }, sentence, evidence })
+}
+
 fn used_share(view: &View<'_>) -> Option<f64> {
     ratio(view.cpu_used()?, view.cpu_allowed()?)
 }
@@ -96,9 +120,31 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
         ),
     ];
     if let Some(used) = view.cpu_used().filter(|_| view.role == "server") {
-        let text = format!("the server used {} processors meanwhile", figure(used));
+        let text = format!("the server used {} CPUs meanwhile", figure(used));
         evidence.push(measured(&view, ("process.cpu", ""), (used, "processors"), view.cpu_allowed(), text));
     }
     let sentence = format!("the server lets {} through and refuses the rest on purpose", rate(limit));
     Verdict::Binds { confidence, sentence, evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::PlantedRun;
+
+    #[test]
+    fn a_limit_that_delays_is_told_from_one_place() {
+        let answered_in = |us: f64| {
+            let change = move |t: &mut run::Trial, p: &crate::planted::Point| {
+                if t.kind == run::TrialKind::Search && p.offered < 190.0 {
+                    (t.latency_us.mean, t.latency_us.p50) = (us, us);
+                }
+            };
+            let mut run = PlantedRun::new(5000.0, 200.0).change(change).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let b = answered_in(80.0);
+        assert!(b.id == "server-rate-limit" && b.sentence.contains("delays"), "{b:#?}");
+        assert_eq!(answered_in(4800.0).id, "server-concurrency");
+    }
 }

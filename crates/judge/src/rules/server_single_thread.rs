@@ -1,9 +1,10 @@
 //! One thread of the server is full while processors that it may not use at the same time are free.
 
-use super::signs::{FULL, thread_line};
-use super::{Rule, Verdict, full_server, measured};
+use super::rule::{Rule, Verdict, full_server};
 use crate::Facts;
+use crate::evidence::{measured, thread_line};
 use crate::number::{figure, percent};
+use crate::view::FULL;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-single-thread",
@@ -13,8 +14,8 @@ pub(super) const RULE: Rule = Rule {
         "Let more threads or processes do this work (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
     ],
     explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time, its host is half idle, \
-              and more processors would change nothing. The busiest thread is looked at alone, with the time it waited for a \
-              processor added when it ran for the most part.",
+              and more CPUs would change nothing. The busiest thread is looked at alone, with the time it waited for a \
+              CPU added when it ran for the most part.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -27,24 +28,24 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()]);
     };
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
-    if !first.name.contains('/') && threads != Some(1.0) && first.busy >= 0.6 {
+    if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= 0.6 {
         return Verdict::CannotSay(vec![
             "thread.cpu: only whole processes were read, and the busiest may have several threads".into(),
         ]);
     }
     let full = first.busy >= FULL || (first.wants() >= 0.97 && first.busy >= 0.6);
     if !full {
-        return Verdict::RuledOut(format!("its busiest thread used {} of a processor", percent(first.busy)));
+        return Verdict::RuledOut(format!("its busiest thread used {} of a CPU", percent(first.busy)));
     }
     let Some(allowed) = view.cpu_allowed() else {
         return Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]);
     };
     if allowed < 1.5 {
-        return Verdict::RuledOut("the server may use one processor only, and that is full".into());
+        return Verdict::RuledOut("the server may use one CPU only, and that is full".into());
     }
     if let Some(used) = view.cpu_used().filter(|u| *u >= 0.9 * allowed) {
         let (used, allowed) = (figure(used), figure(allowed));
-        return Verdict::RuledOut(format!("all of its processors are full ({used} of {allowed}), not one thread"));
+        return Verdict::RuledOut(format!("all of its CPUs are full ({used} of {allowed}), not one thread"));
     }
     let mut evidence = vec![thread_line(&view, first)];
     if let Some(second) = workers.get(1) {
@@ -52,12 +53,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     if let Some(host) = view.host() {
         let idle = (host.online - host.busy).max(0.0);
-        let text = format!("{} of {} processors were idle meanwhile", figure(idle), figure(host.online));
+        let text = format!("{} of {} CPUs were idle meanwhile", figure(idle), figure(host.online));
         evidence.push(measured(&view, ("cpu.idle", "total"), (idle, "processors"), None, text));
     }
     Verdict::Binds {
-        confidence: if first.busy >= FULL && first.name.contains('/') { 0.95 } else { 0.8 },
-        sentence: format!("one thread of the server is full ({}), and more processors would not help it", first.name),
+        confidence: if first.busy >= FULL && first.counter == "thread.cpu" { 0.95 } else { 0.8 },
+        sentence: format!("one thread of the server is full ({}), and more CPUs would not help it", first.name),
         evidence,
     }
 }

@@ -3,10 +3,11 @@
 
 use run::Trial;
 
-use super::{Rule, Verdict, measured};
+use super::rule::{Rule, Verdict};
 use crate::Facts;
-use crate::facts::{server_of, sides_of};
+use crate::evidence::measured;
 use crate::number::{duration, figure, percent, ratio};
+use crate::single::{server_of, sides_of};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -19,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     explain: "With Nagle's algorithm a second small segment waits until the first is acknowledged; the other end delays that \
               acknowledgement by 40 ms in the hope of sending data with it. A response whose header and body are written apart \
               then takes 40 ms whatever the machine. Signs: one client sees 38 to 52 ms, about one acknowledgement by timer \
-              a request, idle processors, and unacknowledged bytes in the server's send queue. A server that merely sleeps 40 ms \
+              a request, idle CPUs, and unacknowledged bytes in the server's send queue. A server that merely sleeps 40 ms \
               has an empty send queue and one data segment a response.",
 };
 
@@ -43,11 +44,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
     };
     if acks < 0.5 {
-        return Verdict::RuledOut(format!("{} acknowledgements by timer a request", figure(acks)));
+        return Verdict::RuledOut(format!("{} acknowledgements by timer per request", figure(acks)));
     }
     if decisive.latency_us.p50 > 2.2 * floor {
         return Verdict::RuledOut(format!(
-            "the timer costs about 40 ms a request, but at the limit half of the responses took {}",
+            "the timer costs about 40 ms per request, but at the limit half of the responses took {}",
             duration(decisive.latency_us.p50)
         ));
     }
@@ -78,11 +79,11 @@ fn proof(one: &Trial) -> Proof {
     let least = if one.client.host == server.side.host { 2.5 } else { 1.5 };
     match server.per_request("tcp.orig_data_sent") {
         Some(n) if n < least => {
-            Proof::Against(format!("{} data segments a request: the answer is one segment", figure(n)))
+            Proof::Against(format!("{} data segments per request: the answer is one segment", figure(n)))
         }
         Some(n) => {
-            let text = format!("{} data segments a request: the answer is written in parts", figure(n));
-            Proof::For(measured(&server, ("tcp.orig_data_sent", ""), (n, "a request"), Some(least), text))
+            let text = format!("{} data segments per request: the answer is written in parts", figure(n));
+            Proof::For(measured(&server, ("tcp.orig_data_sent", ""), (n, "per request"), Some(least), text))
         }
         None => Proof::None,
     }
@@ -101,15 +102,15 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
         measured(
             view,
             ("tcp.delayed_acks", ""),
-            (acks, "a request"),
+            (acks, "per request"),
             Some(1.0),
-            format!("{} acknowledgements a request were sent by their timer", figure(acks)),
+            format!("{} acknowledgements per request were sent by their timer", figure(acks)),
         ),
     ];
     if let Some(server) = server_of(one)
         && let Some(busy) = server.cpu_used().zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a))
     {
-        let text = format!("the server used {} of its processors meanwhile", percent(busy));
+        let text = format!("the server used {} of its CPUs meanwhile", percent(busy));
         evidence.push(measured(&server, ("process.cpu", ""), (busy, ""), None, text));
     }
     let confidence = if let Proof::For(e) = proof {

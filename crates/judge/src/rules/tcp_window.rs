@@ -5,10 +5,11 @@
 //! nothing but window-limited then shows 40 to 50 %. So they only point to a sender; what it carries a round trip against
 //! the window, and for how much of a request bytes wait, decide.
 
-use super::{Rule, Verdict, measured};
+use super::rule::{Rule, Verdict};
 use crate::Facts;
-use crate::facts::sides_of;
+use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
+use crate::single::sides_of;
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -156,10 +157,10 @@ fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::{Scene, Who, held_by_a_window};
+    use crate::planted::{PlantedRun, Who, held_by_a_window};
 
-    fn verdict(scene: &Scene) -> run::Bottleneck {
-        let mut run = scene.run();
+    fn verdict(planted_run: &PlantedRun) -> run::Bottleneck {
+        let mut run = planted_run.run();
         crate::judge(&mut run);
         run.findings.bottleneck
     }
@@ -173,19 +174,19 @@ mod tests {
 
     #[test]
     fn a_small_send_buffer_is_named_too() {
-        let scene = held_by_a_window()
+        let planted_run = held_by_a_window()
             .level(Who::Server, "connection.rwnd_limited", "", 0.0)
             .level(Who::Server, "connection.sndbuf_limited", "", 0.38)
             .level(Who::Server, "connection.send_queue", "", 62_000.0)
             .per_s(Who::Server, "connection.write_full", "", |p| p.n * 0.9);
-        let b = verdict(&scene);
+        let b = verdict(&planted_run);
         assert!(b.id == "tcp-window" && b.sentence.contains("send buffer"), "{b:#?}");
     }
 
     /// What has a window limit's share and is none: one change each.
     #[test]
     fn what_only_looks_like_it_is_not_named() {
-        type Change = fn(Scene) -> Scene;
+        type Change = fn(PlantedRun) -> PlantedRun;
         let cases: &[(&str, Change)] = &[
             ("a server that computes most of the time", |s| {
                 s.per_s(Who::Server, "connection.waiting", "", |p| p.n * 0.2)

@@ -1,9 +1,11 @@
 //! The evidence does not single out one cause. Always the last rule, and it always binds.
 
-use super::{Rule, Verdict, line};
+use super::rule::{Rule, Verdict};
 use crate::Facts;
-use crate::facts::{Plateau, sides_of};
+use crate::evidence::line;
 use crate::number::{figure, grew, percent, ratio};
+use crate::single::sides_of;
+use crate::sweep::Plateau;
 
 pub(super) const RULE: Rule = Rule {
     id: "unknown",
@@ -16,6 +18,9 @@ pub(super) const RULE: Rule = Rule {
               rate went flat or not, where no queue was found) and what is missing, and names nothing. If the rate went flat \
               while every measured host idles, the queue is outside of the measured devices.",
 };
+
+/// Use below which a device still has room.
+const ROOM: f64 = 0.8;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(client) = facts.client() else {
@@ -42,11 +47,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
         _ => false,
     };
-    if let Some(b) = busiest {
+    if let Some(b) = busiest.filter(|b| *b < ROOM) {
         evidence.push(line(&client, "cpu.idle", "total", format!("no measured host was busier than {}", percent(b))));
     }
     let sentence = match (flat, busiest) {
-        (true, Some(b)) if b < 0.8 => {
+        (true, Some(b)) if b < ROOM => {
             "the queue is outside of the measured devices, and nothing tells which device it is at"
         }
         (true, _) => "the rate has stopped growing, and what is known does not tell why",

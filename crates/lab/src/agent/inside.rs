@@ -1,30 +1,43 @@
-//! What `loadline agent` does: one task from standard input, reports to standard output, nothing else on either.
+//! What `loadline agent` does: says who it is, then one task from standard input, reports to standard output, nothing else
+//! on either.
 //!
-//! When standard input ends the conductor is gone: a load agent stops and reports to nobody, a server stops.
+//! When standard input ends the conductor is gone: a load agent stops and reports to nobody, a server stops. When it is
+//! silent for too long, all but a server stop, too.
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 
-use run::{AgentCommand, AgentReport, AgentSpec, ColdPlan, LoadPlan, ServePlan};
+use load::Start;
+use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, WIRE};
 
+use super::inside_watch;
+use super::pulse::{self, GRACE, Pulse};
+use super::say::say;
 use crate::LabError;
-
-/// An agent that was told to stop has this long to do it in order.
-const GRACE: Duration = Duration::from_secs(3);
 
 /// Works on the task that comes on standard input, to its end.
 pub fn run() -> Result<(), LabError> {
+    say(&AgentReport::Hello(hello()));
+    // From the first word on: a conductor that starts a thousand takes its time until the task comes.
+    std::thread::spawn(pulse::beat);
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
     let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
     let (sender, commands) = channel();
-    std::thread::spawn(move || hear(&sender));
+    live(sender, !matches!(spec, AgentSpec::Serve(_)));
     let outcome = match spec {
-        AgentSpec::Load { plan, addr, start_at_ns } => load(&plan, addr, start_at_ns, commands),
+        AgentSpec::Load { plan, addr, at_once } => {
+            load(&plan, addr, if at_once { Start::AtOnce } else { Start::WhenTold }, commands)
+        }
         AgentSpec::Serve(plan) => serve(&plan, &commands),
+        AgentSpec::Watch(spec) => {
+            inside_watch::watch(spec, &commands);
+            Ok(())
+        }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
+        AgentSpec::Lever(plan) => crate::levers::pull(&plan, commands).map(|part| say(&AgentReport::Lever(part))),
     };
     if let Err(error) = outcome {
         say(&AgentReport::Failed { error });
@@ -32,43 +45,56 @@ pub fn run() -> Result<(), LabError> {
     Ok(())
 }
 
-/// Hands on the conductor's commands. When its end of the pipe closes, the sender is dropped, which is heard as a stop;
-/// a process that does not manage to stop is ended.
-fn hear(commands: &Sender<AgentCommand>) {
+fn hello() -> Hello {
+    Hello {
+        wire: WIRE,
+        version: env!("CARGO_PKG_VERSION").into(),
+        mono_ns: sys::clock::monotonic_ns(),
+        machine: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into(),
+        cpus: sys::limits::allowed_cpus().map_or(0, |cpus| cpus.len() as u32),
+        descriptors: sys::limits::descriptors().1,
+        pid: std::process::id(),
+    }
+}
+
+/// Hears the conductor, and ends when it is not there, where the task `ends` with it.
+fn live(commands: Sender<AgentCommand>, ends: bool) {
+    let pulse = Arc::new(Pulse::new());
+    let (theirs, to) = (Arc::clone(&pulse), commands.clone());
+    std::thread::spawn(move || hear(&theirs, &to));
+    if ends {
+        std::thread::spawn(move || pulse.watch(&commands));
+    }
+}
+
+/// Hands on the conductor's commands; what is about the line itself is answered at once. When its end of the pipe closes,
+/// that is heard as a stop; a process that does not manage to stop is ended.
+fn hear(pulse: &Pulse, commands: &Sender<AgentCommand>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        if let Ok(command) = serde_json::from_str(&line)
-            && commands.send(command).is_err()
-        {
-            return;
+        pulse.heard();
+        match serde_json::from_str(&line) {
+            Ok(AgentCommand::Ping { n }) => say(&AgentReport::Pong { n, mono_ns: sys::clock::monotonic_ns() }),
+            Ok(AgentCommand::Beat) | Err(_) => {}
+            Ok(command) => {
+                if commands.send(command).is_err() {
+                    return;
+                }
+            }
         }
     }
     let _ = commands.send(AgentCommand::Stop);
-    std::thread::spawn(|| {
-        std::thread::sleep(GRACE);
-        std::process::exit(0);
-    });
+    std::thread::sleep(GRACE);
+    std::process::exit(0);
 }
 
-fn say(report: &AgentReport) {
-    let Ok(mut line) = serde_json::to_string(report) else { return };
-    line.push('\n');
-    // A conductor that is gone reads nothing; its closed pipe is heard on standard input.
-    let _ = std::io::stdout().lock().write_all(line.as_bytes());
-}
-
-fn load(
-    plan: &LoadPlan,
-    addr: std::net::SocketAddr,
-    start_at_ns: u64,
-    commands: Receiver<AgentCommand>,
-) -> Result<(), String> {
+fn load(plan: &LoadPlan, addr: Address, start: Start, commands: Receiver<AgentCommand>) -> Result<(), String> {
     confine(&plan.cpus)?;
-    let part = load::run(plan, addr, start_at_ns, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
+    let part = load::run(plan, addr, start, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
     say(&AgentReport::Part(Box::new(part)));
     Ok(())
 }
 
-fn cold(plan: &ColdPlan, addr: std::net::SocketAddr, commands: Receiver<AgentCommand>) -> Result<(), String> {
+fn cold(plan: &ColdPlan, addr: Address, commands: Receiver<AgentCommand>) -> Result<(), String> {
     confine(&plan.cpus)?;
     let part = load::hold(plan, addr, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
     say(&AgentReport::Held(part));
@@ -84,7 +110,7 @@ fn serve(plan: &ServePlan, commands: &Receiver<AgentCommand>) -> Result<(), Stri
         match commands.recv() {
             Ok(AgentCommand::Stop) | Err(_) => break,
             Ok(AgentCommand::Count) => say(&counts(&server)),
-            Ok(AgentCommand::Enter { .. }) => {}
+            Ok(_) => {}
         }
     }
     server.stop();
@@ -102,5 +128,5 @@ fn confine(cpus: &[u32]) -> Result<(), String> {
         return Ok(());
     }
     sys::limits::confine_to_cpus(cpus)
-        .map_err(|e| format!("it cannot run on processors {cpus:?}: {e}; see `nproc` and taskset"))
+        .map_err(|e| format!("it cannot run on CPUs {cpus:?}: {e}; see `nproc` and taskset"))
 }

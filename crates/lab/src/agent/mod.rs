@@ -1,6 +1,17 @@
-//! Agents: the processes that make load or serve, seen from inside ([`inside`]) and from the conductor ([`Crew`]).
+//! Agents: the processes that make load, serve or observe, seen from inside ([`inside`]) and from the conductor
+//! ([`AgentGroup`]).
 
-mod crew;
+mod desk;
+mod group;
 pub mod inside;
+mod inside_watch;
+mod lines;
+mod member;
+mod offset;
+mod outbox;
+mod post;
+mod pulse;
+mod say;
 
-pub use crew::{Agent, Crew, Said};
+pub use group::{AgentGroup, Ready, Said};
+pub use member::Agent;

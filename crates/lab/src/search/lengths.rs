@@ -18,13 +18,26 @@ pub struct Budget {
 /// A window holds at least this many of the response times last seen, while the budget allows it.
 const RESPONSES: f64 = 20.0;
 
+/// Share of the whole budget for the experiment on the verdict.
+const PROOF: f64 = 0.25;
+/// A shorter one shows nothing, seconds.
+const SHORTEST_PROOF_S: f64 = 4.0;
+
 /// Warm-up that judge's test of steady state needs at least, with a little slack; less only in tiny budgets.
 const WARM_UP_S: f64 = 0.7;
+/// The same of a step of the search.
+const SHORT_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
     /// A budget of so many seconds for everything.
     pub fn new(total_s: f64) -> Self {
         Self { total_s: total_s.max(1.0) }
+    }
+
+    /// The budget of the search and the seconds of the proof that comes after it.
+    pub fn with_proof(total_s: f64) -> (Self, f64) {
+        let proof_s = Some(total_s * PROOF).filter(|s| *s >= SHORTEST_PROOF_S).unwrap_or(0.0);
+        (Self::new(total_s - proof_s), proof_s)
     }
 
     /// How long to look at rest: at most what the plan wants, at most a twentieth of the budget.
@@ -47,9 +60,11 @@ impl Budget {
         self.step(0.022, response_s)
     }
 
-    /// One step of the search.
+    /// One step of the search: of many short windows each has a shorter warm-up, since rates near each other follow and the
+    /// scatter of the windows is part of the answer.
     pub fn search_step(&self, response_s: f64) -> Length {
-        self.step(0.036, response_s)
+        let step = self.step(0.036, response_s);
+        Length { warmup_s: (step.measure_s * 0.4).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
     fn step(&self, share: f64, response_s: f64) -> Length {

@@ -2,6 +2,11 @@
 
 /// Flat steps in a row that end the sweep: one can be noise.
 const FLAT_STEPS: u32 = 2;
+/// Throughput by client, against that of the step before, from which it is said to grow with the clients.
+const IN_STEP: f64 = 0.9;
+/// Growth over the step before that is more than noise: such a step is not flat, even below the best one, which a
+/// disturbance of the steps between may have left far behind.
+const RISING: f64 = 0.25;
 
 /// The state of a sweep.
 #[derive(Clone, Debug)]
@@ -10,13 +15,17 @@ pub struct Sweep {
     most: u32,
     best: f64,
     flat: u32,
+    /// Clients and completed rate of the last step.
+    last: (u32, f64),
+    /// Throughput grew with the clients in the last step.
+    in_step: bool,
     ended: Option<&'static str>,
 }
 
 impl Sweep {
     /// A sweep up to `most` clients.
     pub fn new(most: u32) -> Self {
-        Self { next: 1, most: most.max(1), best: 0.0, flat: 0, ended: None }
+        Self { next: 1, most: most.max(1), best: 0.0, flat: 0, last: (0, 0.0), in_step: false, ended: None }
     }
 
     /// The number of clients to try now; `None` when the sweep is over.
@@ -26,8 +35,12 @@ impl Sweep {
 
     /// Takes the completed rate of the step that [`Sweep::next`] asked for.
     pub fn saw(&mut self, completed_rate: f64) {
-        self.flat = if completed_rate < self.best * (1.0 + judge::FLAT) { self.flat + 1 } else { 0 };
+        let grew = completed_rate >= self.best * (1.0 + judge::FLAT) || completed_rate >= self.last.1 * (1.0 + RISING);
+        self.flat = if grew { 0 } else { self.flat + 1 };
         self.best = self.best.max(completed_rate);
+        let by_client = |(clients, rate): (u32, f64)| rate / f64::from(clients.max(1));
+        self.in_step = self.last.0 > 0 && by_client((self.next, completed_rate)) > IN_STEP * by_client(self.last);
+        self.last = (self.next, completed_rate);
         if self.best <= 0.0 {
             self.ended = Some("nothing came back");
         } else if self.flat >= FLAT_STEPS {
@@ -36,6 +49,16 @@ impl Sweep {
             self.ended = Some("the largest number of clients was reached while throughput still grew");
         } else {
             self.next = (self.next.saturating_mul(2)).min(self.most);
+        }
+    }
+
+    /// Takes larger steps where so few are left that doubling would not reach the most, each by the same factor: only
+    /// while throughput grows with the clients, since then nothing happens between two steps.
+    pub fn hurry(&mut self, steps_left: u32) {
+        let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
+        let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
+        if self.in_step && self.ended.is_none() {
+            self.next = self.last.0.saturating_mul(1 << doublings as u32).min(self.most);
         }
     }
 
@@ -84,6 +107,21 @@ mod tests {
     }
 
     #[test]
+    fn few_steps_reach_the_most_while_throughput_grows_with_the_clients() {
+        let tried = |x_max: f64| {
+            let (mut sweep, mut tried) = (Sweep::new(64), Vec::new());
+            while let Some(n) = sweep.next().filter(|_| tried.len() < 5) {
+                tried.push(n);
+                sweep.saw((f64::from(n) * 20.0).min(x_max));
+                sweep.hurry(5 - tried.len() as u32);
+            }
+            tried
+        };
+        assert_eq!(tried(1e9), [1, 2, 8, 32, 64]);
+        assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
+    }
+
+    #[test]
     fn one_flat_step_is_not_the_end() {
         let mut sweep = Sweep::new(1024);
         for rate in [100.0, 101.0, 390.0, 800.0, 810.0, 790.0] {
@@ -91,6 +129,16 @@ mod tests {
             sweep.saw(rate);
         }
         assert_eq!((sweep.next(), sweep.best()), (None, 810.0));
+    }
+
+    #[test]
+    fn a_rate_that_still_doubles_is_not_flat_below_a_best_that_came_before() {
+        let mut sweep = Sweep::new(64);
+        for rate in [50.0, 1000.0, 400.0, 800.0, 1600.0] {
+            assert!(sweep.next().is_some(), "ended before {rate}: {:?}", sweep.ended());
+            sweep.saw(rate);
+        }
+        assert_eq!(sweep.next(), Some(32));
     }
 
     #[test]

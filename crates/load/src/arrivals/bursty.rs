@@ -3,7 +3,39 @@
 
 use fastrand::Rng;
 
-use super::exponential;
+use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
+
+/// Its row.
+pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
+    name: "bursty",
+    help: "Poisson with a rate that peaks: PEAK times the mean for SHARE of each PERIOD",
+    parameters: &[
+        Parameter {
+            name: "peak",
+            help: "peak rate over mean rate",
+            unit: Unit::Number,
+            default: "6",
+            valid: |peak| peak >= 1.0,
+            advice: "give 1 or more",
+        },
+        Parameter {
+            name: "share",
+            help: "share of time at peak",
+            unit: Unit::Share,
+            default: "5%",
+            valid: |share| (0.0..=1.0).contains(&share),
+            advice: "give a share of time from 0 to 1",
+        },
+        Parameter {
+            name: "period_s",
+            help: "length of one period",
+            unit: Unit::Time,
+            default: "100s",
+            valid: |period_s| period_s > 0.0,
+            advice: "give a time above zero",
+        },
+    ],
+};
 
 /// A Poisson process with two rates.
 #[derive(Clone, Debug)]
@@ -15,7 +47,8 @@ pub(super) struct Bursty {
 }
 
 impl Bursty {
-    pub(super) fn new(rate_ns: f64, peak: f64, share: f64, period_ns: f64) -> Self {
+    pub(super) fn new(rate_ns: f64, _: &mut Rng, peak: f64, share: f64, period_s: f64) -> Self {
+        let period_ns = period_s * 1e9;
         let share = share.clamp(0.0, 0.999);
         let rest = ((1.0 - peak * share) / (1.0 - share)).max(0.0);
         Self {
@@ -25,10 +58,12 @@ impl Bursty {
             period_ns: period_ns.max(1.0),
         }
     }
+}
 
-    /// The gap behind `at_ns`: one unit of exponential "work" is used up at the rate of each stretch it crosses, which is
-    /// exact for a rate that is constant in pieces.
-    pub(super) fn gap_ns(&self, at_ns: f64, rng: &mut Rng) -> f64 {
+impl Gaps for Bursty {
+    /// One unit of exponential "work" is used up at the rate of each stretch that the gap crosses, which is exact for a
+    /// rate that is constant in pieces.
+    fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64 {
         let mut work = exponential(rng);
         let (mut at, mut place) = (at_ns, at_ns.rem_euclid(self.period_ns));
         loop {
@@ -53,7 +88,8 @@ mod tests {
     #[test]
     fn the_peak_has_its_share_of_the_arrivals() {
         // (6, 5 %) of source 1: 30 % of all arrivals fall into the peak.
-        let (p, mut rng) = (Bursty::new(1e-6, 6.0, 0.05, 1e9), Rng::with_seed(5));
+        let mut rng = Rng::with_seed(5);
+        let mut p = Bursty::new(1e-6, &mut rng, 6.0, 0.05, 1.0);
         let (mut at, mut inside, mut all) = (0.0, 0u32, 0u32);
         while at < 200e9 {
             at += p.gap_ns(at, &mut rng);
@@ -66,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_peak_that_takes_everything_leaves_the_rest_silent() {
-        let (p, mut rng) = (Bursty::new(1e-6, 10.0, 0.1, 1e9), Rng::with_seed(5));
+        let mut rng = Rng::with_seed(5);
+        let mut p = Bursty::new(1e-6, &mut rng, 10.0, 0.1, 1.0);
         let mut at = 0.0;
         for _ in 0..10_000 {
             at += p.gap_ns(at, &mut rng);

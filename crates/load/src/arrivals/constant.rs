@@ -1,5 +1,16 @@
 //! Equal gaps.
 
+use fastrand::Rng;
+
+use super::row::{ArrivalSpec, Gaps};
+
+/// Its row.
+pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
+    name: "constant",
+    help: "equal gaps; threads are offset so that together they are equal too",
+    parameters: &[],
+};
+
 /// Equal gaps.
 #[derive(Clone, Debug)]
 pub(super) struct Constant {
@@ -7,12 +18,18 @@ pub(super) struct Constant {
 }
 
 impl Constant {
-    pub(super) fn new(rate_ns: f64) -> Self {
+    pub(super) fn new(rate_ns: f64, _: &mut Rng) -> Self {
         Self { gap_ns: 1.0 / rate_ns }
+    }
+}
+
+impl Gaps for Constant {
+    fn begin_ns(&self, phase: f64) -> f64 {
+        (phase - 1.0) * self.gap_ns
     }
 
     #[inline]
-    pub(super) fn gap_ns(&self) -> f64 {
+    fn gap_ns(&mut self, _: f64, _: &mut Rng) -> f64 {
         self.gap_ns
     }
 }

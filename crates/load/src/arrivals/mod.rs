@@ -6,31 +6,85 @@
 
 mod bursty;
 mod constant;
+mod course;
 mod poisson;
+mod row;
 mod self_similar;
 
 use fastrand::Rng;
-use run::Arrival;
+use run::{Arrival, LoadPlan, PlanError};
 
-/// One row of [`ARRIVALS`].
-#[derive(Clone, Copy, Debug)]
-pub struct ArrivalSpec {
-    /// Name in plans.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub help: &'static str,
+use course::Course;
+use row::Gaps as _;
+pub(crate) use row::exponential;
+pub use row::{ArrivalSpec, Parameter, Unit};
+
+/// The table, and the one place where a variant of [`run::Arrival`] becomes its process: the compiler misses none.
+macro_rules! arrivals {
+    ($($module:ident::$Process:ident { $($parameter:ident),* }),+ $(,)?) => {
+        /// Every arrival process.
+        pub const ARRIVALS: &[ArrivalSpec] = &[$($module::SPEC),+];
+
+        #[derive(Clone, Debug)]
+        enum Process {
+            $($Process($module::$Process)),+
+        }
+
+        impl Process {
+            /// The process of a mean of `rate_ns` arrivals per nanosecond.
+            fn new(arrival: &Arrival, rate_ns: f64, rng: &mut Rng) -> Self {
+                match *arrival {
+                    $(Arrival::$Process { $($parameter),* } => {
+                        Self::$Process($module::$Process::new(rate_ns, rng, $($parameter),*))
+                    })+
+                }
+            }
+
+            fn begin_ns(&self, phase: f64) -> f64 {
+                match self {
+                    $(Self::$Process(process) => process.begin_ns(phase)),+
+                }
+            }
+
+            #[inline]
+            fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64 {
+                match self {
+                    $(Self::$Process(process) => process.gap_ns(at_ns, rng)),+
+                }
+            }
+        }
+
+        /// The row of a plan's arrival process, and the values of its parameters in their order.
+        pub fn spec(arrival: &Arrival) -> (&'static ArrivalSpec, Vec<f64>) {
+            match *arrival {
+                $(Arrival::$Process { $($parameter),* } => (&$module::SPEC, vec![$($parameter),*])),+
+            }
+        }
+
+        /// What a plan says for the row of that name with these values, one for each of its parameters in their order.
+        pub fn plan(name: &str, values: &[f64]) -> Option<Arrival> {
+            match *values {
+                $([$($parameter),*] if name == $module::SPEC.name => Some(Arrival::$Process { $($parameter),* }),)+
+                _ => None,
+            }
+        }
+    };
 }
 
-/// Every arrival process.
-pub const ARRIVALS: &[ArrivalSpec] = &[
-    ArrivalSpec { name: "constant", help: "equal gaps; threads are offset so that together they are equal too" },
-    ArrivalSpec { name: "poisson", help: "exponential gaps: independent users" },
-    ArrivalSpec {
-        name: "bursty",
-        help: "Poisson with a rate that peaks: PEAK times the mean for SHARE of each PERIOD",
-    },
-    ArrivalSpec { name: "self-similar", help: "many on-off sources with Pareto periods; bursts at every time scale" },
-];
+arrivals! {
+    constant::Constant {},
+    poisson::Poisson {},
+    bursty::Bursty { peak, share, period_s },
+    self_similar::SelfSimilar { hurst },
+}
+
+/// Whether the parameters of a plan's arrival process are possible.
+pub fn check(arrival: &Arrival) -> Result<(), PlanError> {
+    let (row, values) = spec(arrival);
+    let wrong = row.parameters.iter().zip(values).find(|(p, value)| !(value.is_finite() && (p.valid)(*value)));
+    wrong
+        .map_or(Ok(()), |(p, value)| Err(PlanError::Range { what: p.name, value: value.to_string(), advice: p.advice }))
+}
 
 /// The due times of one shard, nanoseconds since its start.
 #[derive(Clone, Debug)]
@@ -38,14 +92,7 @@ pub struct Arrivals {
     process: Process,
     rng: Rng,
     at_ns: f64,
-}
-
-#[derive(Clone, Debug)]
-enum Process {
-    Constant(constant::Constant),
-    Poisson(poisson::Poisson),
-    Bursty(bursty::Bursty),
-    SelfSimilar(Box<self_similar::SelfSimilar>),
+    course: Option<Course>,
 }
 
 impl Arrivals {
@@ -55,41 +102,43 @@ impl Arrivals {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);
         let mut rng = Rng::with_seed(seed ^ u64::from(shard).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let (process, offset_ns) = match *arrival {
-            Arrival::Constant => {
-                let p = constant::Constant::new(rate_ns);
-                (Process::Constant(p), (phase - 1.0) / rate_ns)
-            }
-            Arrival::Poisson => (Process::Poisson(poisson::Poisson::new(rate_ns)), 0.0),
-            Arrival::Bursty { peak, share, period_s } => {
-                (Process::Bursty(bursty::Bursty::new(rate_ns, peak, share, period_s * 1e9)), 0.0)
-            }
-            Arrival::SelfSimilar { hurst } => {
-                (Process::SelfSimilar(Box::new(self_similar::SelfSimilar::new(rate_ns, hurst, &mut rng))), 0.0)
-            }
-        };
-        Self { process, rng, at_ns: offset_ns }
+        let process = Process::new(arrival, rate_ns, &mut rng);
+        Self { at_ns: process.begin_ns(phase), process, rng, course: None }
+    }
+
+    /// The same on the course of a plan: its stages, or the times of its requests where they were recorded.
+    #[must_use]
+    pub fn of_plan(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
+        match plan.requests.as_ref().and_then(|set| set.recorded.as_ref()) {
+            Some(times) => self.on(Course::recorded(times, shard)),
+            None if plan.stages.is_empty() => self,
+            None => self.on(Course::stages(&plan.stages, rate)),
+        }
+    }
+
+    fn on(self, course: Course) -> Self {
+        Self { course: Some(course), ..self }
+    }
+
+    /// Whether the rate is the same at all times.
+    pub fn is_even(&self) -> bool {
+        self.course.is_none()
+    }
+
+    /// The highest rate over the mean one, as far as it is planned.
+    pub fn peak(&self) -> f64 {
+        self.course.as_ref().map_or(1.0, Course::peak)
     }
 
     /// The next due time.
     #[inline]
     pub fn next_ns(&mut self) -> u64 {
-        let rng = &mut self.rng;
-        self.at_ns += match &mut self.process {
-            Process::Constant(p) => p.gap_ns(),
-            Process::Poisson(p) => p.gap_ns(rng),
-            Process::Bursty(p) => p.gap_ns(self.at_ns, rng),
-            Process::SelfSimilar(p) => p.gap_ns(rng),
-        };
-        self.at_ns as u64
+        self.at_ns += self.process.gap_ns(self.at_ns, &mut self.rng);
+        match &mut self.course {
+            None => self.at_ns as u64,
+            Some(course) => course.due_ns(self.at_ns),
+        }
     }
-}
-
-/// An exponentially distributed gap of mean 1.
-#[inline]
-pub(crate) fn exponential(rng: &mut Rng) -> f64 {
-    // 1 - f64() lies in (0, 1], so the logarithm is finite.
-    -(1.0 - rng.f64()).ln()
 }
 
 #[cfg(test)]
@@ -137,15 +186,37 @@ mod tests {
     }
 
     #[test]
-    fn every_arrival_of_a_plan_has_its_row() {
-        for (spec, arrival) in ARRIVALS.iter().zip([
-            Arrival::Constant,
-            Arrival::Poisson,
-            Arrival::Bursty { peak: 2.0, share: 0.1, period_s: 1.0 },
-            Arrival::SelfSimilar { hurst: 0.7 },
-        ]) {
-            let text = serde_json::to_string(&arrival).unwrap();
-            assert!(text.contains(&format!("\"{}\"", spec.name)), "{text}");
+    fn every_row_is_what_plans_say() {
+        for row in ARRIVALS {
+            // Any values do: what is asked is whether names and order of row and plan are the same.
+            let values: Vec<f64> = (0..row.parameters.len()).map(|i| i as f64 + 0.5).collect();
+            let arrival = plan(row.name, &values).unwrap();
+            assert_eq!((spec(&arrival).0.name, spec(&arrival).1), (row.name, values.clone()));
+            let written = serde_json::to_value(&arrival).unwrap();
+            assert_eq!(
+                (written["name"].as_str(), written.as_object().unwrap().len()),
+                (Some(row.name), values.len() + 1)
+            );
+            for (parameter, value) in row.parameters.iter().zip(&values) {
+                assert_eq!(written[parameter.name].as_f64(), Some(*value), "{} {}", row.name, parameter.name);
+            }
+            assert_eq!(plan(row.name, &[values, vec![1.0]].concat()), None);
+        }
+    }
+
+    #[test]
+    fn impossible_parameters_are_named() {
+        let bursty = |peak, share, period_s| Arrival::Bursty { peak, share, period_s };
+        assert!(check(&bursty(6.0, 0.05, 100.0)).is_ok() && check(&Arrival::Poisson).is_ok());
+        for (arrival, what) in [
+            (bursty(f64::NAN, 0.05, 1.0), "peak"),
+            (bursty(0.5, 0.05, 1.0), "peak"),
+            (bursty(6.0, 1.5, 1.0), "share"),
+            (bursty(6.0, 0.05, 0.0), "period_s"),
+            (bursty(6.0, 0.05, f64::INFINITY), "period_s"),
+            (Arrival::SelfSimilar { hurst: 0.5 }, "hurst"),
+        ] {
+            assert!(check(&arrival).unwrap_err().to_string().starts_with(what), "{arrival:?}");
         }
     }
 }

@@ -4,7 +4,21 @@
 
 use fastrand::Rng;
 
-use super::exponential;
+use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
+
+/// Its row.
+pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
+    name: "self-similar",
+    help: "many on-off sources with Pareto periods; bursts at every time scale",
+    parameters: &[Parameter {
+        name: "hurst",
+        help: "Hurst parameter",
+        unit: Unit::Number,
+        default: "0.8",
+        valid: |hurst| hurst > 0.5 && hurst < 1.0,
+        advice: "give a Hurst parameter above 0.5 and below 1",
+    }],
+};
 
 /// Sources of one shard; each is on half of the time.
 const SOURCES: usize = 32;
@@ -20,13 +34,13 @@ pub(super) struct SelfSimilar {
     alpha: f64,
     shortest_ns: f64,
     now_ns: f64,
-    ends_ns: [f64; SOURCES],
+    ends_ns: Box<[f64; SOURCES]>,
     on: [bool; SOURCES],
     on_count: u32,
 }
 
 impl SelfSimilar {
-    pub(super) fn new(rate_ns: f64, hurst: f64, rng: &mut Rng) -> Self {
+    pub(super) fn new(rate_ns: f64, rng: &mut Rng, hurst: f64) -> Self {
         let alpha = (3.0 - 2.0 * hurst.clamp(0.51, 0.99)).clamp(1.02, 1.98);
         let mean_ns = MEAN_PERIOD_GAPS / rate_ns;
         let mut s = Self {
@@ -34,7 +48,7 @@ impl SelfSimilar {
             alpha,
             shortest_ns: mean_ns * (alpha - 1.0) / alpha,
             now_ns: 0.0,
-            ends_ns: [0.0; SOURCES],
+            ends_ns: Box::new([0.0; SOURCES]),
             on: [false; SOURCES],
             on_count: 0,
         };
@@ -51,8 +65,10 @@ impl SelfSimilar {
         let u = 1.0 - rng.f64();
         (self.shortest_ns * u.powf(-1.0 / self.alpha)).min(self.shortest_ns * LONGEST)
     }
+}
 
-    pub(super) fn gap_ns(&mut self, rng: &mut Rng) -> f64 {
+impl Gaps for SelfSimilar {
+    fn gap_ns(&mut self, _: f64, rng: &mut Rng) -> f64 {
         let begin = self.now_ns;
         let mut work = exponential(rng);
         loop {
@@ -86,11 +102,11 @@ mod tests {
     #[test]
     fn bursts_do_not_smooth_out_over_longer_windows() {
         let mut rng = Rng::with_seed(11);
-        let mut process = SelfSimilar::new(1e-6, 0.9, &mut rng);
+        let mut process = SelfSimilar::new(1e-6, &mut rng, 0.9);
         let mut counts = vec![0.0; 20_000];
         let mut at = 0.0;
         loop {
-            at += process.gap_ns(&mut rng);
+            at += process.gap_ns(at, &mut rng);
             let Some(slot) = counts.get_mut((at / 1e7) as usize) else { break };
             *slot += 1.0;
         }

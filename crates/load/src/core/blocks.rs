@@ -6,58 +6,9 @@
 //! messages are answered it is closed with a FIN; nothing is under way then, so no half-close is needed before it. With
 //! `compat` it does what the source's client does: it ends its side only, and closes when the server has ended the other.
 
-use proto::Client;
-use run::{Blocks, LoadPlan, Protocol};
-
-use super::{Core, State};
+use super::{Core, State, Turns};
 use crate::driver::Ops;
-
-/// A shard's blocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Turns {
-    block: u64,
-    /// Between two sends of a block; 0 for no limit.
-    pause_ns: u64,
-    connect_ns: u64,
-    /// Messages of one connection.
-    messages: u32,
-    /// Ends as the source's client does.
-    compat: bool,
-}
-
-impl Turns {
-    /// The blocks of a plan, if it has any.
-    pub(crate) fn of(plan: &LoadPlan) -> Option<Self> {
-        let blocks: &Blocks = plan.blocks.as_ref()?;
-        let bytes = match plan.protocol {
-            Protocol::Echo { message_bytes } => message_bytes,
-            _ => 0,
-        };
-        Some(Self {
-            block: u64::from(blocks.block.max(1)),
-            pause_ns: blocks.pause_ns(bytes),
-            connect_ns: blocks.connect_ns(bytes),
-            messages: match blocks.sends_per_connection {
-                0 => u32::MAX,
-                x => x.saturating_add(1),
-            },
-            compat: blocks.compat,
-        })
-    }
-
-    fn connect_at(self, conn: u32) -> u64 {
-        u64::from(conn) % self.block * self.connect_ns
-    }
-
-    /// The first turn of a connection after `since_ns` of load.
-    fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
-        let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
-        match since_ns.checked_sub(place) {
-            Some(after) => place + (after / period + 1) * period,
-            None => place,
-        }
-    }
-}
+use proto::Client;
 
 impl<C: Client> Core<C> {
     /// Connects are spaced within each block.

@@ -5,7 +5,7 @@
 //! for up to 100 ms, so TIME_WAIT stays at the server. Otherwise the client closes first with a normal FIN and keeps
 //! TIME_WAIT; when its ports run out, that is counted as `client_ports`.
 
-use proto::Client;
+use proto::{Client, Requester as _};
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
@@ -44,6 +44,8 @@ impl<C: Client> Core<C> {
             return self.block_answered(ops, conn, answers, turns);
         }
         match self.pause() {
+            // A server that leaves finishes what it has; a new connection takes over.
+            0 if !self.sessions[conn as usize].takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {
                 self.conns[conn as usize].state = State::Thinking;

@@ -1,6 +1,6 @@
 //! The life of a connection: connect, established, failed, closed, and its timer.
 
-use proto::{Client, Session as _};
+use proto::{Client, Requester as _};
 use run::ErrorKind;
 use sys::Errno;
 
@@ -40,9 +40,10 @@ impl<C: Client> Core<C> {
         };
         let c = &mut self.conns[conn as usize];
         (c.state, c.began_ns) = (State::Connecting, now);
-        (c.in_flight, c.unsent, c.oldest) = (0, 0, 0);
-        (c.pending, c.heard) = (false, false);
+        (c.in_flight, c.unsent) = (0, 0);
+        (c.pending, c.heard, c.made) = (false, false, 0);
         self.sessions[conn as usize].reset();
+        self.requests.clear(conn);
         self.arm(conn, now.saturating_add(timeout));
     }
 
@@ -66,6 +67,7 @@ impl<C: Client> Core<C> {
         }
         match c.state {
             State::Connecting => self.connect_timed_out(ops, conn),
+            State::Handshaking => self.lost(ops, conn, ErrorKind::ConnectTimeout),
             State::Busy => self.lost(ops, conn, ErrorKind::ResponseTimeout),
             State::Thinking => self.think_over(ops, conn),
             State::Waiting => self.connect(ops, conn),
@@ -93,12 +95,55 @@ impl<C: Client> Core<C> {
         if self.record.measuring {
             self.record.connect.record_ns(now.saturating_sub(c.began_ns));
         }
+        if matches!(self.mode, Mode::SClients(_)) {
+            self.sclients_up(ops);
+        }
+        if self.sessions[conn as usize].ready() {
+            return self.ready(ops, conn);
+        }
+        let c = &mut self.conns[conn as usize];
+        (c.state, c.began_ns) = (State::Handshaking, now);
+        self.arm(conn, now.saturating_add(self.task.connect_timeout_ns));
+        self.flush(ops, conn);
+    }
+
+    /// A piece of the protocol's handshake came. What it sends at its end leaves before the first request, so that bytes
+    /// are one or the other.
+    pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
+        let counts = &mut self.record.counts;
+        counts.handshake_bytes_received += bytes.len() as u64;
+        let session = &mut self.sessions[conn as usize];
+        match session.receive(bytes, &mut drop) {
+            Ok(progress) if !progress.close => {}
+            _ => return self.lost(ops, conn, ErrorKind::ConnectFailed),
+        }
+        let ready = session.ready();
+        self.flush(ops, conn);
+        let c = &mut self.conns[conn as usize];
+        if !ready || c.state != State::Handshaking {
+            return;
+        }
+        (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
+        let resumed = self.sessions[conn as usize].resumed();
+        self.record.counts.handshakes += 1;
+        self.record.counts.handshakes_resumed += u64::from(resumed);
+        let record = &mut self.record;
+        let hist = if resumed { &mut record.handshake_resumed } else { &mut record.handshake };
+        if let Some(hist) = hist.as_mut().filter(|_| record.measuring) {
+            hist.record_ns(ops.now().saturating_sub(c.began_ns));
+        }
+        self.ready(ops, conn);
+    }
+
+    /// A connection may carry requests from now on.
+    fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Closed { .. } => self.closed_ready(ops, conn),
             Mode::Open(_) => self.open_ready(ops, conn),
             Mode::SClients(_) => self.sclients_ready(ops, conn),
             Mode::Handling => {}
         }
+        self.flush_unasked(ops, conn);
     }
 
     /// An operation failed.
@@ -116,7 +161,8 @@ impl<C: Client> Core<C> {
 
     fn connect_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         let kind = match errno {
-            Errno::CONNREFUSED => ErrorKind::ConnectRefused,
+            // A unix socket whose accept queue is full answers at once with EAGAIN.
+            Errno::CONNREFUSED | Errno::AGAIN => ErrorKind::ConnectRefused,
             Errno::TIMEDOUT => ErrorKind::ConnectTimeout,
             Errno::ADDRNOTAVAIL => ErrorKind::ClientPorts,
             Errno::MFILE | Errno::NFILE => ErrorKind::ClientFds,
@@ -144,12 +190,16 @@ impl<C: Client> Core<C> {
     /// An established connection broke: what was in flight on it failed.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
         let c = self.conns[conn as usize];
+        let established = c.state != State::Handshaking;
+        // Whatever ends a handshake, the connection never came to be of use.
+        let kind = if established || kind == ErrorKind::ConnectTimeout { kind } else { ErrorKind::ConnectFailed };
         let counts = &mut self.record.counts;
         counts.fail(kind, u64::from(c.in_flight.max(1)));
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
+        self.fail_by_class(conn);
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
-        self.retry_later(ops, conn, true);
+        self.retry_later(ops, conn, established);
     }
 
     /// All is done on a connection; the server announced its end: wait for it, so that TIME_WAIT stays at its side.
@@ -213,6 +263,10 @@ impl<C: Client> Core<C> {
             let c = &mut self.conns[conn as usize];
             match c.state {
                 State::Connecting => ops.close(conn),
+                State::Handshaking => {
+                    ops.close(conn);
+                    self.open -= 1;
+                }
                 State::Waiting => {}
                 State::Thinking => {
                     c.deadline_ns = u64::MAX;

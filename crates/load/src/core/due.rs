@@ -31,9 +31,20 @@ impl Dues {
         self.rate
     }
 
+    /// Whether the rate is the same at all times.
+    pub(super) fn is_even(&self) -> bool {
+        self.due.is_even()
+    }
+
     /// How many are due and not begun.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
+    }
+
+    /// Tells when each that waits was due, the oldest first.
+    pub(super) fn each_waiting(&self, mut told: impl FnMut(u64)) {
+        let mut behind = self.behind.clone();
+        (0..self.waiting).for_each(|_| told(self.origin_ns + behind.next_ns()));
     }
 
     /// Takes the next one that is due by `now`, and says when it was due; it waits from then on.
@@ -52,3 +63,6 @@ impl Dues {
         Some(self.origin_ns + self.behind.next_ns())
     }
 }
+
+/// Requests looked at in one go, so that a generator that fell far behind still reads its answers.
+pub(super) const AT_ONCE: u32 = 256;

@@ -7,23 +7,30 @@
 mod blocks;
 mod closed;
 mod connections;
+mod descriptors;
 mod due;
+mod in_flight;
+mod mix;
+mod need;
 mod open;
 mod pace;
+mod pool;
 mod requests;
 mod sclients;
 mod task;
+mod turns;
 
 use fastrand::Rng;
-use proto::Client;
+use proto::{Client, Requester as _};
 use run::Phase;
 
-use crate::driver::{Batch, Completion, Ops, Start};
-use crate::record::{Offered, Record};
+use crate::driver::{Batch, Completion, Ops};
+use crate::record::{Keeps, Offered, Record};
 use crate::timers::Timers;
 
-pub(crate) use blocks::Turns;
+pub(crate) use in_flight::Begun;
 pub(crate) use task::{Paced, Shape, Task, Think};
+pub(crate) use turns::Turns;
 
 /// With fewer requests in flight every answer is looked at when it comes.
 const FEWEST_TO_BATCH: u64 = 8;
@@ -48,6 +55,8 @@ pub(crate) enum State {
     Waiting,
     /// The SYN is out.
     Connecting,
+    /// Established; the protocol's handshake is under way.
+    Handshaking,
     /// Established, no request in flight.
     Idle,
     /// Established, waits for its timer to send.
@@ -62,12 +71,15 @@ pub(crate) enum State {
 pub(crate) struct Conn {
     /// The timer acts only when this is reached; the heap may hold an earlier time.
     deadline_ns: u64,
+    /// When the connect began; once it is up, when that was, or in an open loop when its last request was sent.
     began_ns: u64,
+    /// When the request of this connect is due (S-Clients that follow an arrival process).
+    intended_ns: u64,
     in_flight: u32,
+    /// Requests begun since the connect.
+    made: u64,
     /// Requests begun and not yet handed over completely.
     unsent: u32,
-    /// Place of the oldest request in flight in the ring of start times.
-    oldest: u32,
     failures: u8,
     /// Messages that the connection may still begin (blocks).
     left: u32,
@@ -83,7 +95,8 @@ pub(crate) struct Core<C: Client> {
     task: Task,
     conns: Vec<Conn>,
     sessions: Vec<C::Session>,
-    starts: Vec<Start>,
+    requests: in_flight::InFlight,
+    mix: mix::Mix,
     depth: usize,
     free: Vec<u32>,
     timers: Timers,
@@ -106,8 +119,8 @@ pub(crate) struct Core<C: Client> {
 
 enum Mode {
     Closed { think: Think },
-    Open(open::Pool),
-    SClients(sclients::Descriptors),
+    Open(pool::Pool),
+    SClients(descriptors::Descriptors),
     Handling,
 }
 
@@ -119,12 +132,13 @@ impl<C: Client> Core<C> {
             Shape::Handling { .. } => Mode::Handling,
             Shape::Closed { think, .. } => Mode::Closed { think: *think },
             Shape::Open { arrivals, rate, .. } => {
-                Mode::Open(open::Pool::new(due::Dues::new(arrivals, *rate, task.origin_ns), capacity))
+                let need = need::Need::new(*rate * arrivals.peak(), task.origin_ns);
+                Mode::Open(pool::Pool::new(due::Dues::new(arrivals, *rate, task.origin_ns), need, capacity))
             }
             Shape::SClients { descriptors, timeout_ns, think, phase, pace, .. } => {
-                let spread = sclients::Spread { timeout_ns: *timeout_ns, phase: *phase };
+                let spread = descriptors::Spread { timeout_ns: *timeout_ns, phase: *phase };
                 let dues = pace.as_ref().map(|p| due::Dues::new(&p.arrivals, p.rate, task.origin_ns));
-                Mode::SClients(sclients::Descriptors::new(*descriptors, spread, *think, dues))
+                Mode::SClients(descriptors::Descriptors::new(*descriptors, spread, *think, dues))
             }
         };
         let by_the_clock = match &task.intensity {
@@ -132,15 +146,22 @@ impl<C: Client> Core<C> {
             Shape::Handling { paced, .. } => *paced,
             _ => false,
         };
+        let sessions: Vec<_> = std::iter::repeat_with(|| client.session()).take(capacity).collect();
+        let mix = mix::Mix::new(client.weights(), client.classes(), client.order()).recorded(&task.items);
+        let handshake = sessions.first().is_some_and(|session| !session.ready());
+        let keeps = Keeps { service: by_the_clock, handshake, classes: mix.classes() };
+        let mut record = Record::new(task.origin_ns, keeps);
+        record.in_tenths(task.tenths.clone());
         Self {
             conns: vec![Conn::default(); capacity],
-            sessions: std::iter::repeat_with(|| client.session()).take(capacity).collect(),
-            starts: vec![Start::default(); capacity * depth],
+            sessions,
+            requests: in_flight::InFlight::new(capacity, depth),
+            mix,
             depth,
             free: (0..capacity as u32).rev().collect(),
             timers: Timers::new(capacity),
             rng: Rng::with_seed(task.seed),
-            record: Record::new(task.origin_ns, by_the_clock),
+            record,
             in_flight: 0,
             open: 0,
             batch: Batch::default(),
@@ -244,12 +265,30 @@ impl<C: Client> Core<C> {
     pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase) {
         let now = ops.now();
         self.record.advance(now, self.in_flight);
+        if phase == Phase::Drain && self.record.measuring {
+            self.record_under_way(now);
+        }
         self.record.enter(phase, now);
         ops.tell_phase(phase, now);
         if phase == Phase::Drain && !self.draining {
             self.draining = true;
             self.drain_end_ns = now.saturating_add(self.task.drain_ns);
             self.stop_connecting(ops);
+        }
+    }
+
+    /// Writes down how old the requests are that have no answer at the end of the window: those of a stall that the window
+    /// ends in would be in no percentile otherwise.
+    fn record_under_way(&mut self, now: u64) {
+        let under_way = &mut self.record.under_way;
+        for conn in 0..self.conns.len() as u32 {
+            if self.conns[conn as usize].in_flight == 0 {
+                continue;
+            }
+            self.requests.each(conn, |begun| under_way.record_ns(now.saturating_sub(begun.start.intended_ns)));
+        }
+        if let Mode::Open(pool) = &self.mode {
+            pool.dues().each_waiting(|due| under_way.record_ns(now.saturating_sub(due)));
         }
     }
 
@@ -276,7 +315,8 @@ impl<C: Client> Core<C> {
             }
         }
         let offered = match &self.mode {
-            Mode::Open(pool) => Offered::Rate(pool.dues().rate()),
+            Mode::Open(pool) if pool.dues().is_even() => Offered::Rate(pool.dues().rate()),
+            Mode::Open(_) => Offered::Due,
             Mode::SClients(d) if d.dues().is_some() => Offered::Due,
             Mode::SClients(d) => Offered::Attempts { at_least: d.least_per_s() },
             Mode::Handling => Offered::Attempts { at_least: 0.0 },
@@ -316,5 +356,7 @@ const PORTS: &str = "local ports ran out (EADDRNOTAVAIL): give more source addre
 const FDS: &str =
     "descriptors ran out: raise the hard limit (ulimit -Hn, LimitNOFILE=) or spread the load over more agents";
 
+#[cfg(test)]
+mod seams;
 #[cfg(test)]
 mod tests;

@@ -4,32 +4,14 @@
 
 use proto::Client;
 
-use super::due::Dues;
+use super::due::AT_ONCE;
+use super::pool::Pool;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Connections that a pool of persistent ones opens at the same time. A pause of a few milliseconds leaves hundreds of
 /// requests waiting; a connection for each would cost more than the pause and make the next one.
 const MOST_OPENING: usize = 128;
-/// Requests looked at in one go, so that a generator that fell far behind still reads its answers.
-pub(super) const AT_ONCE: u32 = 256;
-
-/// The pool of an open loop.
-pub(super) struct Pool {
-    dues: Dues,
-    idle: Vec<u32>,
-    opening: u64,
-}
-
-impl Pool {
-    pub(super) fn new(dues: Dues, capacity: usize) -> Self {
-        Self { dues, idle: Vec::with_capacity(capacity), opening: 0 }
-    }
-
-    pub(super) fn dues(&self) -> &Dues {
-        &self.dues
-    }
-}
 
 impl<C: Client> Core<C> {
     fn pool(&mut self) -> Option<&mut Pool> {
@@ -45,6 +27,7 @@ impl<C: Client> Core<C> {
         for _ in 0..AT_ONCE {
             let Some(pool) = self.pool() else { return };
             let Some(due) = pool.dues.take_due(now) else { return };
+            pool.need.arrived();
             let first = pool.dues.waiting() == 1;
             let idle = if first { pool.idle.pop() } else { None };
             self.record.counts.due += 1;
@@ -58,12 +41,16 @@ impl<C: Client> Core<C> {
         }
     }
 
-    /// One more connection when fewer are on their way than requests wait.
+    /// One more connection when fewer are on their way than requests wait, and the pool needs more than it has.
     fn grow<O: Ops>(&mut self, ops: &mut O) {
-        // With a connection a request each arrival needs its own; else the answers under way free some, too.
-        let most = if self.task.new_connections { u32::MAX as usize } else { MOST_OPENING };
+        let (own, full, used) = (self.task.new_connections, self.free.is_empty(), self.used());
         let Some(pool) = self.pool() else { return };
-        if pool.dues.waiting() <= pool.opening || pool.opening as usize >= most {
+        if full || pool.dues.waiting() <= pool.opening {
+            return;
+        }
+        // With a connection a request each arrival needs its own; else the answers under way free some, too.
+        if !own && (pool.opening as usize >= MOST_OPENING || !pool.need.allows(used)) {
+            self.record.counts.connects_held_back += 1;
             return;
         }
         let Some(conn) = self.free.pop() else { return };
@@ -71,6 +58,11 @@ impl<C: Client> Core<C> {
             pool.opening += 1;
         }
         self.connect(ops, conn);
+    }
+
+    /// Connections of the pool, and those on their way.
+    fn used(&self) -> u64 {
+        (self.conns.len() - self.free.len()) as u64
     }
 
     /// Sends the oldest waiting request on a free connection, or keeps the connection.
@@ -86,6 +78,7 @@ impl<C: Client> Core<C> {
         if self.record.measuring {
             self.record.blocked.record_ns(if blocked { now.saturating_sub(intended) } else { 0 });
         }
+        self.conns[conn as usize].began_ns = now;
         self.begin(now, conn, intended);
         self.flush(ops, conn);
     }
@@ -102,6 +95,12 @@ impl<C: Client> Core<C> {
     pub(super) fn open_answered<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.new_connections {
             return self.ended(ops, conn);
+        }
+        let (now, used) = (ops.now(), self.used());
+        let took_ns = now.saturating_sub(self.conns[conn as usize].began_ns);
+        if let Some(pool) = self.pool() {
+            let past = pool.need.answered(now, took_ns, used);
+            self.record.counts.connects_past_need += past;
         }
         self.serve_waiting(ops, conn, true);
     }

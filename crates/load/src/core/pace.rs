@@ -3,36 +3,10 @@
 
 use proto::Client;
 
-use super::due::Dues;
-use super::open::AT_ONCE;
-use super::sclients::Descriptors;
+use super::descriptors::{Descriptors, Pace};
+use super::due::AT_ONCE;
 use super::{Core, Mode, State};
-use crate::driver::{Ops, Start};
-
-/// The arrival process that the connects follow.
-pub(super) struct Pace {
-    dues: Dues,
-    /// Of the D descriptors, those that connect.
-    connecting: u32,
-    /// Arrivals that found no free descriptor.
-    waited: u64,
-}
-
-impl Pace {
-    pub(super) fn new(dues: Dues) -> Self {
-        Self { dues, connecting: 0, waited: 0 }
-    }
-
-    /// The clock of the connects.
-    pub(super) fn dues(&self) -> &Dues {
-        &self.dues
-    }
-
-    /// Arrivals that found no free descriptor.
-    pub(super) fn waited(&self) -> u64 {
-        self.waited
-    }
-}
+use crate::driver::Ops;
 
 impl<C: Client> Core<C> {
     pub(super) fn pace(&mut self) -> Option<&mut Pace> {
@@ -75,7 +49,7 @@ impl<C: Client> Core<C> {
         if self.record.measuring {
             self.record.blocked.record_ns(ops.now().saturating_sub(intended_ns));
         }
-        self.starts[conn as usize * self.depth] = Start { intended_ns, sent_ns: 0 };
+        self.conns[conn as usize].intended_ns = intended_ns;
         self.connect(ops, conn);
         true
     }

@@ -1,25 +1,50 @@
 //! The life of a request on an established connection: begun, sent, answered.
 
-use proto::{Client, Fault, Progress, Session as _};
+use proto::{Client, Done, Fault, Progress, Request, Requester as _};
 use run::ErrorKind;
 use sys::Errno;
 
+use super::in_flight::{Begun, InFlight};
 use super::{Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
+use crate::record::{Record, kind_of};
+
+/// Takes down what a session says of the requests of one connection.
+struct Told<'a> {
+    record: &'a mut Record,
+    requests: &'a mut InFlight,
+    conn: u32,
+    now: u64,
+    ended: u32,
+}
+
+impl Told<'_> {
+    #[inline]
+    fn done(&mut self, done: Done) {
+        // A name that is not in flight is a mistake of the session, and no request.
+        if let Some(request) = self.requests.end(self.conn, done.which) {
+            self.ended += 1;
+            self.record.ended(self.now, &request, done);
+        }
+    }
+}
 
 impl<C: Client> Core<C> {
     /// Begins a request that was to start at `intended_ns`; [`Core::flush`] sends it.
     #[inline]
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
-        let depth = self.depth;
+        let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
+        let class = self.mix.class(item);
+        let begun = Begun { start: Start { intended_ns, sent_ns: now }, class };
+        let Some(id) = self.requests.begin(conn, begun) else { return };
+        self.record.begun(class);
         let c = &mut self.conns[conn as usize];
-        let place = (c.oldest as usize + c.in_flight as usize) % depth;
-        self.starts[conn as usize * depth + place] = Start { intended_ns, sent_ns: now };
         c.in_flight += 1;
+        c.made += 1;
         c.unsent += 1;
         c.state = State::Busy;
         self.in_flight += 1;
-        self.sessions[conn as usize].begin();
+        self.sessions[conn as usize].begin(Request { id, item });
         self.arm(conn, now.saturating_add(self.task.timeout_ns));
     }
 
@@ -35,31 +60,41 @@ impl<C: Client> Core<C> {
                 bytes
             });
             self.record.counts.bytes_sent += bytes as u64;
+            if c.state == State::Handshaking {
+                self.record.counts.handshake_bytes_sent += bytes as u64;
+            }
             match sent {
                 Ok(Sent::All) => {}
                 Ok(Sent::Pending) => c.pending = true,
                 Err(errno) => return self.send_failed(ops, conn, errno),
             }
         }
-        if !c.pending {
+        if !c.pending && c.unsent > 0 {
             self.record.counts.sent += u64::from(std::mem::take(&mut c.unsent));
-            let progress = session.flushed();
-            if progress != Progress::default() {
-                self.done_by_sending(ops, conn, progress);
-            }
+            self.flushed(ops, conn);
         }
     }
 
-    /// Sending alone completed something (discard). What follows is left to the next pass: going on at once would call
-    /// itself for as long as the socket takes everything.
-    fn done_by_sending<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress) {
-        if progress.completed > 0 {
-            self.complete(ops.now(), conn, &progress);
+    /// Sends what the session wants to say besides requests (pings, window updates, the end of a handshake), if this
+    /// connection is still there.
+    #[inline]
+    pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
+        if established && self.sessions[conn as usize].wants_transmit() {
+            self.flush(ops, conn);
         }
+    }
+
+    /// Everything is handed to the system. Where sending alone completes a request (discard), what follows is left to the
+    /// next pass: going on at once would call itself for as long as the socket takes everything.
+    #[inline]
+    fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let (progress, ended) =
+            self.tell(ops.now(), conn, |session, told| session.flushed(&mut |done| told.done(done)));
         if progress.close {
             return self.closing(ops, conn);
         }
-        if self.conns[conn as usize].in_flight == 0 && !self.draining {
+        if ended > 0 && self.conns[conn as usize].in_flight == 0 && !self.draining {
             self.conns[conn as usize].state = State::Thinking;
             self.arm(conn, ops.now());
         }
@@ -85,11 +120,15 @@ impl<C: Client> Core<C> {
         self.record.counts.bytes_received += bytes.len() as u64;
         let c = &mut self.conns[conn as usize];
         c.heard = true;
-        if c.state == State::Closing {
-            return;
+        match c.state {
+            State::Closing => return,
+            State::Handshaking => return self.handshaking(ops, conn, bytes),
+            _ => {}
         }
-        match self.sessions[conn as usize].receive(bytes) {
-            Ok(progress) => self.progressed(ops, conn, progress),
+        let (heard, ended) =
+            self.tell(ops.now(), conn, |session, told| session.receive(bytes, &mut |done| told.done(done)));
+        match heard {
+            Ok(progress) => self.progressed(ops, conn, progress, ended),
             Err(fault) => self.faulted(ops, conn, fault),
         }
     }
@@ -99,51 +138,36 @@ impl<C: Client> Core<C> {
         match self.conns[conn as usize].state {
             State::Closing => return self.ended(ops, conn),
             State::Idle | State::Thinking => return self.closed_while_idle(ops, conn),
+            State::Handshaking => return self.lost(ops, conn, ErrorKind::ConnectFailed),
             _ => {}
         }
-        match self.sessions[conn as usize].peer_closed() {
-            Ok(progress) => self.progressed_at_end(ops, conn, progress),
+        let (heard, _) = self.tell(ops.now(), conn, |session, told| session.peer_closed(&mut |done| told.done(done)));
+        match heard {
+            Ok(_) if self.conns[conn as usize].in_flight > 0 => self.lost(ops, conn, ErrorKind::ShortResponse),
+            Ok(_) => self.ended(ops, conn),
             Err(fault) => self.faulted(ops, conn, fault),
         }
     }
 
     fn faulted<O: Ops>(&mut self, ops: &mut O, conn: u32, fault: Fault) {
-        let kind = match fault {
-            Fault::Malformed(_) | Fault::Limit(_) => ErrorKind::Malformed,
-            Fault::WrongBody(_) => ErrorKind::WrongBody,
-            Fault::Short => ErrorKind::ShortResponse,
-        };
-        self.lost(ops, conn, kind);
+        self.lost(ops, conn, kind_of(fault));
     }
 
     /// The session made progress on a connection that lives.
     #[inline]
-    fn progressed<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress) {
-        if progress.completed > 0 {
-            self.complete(ops.now(), conn, &progress);
-        }
+    fn progressed<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress, ended: u32) {
         if progress.close {
             return self.closing(ops, conn);
         }
-        if progress.completed > 0 {
+        if ended > 0 {
             match &self.mode {
-                Mode::Closed { .. } => self.closed_answered(ops, conn, progress.completed),
+                Mode::Closed { .. } => self.closed_answered(ops, conn, ended),
                 Mode::Open(_) => self.open_answered(ops, conn),
                 Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
-        } else if self.sessions[conn as usize].wants_transmit() {
-            // One request may take several exchanges (a record that is split).
-            self.flush(ops, conn);
         }
-    }
-
-    /// The session made progress because the peer closed.
-    fn progressed_at_end<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress) {
-        self.complete(ops.now(), conn, &progress);
-        if self.conns[conn as usize].in_flight > 0 {
-            return self.lost(ops, conn, ErrorKind::ShortResponse);
-        }
-        self.ended(ops, conn);
+        // One request may take several exchanges (a record that is split), and some bytes no request asked for.
+        self.flush_unasked(ops, conn);
     }
 
     /// The session says that this connection carries nothing more.
@@ -154,25 +178,27 @@ impl<C: Client> Core<C> {
         self.close_after_peer(ops, conn);
     }
 
-    /// Writes down what was completed.
+    /// Lets the session of a connection speak, and takes down which requests it says have ended; how many.
     #[inline]
-    fn complete(&mut self, now: u64, conn: u32, progress: &Progress) {
-        let depth = self.depth;
-        let counts = &mut self.record.counts;
-        counts.completed += u64::from(progress.completed);
-        counts.unexpected += u64::from(progress.unexpected);
-        counts.status.iter_mut().zip(progress.status).for_each(|(a, b)| *a += u64::from(b));
+    fn tell<T>(&mut self, now: u64, conn: u32, say: impl FnOnce(&mut C::Session, &mut Told<'_>) -> T) -> (T, u32) {
+        let (record, requests) = (&mut self.record, &mut self.requests);
+        let mut told = Told { record, requests, conn, now, ended: 0 };
+        let said = say(&mut self.sessions[conn as usize], &mut told);
+        let ended = told.ended;
+        if ended > 0 {
+            self.settle(now, conn, ended);
+        }
+        (said, ended)
+    }
+
+    /// So many requests of a connection have ended.
+    #[inline]
+    fn settle(&mut self, now: u64, conn: u32, ended: u32) {
         self.record.advance(now, self.in_flight);
+        self.in_flight -= u64::from(ended);
         let c = &mut self.conns[conn as usize];
         c.failures = 0;
-        let n = progress.completed.min(c.in_flight);
-        for _ in 0..n {
-            let start = self.starts[conn as usize * depth + c.oldest as usize];
-            c.oldest = (c.oldest + 1) % depth as u32;
-            self.record.completed(now, start.intended_ns, start.sent_ns);
-        }
-        c.in_flight -= n;
-        self.in_flight -= u64::from(n);
+        c.in_flight -= ended;
         if c.in_flight == 0 {
             (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
         } else {
@@ -180,9 +206,19 @@ impl<C: Client> Core<C> {
         }
     }
 
+    /// The requests in flight on a connection failed with it.
+    pub(super) fn fail_by_class(&mut self, conn: u32) {
+        while self.record.has_classes()
+            && let Some(request) = self.requests.end(conn, proto::Which::Oldest)
+        {
+            self.record.failed(request.class);
+        }
+    }
+
     /// The requests in flight on a connection are lost.
     pub(super) fn forget_requests(&mut self, now: u64, conn: u32) {
         self.record.advance(now, self.in_flight);
+        self.requests.clear(conn);
         let c = &mut self.conns[conn as usize];
         self.in_flight -= u64::from(std::mem::take(&mut c.in_flight));
         c.unsent = 0;

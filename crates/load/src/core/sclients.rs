@@ -8,65 +8,13 @@
 //! With an arrival process (the think times of the source, generalised) each arrival is one connect on one of the D
 //! descriptors, given up after T and not repeated. Arrivals that find all D connecting wait, and are counted as due.
 
-use proto::{Client, Session as _};
+use proto::{Client, Requester as _};
 use run::ErrorKind;
 use sys::Errno;
 
-use super::due::Dues;
-use super::pace::Pace;
-use super::{Conn, Core, Mode, State, Think};
+use super::descriptors::Descriptors;
+use super::{Conn, Core, Mode, State};
 use crate::driver::{Ops, Start};
-
-/// How the first connects are spread.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spread {
-    pub(super) timeout_ns: u64,
-    /// Where in the first gap this shard begins, 0 to below 1: the shards of all processes are offset against each other.
-    pub(super) phase: f64,
-}
-
-/// The D descriptors of one shard.
-pub(super) struct Descriptors {
-    pub(super) wanted: u32,
-    spread: Spread,
-    think: Think,
-    /// Descriptors that ought to connect but have no number because established connections hold all.
-    missing: u32,
-    pub(super) pace: Option<Pace>,
-}
-
-impl Descriptors {
-    pub(super) fn new(wanted: u32, spread: Spread, think: Think, dues: Option<Dues>) -> Self {
-        let pace = dues.map(Pace::new);
-        Self { wanted, spread, think, missing: 0, pace }
-    }
-
-    pub(super) fn timeout_ns(&self) -> u64 {
-        self.spread.timeout_ns
-    }
-
-    /// The clock of the connects, if they follow an arrival process.
-    pub(super) fn dues(&self) -> Option<&Dues> {
-        self.pace.as_ref().map(Pace::dues)
-    }
-
-    /// Arrivals that found no free descriptor.
-    pub(super) fn waited(&self) -> u64 {
-        self.pace.as_ref().map_or(0, Pace::waited)
-    }
-
-    /// What D descriptors offer at least, connects per second: D/(T + Z) with think times of mean Z.
-    pub(super) fn least_per_s(&self) -> f64 {
-        f64::from(self.wanted) * 1e9 / (self.spread.timeout_ns as f64 + self.think.mean_ns).max(1.0)
-    }
-
-    /// When descriptor `i` connects for the first time: all of all shards evenly over T.
-    fn first_ns(&self, i: u32) -> u64 {
-        let (s, wanted) = (&self.spread, u64::from(self.wanted.max(1)));
-        let whole = u128::from(i) * u128::from(s.timeout_ns) / u128::from(wanted);
-        whole as u64 + (s.phase * s.timeout_ns as f64 / wanted as f64) as u64
-    }
-}
 
 impl<C: Client> Core<C> {
     pub(super) fn descriptors(&mut self) -> Option<&mut Descriptors> {
@@ -124,19 +72,21 @@ impl<C: Client> Core<C> {
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// A connect is up: it leaves the D descriptors, another takes its place, and it sends its request.
+    /// A connect is up: it leaves the D descriptors, and another takes its place.
+    pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
+        if !self.draining && !self.sclients_arrived() {
+            self.sclients_replace(ops);
+            self.record.counts.due += 1;
+        }
+    }
+
+    /// An established connection sends its request.
     pub(super) fn sclients_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.draining {
             return;
         }
         let now = ops.now();
-        let intended_ns = if self.sclients_arrived() {
-            self.starts[conn as usize * self.depth].intended_ns
-        } else {
-            self.sclients_replace(ops);
-            self.record.counts.due += 1;
-            now
-        };
+        let intended_ns = if self.pace().is_some() { self.conns[conn as usize].intended_ns } else { now };
         self.begin(now, conn, intended_ns);
         self.flush(ops, conn);
         self.sclients_hand_over(ops, conn);
@@ -149,8 +99,8 @@ impl<C: Client> Core<C> {
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
             return;
         }
-        let start = self.starts[conn as usize * self.depth + c.oldest as usize];
-        match ops.hand_over(conn, start) {
+        let Some(request) = self.requests.oldest(conn) else { return };
+        match ops.hand_over(conn, request.start) {
             Ok(()) => self.handed_over += 1,
             Err(Errno::NOSYS) => return,
             Err(_) => {
@@ -169,6 +119,7 @@ impl<C: Client> Core<C> {
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = &mut self.sessions[conn as usize];
         session.reset();
+        self.requests.clear(conn);
         self.conns[conn as usize] = Conn { failures: self.conns[conn as usize].failures, ..Conn::default() };
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);

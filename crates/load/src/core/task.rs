@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use run::ThinkTime;
 
-use super::Turns;
+use super::turns::Turns;
 use crate::arrivals::{Arrivals, exponential};
 
 /// What a shard is to do; its share of the plan.
@@ -20,6 +20,12 @@ pub(crate) struct Task {
     pub(crate) seed: u64,
     /// Start of the load on the driver's clock.
     pub(crate) origin_ns: u64,
+    /// Counts are read in slots, so they are shown more often.
+    pub(crate) slots: bool,
+    /// Counts of the window by tenths of a second.
+    pub(crate) tenths: crate::tenths::TenthCounter,
+    /// Which requests are made, in this order; empty where the client's own order counts.
+    pub(crate) items: Box<[u16]>,
 }
 
 /// The share of the intensity.
@@ -81,7 +87,9 @@ impl Task {
     /// Requests in flight on one connection.
     pub(crate) fn depth(&self) -> usize {
         match &self.intensity {
-            Shape::Closed { pipeline, .. } if !self.new_connections => (*pipeline).max(1) as usize,
+            Shape::Closed { pipeline, .. } if !self.new_connections => {
+                (*pipeline as usize).clamp(1, super::in_flight::MOST)
+            }
             _ => 1,
         }
     }

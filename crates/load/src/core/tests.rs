@@ -74,7 +74,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     // measured from the send would see one slow request (coordinated omission).
     let server = SimServer {
         service: Service::Constant,
-        stall_ns: Some((4_000_000_000, 6_000_000_000)),
+        stalls_ns: vec![(4_000_000_000, 6_000_000_000)],
         ..SimServer::default()
     };
     let (part, _) = simulate(&plan(open(100.0, Arrival::Constant), 10.0), &server).unwrap();
@@ -88,6 +88,53 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
     assert!(part.histograms["service"].quantile_us(0.90) < 2_000.0);
     assert!((part.histograms["blocked"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
+}
+
+#[test]
+fn a_stall_that_the_window_ends_in_is_written_down_with_its_age() {
+    // Closed clients send nothing while they wait, so the window that ends 0.9 s after a stall began has no long answer.
+    let server = SimServer {
+        service: Service::Constant,
+        stalls_ns: vec![(2_100_000_000, 3_500_000_000)],
+        ..SimServer::default()
+    };
+    let closed = Intensity::Closed { connections: 4, pipeline: 1, think: ThinkTime::default() };
+    let (part, _) = simulate(&LoadPlan { drain_s: 2.0, warmup_s: 1.0, ..plan(closed, 2.0) }, &server).unwrap();
+    let longest = part.histograms["response"].summary().max;
+    assert!(longest < 100_000.0, "{longest}");
+    let ages = part.histograms["under_way"].summary();
+    assert!(ages.count == 4 && (ages.max / 0.9e6 - 1.0).abs() < 0.02, "{ages:?}");
+    // In the open loop those that wait for a connection count too.
+    let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1 };
+    let (part, _) = simulate(&LoadPlan { drain_s: 2.0, warmup_s: 1.0, ..plan(one, 2.0) }, &server).unwrap();
+    let ages = part.histograms["under_way"].summary();
+    assert!((ages.count as i64 - 90).abs() <= 2 && (ages.max / 0.9e6 - 1.0).abs() < 0.03, "{ages:?}");
+}
+
+#[test]
+fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
+    // 50,000/s of a server that holds 125,000/s and stands still for 50 ms once a second: 2500 requests wait each time.
+    let stalls_ns = (1..5).map(|s| (s * 1_000_000_000, s * 1_000_000_000 + 50_000_000)).collect();
+    let server = SimServer { service_ns: 8_000, rtt_ns: 100_000, stalls_ns, ..SimServer::default() };
+    let (part, seen) = simulate(&plan(open(50_000.0, Arrival::Poisson), 5.0), &server).unwrap();
+    assert!(seen.syns_ns.len() < 1000, "{}", seen.syns_ns.len());
+    assert_eq!((part.total.completed, part.total.due), (part.total.sent, part.total.sent));
+    let (held_back, past) = (part.total.connects_held_back, part.total.connects_past_need);
+    let opened = seen.syns_ns.len() as u64;
+    assert!(held_back > 1000 && past < opened, "{held_back} held back, {past} of {opened} opened in vain");
+}
+
+#[test]
+fn a_slow_server_gets_the_connections_that_it_needs() {
+    // 500/s at 1 s each: 500 at a time. The first answers come after 1 s, and the pool grows with them.
+    let second = 1_000_000_000;
+    let server = SimServer { service: Service::Constant, service_ns: second, workers: 10_000, ..SimServer::default() };
+    let slow = LoadPlan { warmup_s: 5.0, ..plan(open(500.0, Arrival::Constant), 5.0) };
+    let (part, seen) = simulate(&slow, &server).unwrap();
+    let in_flight = part.in_flight_s / part.measured_s;
+    assert!((in_flight / 500.0 - 1.0).abs() < 0.1, "{in_flight}");
+    assert!(part.histograms["response"].quantile_us(0.99) < 1.1e6, "{:?}", part.histograms["response"].summary());
+    assert!((500..1100).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
 }
 
 #[test]
@@ -253,8 +300,8 @@ fn the_first_connects_of_several_processes_interleave() {
 #[test]
 fn what_is_due_at_once_is_taken_in_turns() {
     use crate::driver::{Batch, Driver as _};
-    let plan = crate::share::prepared(&plan(sclients(1000, 500.0), 1.0));
-    let proto::ClientKind::Echo(client) = proto::client(&plan.protocol).unwrap() else { panic!("no echo") };
+    let plan = crate::share::prepared(&plan(sclients(1000, 500.0), 1.0)).unwrap();
+    let client = proto::echo::ClientPlan::new(1);
     let task = crate::share::task(&plan, 0, 0, u64::from(u32::MAX));
     let (request, answer) = crate::ceiling::exchange(&plan, &client);
     let mut driver = crate::drivers::sim::SimDriver::new(task.capacity(), &full_listener(), request, &answer);

@@ -1,56 +1,63 @@
-//! The client drivers: one file each, one row in [`DRIVERS`].
+//! The client drivers: one file each, one row in [`DRIVERS`], one line of a macro that joins the two.
 
+mod choose;
 pub(crate) mod epoll;
 pub(crate) mod null;
+mod row;
+mod setup;
+mod shard;
 pub(crate) mod sim;
-pub(crate) mod uring;
+mod uring;
 
-use std::net::{IpAddr, SocketAddr};
+use proto::Client;
+use run::{Io, LoadPart};
 
-/// One row of [`DRIVERS`].
-#[derive(Clone, Copy, Debug)]
-pub struct DriverSpec {
-    /// Name in plans and flags.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub help: &'static str,
+pub(crate) use self::choose::choose;
+pub use self::row::DriverSpec;
+pub(crate) use self::setup::Setup;
+pub(crate) use self::shard::Shard;
+use crate::LoadError;
+
+/// The table, and the one place where a driver's row becomes its type: once a thread, before the loop.
+macro_rules! drivers {
+    (by_shards: $($module:ident),+; by_themselves: $($other:ident),+ $(,)?) => {
+        /// Every client driver; those that `auto` may choose in the order in which it does.
+        pub const DRIVERS: &[DriverSpec] = &[$($module::SPEC,)+ $($other::SPEC),+];
+
+        /// One shard from its driver to its part.
+        pub(crate) fn run<C: Client>(row: &DriverSpec, shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+            $(if row.io == $module::SPEC.io {
+                return $module::run(shard);
+            })+
+            Err(LoadError::NoShards(row.name))
+        }
+    };
 }
 
-/// Every client driver.
-pub const DRIVERS: &[DriverSpec] = &[
-    DriverSpec { name: "epoll", help: "edge-triggered readiness, one read and one write a request, no epoll_ctl" },
-    DriverSpec {
-        name: "uring",
-        help: "io_uring: registered files, multishot receive into a buffer ring, batched sends",
-    },
-    DriverSpec {
-        name: "null",
-        help: "no network: every request is answered at once; shows the generator's own ceiling",
-    },
-    DriverSpec { name: "sim", help: "no network: virtual clock and a queueing model; exact and repeatable" },
-];
-
-/// What a driver is made from.
-#[derive(Clone, Debug)]
-pub(crate) struct Setup {
-    /// Connection numbers go from 0 to one below this.
-    pub(crate) capacity: u32,
-    /// Descriptors that this shard may have at the same time.
-    pub(crate) descriptors: u32,
-    /// The server.
-    pub(crate) target: SocketAddr,
-    /// Local addresses, taken in turn; empty lets the kernel choose.
-    pub(crate) sources: Vec<IpAddr>,
-    /// Writes and bytes that one connection may have to send before an answer comes; absent when a request takes several
-    /// writes.
-    pub(crate) burst: Option<(usize, usize)>,
-    /// Sets TCP_NODELAY: needed when a connection writes again before everything is acknowledged.
-    pub(crate) nodelay: bool,
+drivers! {
+    by_shards: uring, epoll, null;
+    by_themselves: sim
 }
 
-impl Setup {
-    /// The sources as addresses to bind to.
-    pub(crate) fn source_addrs(&self) -> Vec<SocketAddr> {
-        self.sources.iter().map(|&ip| SocketAddr::new(ip, 0)).collect()
+/// The row that a plan asks for; none for `auto`.
+pub fn asked(io: Io) -> Option<&'static DriverSpec> {
+    DRIVERS.iter().find(|row| row.io == io)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_what_plans_say_and_every_plan_has_one() {
+        for row in DRIVERS {
+            assert_eq!(serde_json::to_value(row.io).unwrap(), row.name);
+            assert_eq!(asked(row.io).unwrap().name, row.name);
+        }
+        let refused = serde_json::from_str::<Io>("\"none\"").unwrap_err().to_string();
+        let names: Vec<&str> = refused.split('`').skip(3).step_by(2).collect();
+        let known = |name: &&str| DRIVERS.iter().any(|row| row.name == *name);
+        assert_eq!(names.iter().filter(|name| !known(name)).collect::<Vec<_>>(), [&"auto"], "{refused}");
+        assert_eq!(names.len(), DRIVERS.len() + 1);
     }
 }

@@ -3,9 +3,29 @@
 
 use std::collections::VecDeque;
 
+use proto::Client;
+use run::{Io, LoadPart};
 use sys::{Errno, clock};
 
+use super::row::DriverSpec;
+use super::shard::Shard;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};
+use crate::{LoadError, ceiling};
+
+/// Its row.
+pub(super) const SPEC: DriverSpec = DriverSpec {
+    io: Io::Null,
+    name: "null",
+    help: "no network: every request is answered at once; shows the generator's own ceiling",
+    ..DriverSpec::BASE
+};
+
+/// One shard on this driver.
+pub(super) fn run<C: Client>(shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+    let (request, answer) = ceiling::exchange(shard.plan, shard.client);
+    let mut driver = NullDriver::new(shard.setup.capacity, request, &answer);
+    shard.drive(&mut driver)
+}
 
 /// Answers taken in one pass.
 const PASS: usize = 256;

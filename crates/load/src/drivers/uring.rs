@@ -3,11 +3,35 @@
 //! goes to the kernel in one call that also waits. Under load it waits for a small batch with a bound on what that adds.
 //! Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
 
+use proto::Client;
+use run::{Io, LoadPart};
+use sys::peer::Peer;
 use sys::uring::{Buffers, Config, Cqe, File, How, Ring};
 use sys::{Errno, clock};
 
-use super::Setup;
+use super::row::DriverSpec;
+use super::setup::Setup;
+use super::shard::{Shard, failed};
+use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
+
+/// Its row. Sockets live in the ring's own table, so none can be passed on or taken back.
+pub(super) const SPEC: DriverSpec = DriverSpec {
+    io: Io::Uring,
+    name: "uring",
+    help: "io_uring: registered files, multishot receive into a buffer ring, batched sends",
+    system: "io_uring",
+    usable: || Ring::new(&Config { files: 1, buffers: 1, ..Config::default() }).map(drop),
+    auto: true,
+    plain_descriptors: false,
+    ..DriverSpec::BASE
+};
+
+/// One shard on this driver.
+pub(super) fn run<C: Client>(shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+    let mut driver = UringDriver::new(&shard.setup).map_err(failed)?;
+    shard.drive(&mut driver)
+}
 
 /// The completion queue holds at least this many.
 const FEWEST_COMPLETIONS: u32 = 4096;
@@ -87,8 +111,8 @@ impl UringDriver {
             Some((_, bytes)) if !acked => (2 * bytes).next_power_of_two().max(256),
             _ => PIECE,
         };
-        let mut addresses = vec![setup.target];
-        addresses.extend(setup.source_addrs());
+        let mut addresses = vec![setup.target.clone()];
+        addresses.extend(setup.source_addrs().into_iter().map(Peer::from));
         let files = setup.capacity.min(setup.descriptors).max(1);
         let completions = (setup.capacity * 2).clamp(FEWEST_COMPLETIONS, 65_536);
         let config = Config {

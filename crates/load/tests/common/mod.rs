@@ -160,8 +160,7 @@ pub fn drivers() -> Vec<Io> {
     match sys::uring::Ring::new(&sys::uring::Config::default()) {
         Ok(_) => vec![Io::Epoll, Io::Uring],
         Err(e) => {
-            assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "io_uring is required: {e}");
-            println!("SKIP uring: {e}");
+            testkit::skip("io_uring", e);
             vec![Io::Epoll]
         }
     }
@@ -174,19 +173,20 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
         scope.spawn(move || {
             let half = Duration::from_millis(measure_ms / 2);
             std::thread::sleep(Duration::from_millis(50));
-            control.send(AgentCommand::Enter { phase: Phase::Measure }).unwrap();
+            control.send(AgentCommand::Enter { phase: Phase::Measure, at_ns: None }).unwrap();
             std::thread::sleep(half);
             midway();
             std::thread::sleep(half);
-            control.send(AgentCommand::Enter { phase: Phase::Drain }).unwrap();
+            control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).unwrap();
             // The load ends by itself; dropping the sender would stop it before its drain is over.
-            while control.send(AgentCommand::Enter { phase: Phase::Drain }).is_ok() {
+            while control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
         let mut ready = 0;
-        let part =
-            load::run(plan, addr, 0, commands, &mut |r| ready += u32::from(matches!(r, AgentReport::Ready { .. })));
+        let part = load::run(plan, addr, load::Start::AtOnce, commands, &mut |r| {
+            ready += u32::from(matches!(r, AgentReport::Ready { .. }))
+        });
         assert_eq!(ready, 1);
         part.unwrap()
     })

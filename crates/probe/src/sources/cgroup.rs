@@ -6,10 +6,10 @@
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
-use crate::book::{Book, Slots};
+use crate::column_writer::{ColumnWriter, Slots};
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{keyed, number, value, words};
 use crate::tree::Tree;
 use crate::units;
@@ -46,18 +46,18 @@ pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
 
 impl Source for Cgroups {
     fn sample(&mut self, round: &mut Round<'_>) {
-        if self.edition != round.roster.edition() {
-            self.edition = round.roster.edition();
+        if self.edition != round.process_set.edition() {
+            self.edition = round.process_set.edition();
             self.seen.clear();
             self.groups.clear();
         }
-        let new: Vec<u32> = round.roster.pids().filter(|pid| !self.seen.contains(pid)).collect();
+        let new: Vec<u32> = round.process_set.pids().filter(|pid| !self.seen.contains(pid)).collect();
         for pid in new {
             self.seen.push(pid);
             self.admit(pid, round);
         }
         for group in &mut self.groups {
-            group.sample(round.book, round.full);
+            group.sample(round.writer, round.full);
         }
         if self.groups.is_empty() {
             none(round, &self.family, "no process of this side is in a control group that can be read");
@@ -73,7 +73,7 @@ impl Cgroups {
         if self.groups.iter().any(|g| g.name == place.name) {
             return;
         }
-        if let Some(slots) = self.family.slots(round.book, place.name.as_bytes()) {
+        if let Some(slots) = self.family.slots(round.writer, place.name.as_bytes()) {
             self.groups.push(Group::new(place.name, slots, [place.cpu, place.cpuacct, place.memory, place.pids]));
         }
     }
@@ -126,40 +126,40 @@ impl Group {
         Self { name, slots, cpu, memory, time, throttling: None, memory_use: used, events: None, pids }
     }
 
-    fn sample(&mut self, book: &mut Book, full: bool) {
-        self.bind(book, full);
+    fn sample(&mut self, writer: &mut ColumnWriter, full: bool) {
+        self.bind(writer, full);
         let told = ask(&mut self.time);
-        self.put(book, 0, told);
-        self.put_throttling(book);
+        self.put(writer, 0, told);
+        self.put_throttling(writer);
         let told = ask(&mut self.memory_use);
-        self.put(book, 5, told);
+        self.put(writer, 5, told);
         if let Some((_, [hits, kills])) = &mut self.events {
             let told = [hits.read(), kills.read()];
             for (at, told) in told.into_iter().enumerate() {
-                self.put(book, 7 + at, told);
+                self.put(writer, 7 + at, told);
             }
         }
         if let Some([now, most]) = &mut self.pids {
             let (now, most) = (now.read(), most.read());
             let most = most.and_then(|v| v.map(Some).ok_or_else(|| "no limit of processes is set".into()));
-            self.put(book, 9, now);
-            self.put(book, 10, most);
+            self.put(writer, 9, now);
+            self.put(writer, 10, most);
         }
     }
 
     /// Finds the quota and the memory limit that bind. They change seldom, so this is asked at phase edges.
-    fn bind(&mut self, book: &mut Book, full: bool) {
+    fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;
         }
         if let Some(cpu) = &self.cpu {
             let (told, folder) = cpu.tightest(quota);
-            let told = told.map(Some).ok_or_else(|| "no processor quota is set".to_owned());
+            let told = told.map(Some).ok_or_else(|| "no CPU quota is set".to_owned());
             if self.throttling.as_ref().is_none_or(|(old, ..)| *old != folder) {
                 let file = Kept::new(folder.join("cpu.stat"));
                 self.throttling = Some((folder, file, cpu.version == Version::One));
             }
-            self.put(book, 4, told);
+            self.put(writer, 4, told);
         }
         if let Some(memory) = &self.memory {
             let (told, folder) = memory.tightest(memory_limit);
@@ -172,35 +172,70 @@ impl Group {
                 };
                 self.events = Some((folder, gauges));
             }
-            self.put(book, 6, told);
+            self.put(writer, 6, told);
         }
     }
 
-    fn put_throttling(&mut self, book: &mut Book) {
+    fn put_throttling(&mut self, writer: &mut ColumnWriter) {
         let Some((_, file, one)) = &mut self.throttling else {
-            return book.absent_all(&IDS[1..5], &self.name, format_args!("no processor controller is mounted"));
+            return writer.absent_all(&IDS[1..5], &self.name, format_args!("no CPU controller is mounted"));
         };
         let (key, scale) = if *one { ("throttled_time", units::ns_us(1.0)) } else { ("throttled_usec", 1.0) };
         match file.read() {
             Ok(text) => {
-                book.put_some(self.slots, 1, keyed(text, "nr_periods"));
-                book.put_some(self.slots, 2, keyed(text, "nr_throttled"));
-                book.put_some(self.slots, 3, keyed(text, key).map(|v| v * scale));
+                writer.put_some(self.slots, 1, keyed(text, "nr_periods"));
+                writer.put_some(self.slots, 2, keyed(text, "nr_throttled"));
+                writer.put_some(self.slots, 3, keyed(text, key).map(|v| v * scale));
             }
-            Err(reason) => book.absent_all(&IDS[1..4], &self.name, format_args!("{reason}")),
+            Err(reason) => writer.absent_all(&IDS[1..4], &self.name, format_args!("{reason}")),
         }
     }
 
-    fn put(&self, book: &mut Book, at: usize, told: Result<Option<f64>, String>) {
+    fn put(&self, writer: &mut ColumnWriter, at: usize, told: Result<Option<f64>, String>) {
         match told {
-            Ok(value) => book.put_some(self.slots, at, value),
-            Err(reason) => book.absent(IDS[at], &self.name, format_args!("{reason}")),
+            Ok(value) => writer.put_some(self.slots, at, value),
+            Err(reason) => writer.absent(IDS[at], &self.name, format_args!("{reason}")),
         }
     }
 }
 
 fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
     gauge.as_mut().ok_or_else(|| "its controller is not mounted".to_owned())?.read()
+}
+
+/// The CPU quota of a process's control group, and the file that it is written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuQuota {
+    /// `cpu.max` or `cpu.cfs_quota_us` of the group whose quota is the tightest.
+    pub file: PathBuf,
+    /// What stands there, as it was read.
+    pub text: String,
+    /// CPU time of a period, microseconds.
+    pub quota_us: u64,
+    version: Version,
+}
+
+impl CpuQuota {
+    /// The quota that binds a process; `None` where it has none.
+    pub fn of(pid: u32) -> Option<Self> {
+        let tree = Tree::new(&Scope::default());
+        let text = std::fs::read(tree.path(&format!("proc/{pid}/cgroup"))).ok()?;
+        let cpu = resolve(&tree, &mounts(&tree), &text)?.cpu?;
+        let (limit, folder) = cpu.tightest(quota);
+        limit?;
+        let file = folder.join(cpu.pick("cpu.cfs_quota_us", "cpu.max"));
+        let text = std::fs::read_to_string(&file).ok()?;
+        let quota_us = words(text.as_bytes()).next().and_then(number)?;
+        Some(Self { file, text: text.trim().to_owned(), quota_us, version: cpu.version })
+    }
+
+    /// What to write for this share of it, above 0.
+    pub fn times(&self, share: f64) -> String {
+        // The kernel takes no less than a millisecond.
+        let quota_us = ((self.quota_us as f64 * share) as u64).max(1_000);
+        let period = self.text.split_whitespace().nth(1).unwrap_or("100000");
+        if self.version == Version::One { quota_us.to_string() } else { format!("{quota_us} {period}") }
+    }
 }
 
 /// Processors that a group may use: quota over period; `None` without a quota.

@@ -8,12 +8,13 @@
 
 use std::io;
 
+use run::Address;
 use sys::diag::{Connection, Diag, Ends, SocketName};
 use sys::netlink::Walk;
 
 use crate::Scope;
 use crate::family::Family;
-use crate::sources::{CAPTURED, Round, Source, none};
+use crate::source::{CAPTURED, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] = &[
@@ -68,8 +69,9 @@ struct Sums {
 }
 
 pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
-    let server = scope.listen.map(|addr| Ends { local_port: Some(addr.port()), remote_port: None });
-    let client = scope.connect.map(|addr| Ends { local_port: None, remote_port: Some(addr.port()) });
+    let port = |addr: &Option<Address>| addr.as_ref().and_then(Address::inet);
+    let server = port(&scope.listen).map(|addr| Ends { local_port: Some(addr.port()), remote_port: None });
+    let client = port(&scope.connect).map(|addr| Ends { local_port: None, remote_port: Some(addr.port()) });
     let family = Family::new(IDS);
     Box::new(Connections {
         ends: server.or(client),
@@ -85,7 +87,7 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
 impl Source for Connections {
     fn sample(&mut self, round: &mut Round<'_>) {
         let Some(ends) = self.ends else {
-            return none(round, &self.family, "neither a listener nor a target of this side is known");
+            return none(round, &self.family, "no listener and no target of this side with TCP connections is known");
         };
         if !round.tree.is_live() {
             return none(round, &self.family, CAPTURED);
@@ -95,12 +97,12 @@ impl Source for Connections {
             self.diag = None;
             return none(round, &self.family, &format!("sock_diag does not answer: {e}"));
         }
-        let Some(slots) = self.family.slots(round.book, b"") else { return };
+        let Some(slots) = self.family.slots(round.writer, b"") else { return };
         for (at, value) in self.sums.values().into_iter().enumerate() {
-            round.book.put_some(slots, at, value);
+            round.writer.put_some(slots, at, value);
         }
         if self.sums.sampled == 0 {
-            round.book.absent_all(&IDS[1..], "", format_args!("no connection was established at a sample"));
+            round.writer.absent_all(&IDS[1..], "", format_args!("no connection was established at a sample"));
         }
     }
 }
@@ -230,13 +232,17 @@ mod tests {
             probe.sample_series(1.0);
             Sampled(probe.take())
         };
-        assert_eq!(look(Scope { listen: Some(addr), ..Scope::default() }).last("connection.sampled", ""), Some(0.0));
+        assert_eq!(
+            look(Scope { listen: Some(addr.into()), ..Scope::default() }).last("connection.sampled", ""),
+            Some(0.0)
+        );
         for _ in 0..MOST + 10 {
             held.push((TcpStream::connect(addr).unwrap(), server.accept().unwrap()));
         }
-        for scope in
-            [Scope { listen: Some(addr), ..Scope::default() }, Scope { connect: Some(addr), ..Scope::default() }]
-        {
+        for scope in [
+            Scope { listen: Some(addr.into()), ..Scope::default() },
+            Scope { connect: Some(addr.into()), ..Scope::default() },
+        ] {
             let r = look(scope);
             assert_eq!(r.last("connection.sampled", ""), Some(MOST as f64));
             assert!(r.last("connection.cwnd", "").unwrap() >= 1.0);

@@ -4,7 +4,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source};
+use crate::source::{Round, Source};
 use crate::text::{value, words};
 use crate::tree::Tree;
 
@@ -22,11 +22,11 @@ pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
 
 impl Source for Conntrack {
     fn sample(&mut self, round: &mut Round<'_>) {
-        let Some(slots) = self.family.slots(round.book, b"") else { return };
+        let Some(slots) = self.family.slots(round.writer, b"") else { return };
         for (at, file) in self.files.iter_mut().enumerate() {
             match file.read() {
-                Ok(text) => round.book.put_some(slots, at, words(text).next().and_then(value)),
-                Err(reason) => round.book.absent(IDS[at], "", format_args!("connections are not tracked: {reason}")),
+                Ok(text) => round.writer.put_some(slots, at, words(text).next().and_then(value)),
+                Err(reason) => round.writer.absent(IDS[at], "", format_args!("connections are not tracked: {reason}")),
             }
         }
     }

@@ -3,10 +3,10 @@
 //! Without CONFIG_IRQ_TIME_ACCOUNTING all times but the sum over a process are sampled by the clock tick: exact only
 //! in the mean over many ticks. The fact `irq time accounting` of the host says which it is.
 
-use crate::book::Slots;
+use crate::column_writer::Slots;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{lines, number, value, words};
 use crate::tree::Tree;
 use crate::{Scope, units};
@@ -36,7 +36,7 @@ impl Source for Cpu {
                 return none(round, &self.host, &reason);
             }
         };
-        let Some(host) = self.host.slots(round.book, b"") else { return };
+        let Some(host) = self.host.slots(round.writer, b"") else { return };
         let mut online = 0;
         for line in lines(text) {
             let mut fields = words(line);
@@ -44,14 +44,14 @@ impl Source for Cpu {
             if let Some(name) = key.strip_prefix(b"cpu") {
                 online += usize::from(!name.is_empty());
                 let name = if name.is_empty() { b"total" } else { name };
-                if let Some(slots) = self.cpus.slots(round.book, name) {
+                if let Some(slots) = self.cpus.slots(round.writer, name) {
                     put_cpu(round, slots, fields);
                 }
             } else if let Some(at) = KEYS.iter().position(|k| *k == key) {
-                round.book.put_some(host, at + 1, fields.next().and_then(value));
+                round.writer.put_some(host, at + 1, fields.next().and_then(value));
             }
         }
-        round.book.put(host, 0, online as f64);
+        round.writer.put(host, 0, online as f64);
     }
 }
 
@@ -64,10 +64,10 @@ fn put_cpu<'a>(round: &mut Round<'_>, slots: Slots, fields: impl Iterator<Item =
     let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
     let user = user.zip(nice).map(|(user, nice)| user.saturating_add(nice));
     for (at, ticks) in [user, system, irq, softirq, iowait, steal, idle].into_iter().enumerate() {
-        round.book.put_some(slots, at, ticks.map(units::ticks_us));
+        round.writer.put_some(slots, at, ticks.map(units::ticks_us));
     }
     if steal.is_none() {
-        round.book.absent("cpu.steal", "", format_args!("this kernel's /proc/stat has no steal column"));
+        round.writer.absent("cpu.steal", "", format_args!("this kernel's /proc/stat has no steal column"));
     }
 }
 

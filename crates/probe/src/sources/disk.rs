@@ -6,7 +6,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{lines, name, value, words};
 use crate::tree::Tree;
 use crate::units;
@@ -44,21 +44,21 @@ impl Source for Disk {
         for line in lines(text) {
             let mut fields = words(line).skip(2);
             let Some(disk) = fields.next().filter(|disk| is_whole(&mut self.whole, disk, round.tree)) else { continue };
-            let Some(slots) = self.disks.slots(round.book, disk) else { continue };
+            let Some(slots) = self.disks.slots(round.writer, disk) else { continue };
             let mut field = [None; FIELDS];
             for (number, word) in field.iter_mut().zip(fields) {
                 *number = value(word);
             }
             let [reads, _, read_sectors, _, writes, _, written_sectors, _, in_flight, busy_ms, .., flushes, flush_ms] =
                 field;
-            round.book.put_some(slots, 0, reads);
-            round.book.put_some(slots, 1, read_sectors.map(units::sector_bytes));
-            round.book.put_some(slots, 2, writes);
-            round.book.put_some(slots, 3, written_sectors.map(units::sector_bytes));
-            round.book.put_some(slots, 4, busy_ms.map(|ms| ms * 1e3));
-            round.book.put_some(slots, 5, in_flight);
-            round.book.put_some(slots, 6, flushes);
-            round.book.put_some(slots, 7, flush_ms.map(|ms| ms * 1e3));
+            round.writer.put_some(slots, 0, reads);
+            round.writer.put_some(slots, 1, read_sectors.map(units::sector_bytes));
+            round.writer.put_some(slots, 2, writes);
+            round.writer.put_some(slots, 3, written_sectors.map(units::sector_bytes));
+            round.writer.put_some(slots, 4, busy_ms.map(|ms| ms * 1e3));
+            round.writer.put_some(slots, 5, in_flight);
+            round.writer.put_some(slots, 6, flushes);
+            round.writer.put_some(slots, 7, flush_ms.map(|ms| ms * 1e3));
         }
     }
 }

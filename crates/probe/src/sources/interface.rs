@@ -4,7 +4,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::{Kept, why};
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{lines, name, number, value, words};
 use crate::tree::Tree;
 
@@ -47,7 +47,7 @@ impl Source for Interface {
         for line in lines(text) {
             let Some(colon) = line.iter().rposition(|b| *b == b':') else { continue };
             let (device, counts) = (line[..colon].trim_ascii(), &line[colon + 1..]);
-            let Some(slots) = self.all.slots(round.book, device) else { continue };
+            let Some(slots) = self.all.slots(round.writer, device) else { continue };
             let mut field = [None; 16];
             for (number, word) in field.iter_mut().zip(words(counts)) {
                 *number = value(word);
@@ -57,10 +57,10 @@ impl Source for Interface {
             let rx_drops = field[3].zip(field[4]).map(|(drop, fifo)| drop + fifo);
             let told = [field[0], field[1], field[2], rx_drops, field[8], field[9], field[10], field[11], field[13]];
             for (at, value) in told.into_iter().enumerate() {
-                round.book.put_some(slots, at, value);
+                round.writer.put_some(slots, at, value);
             }
             let speed = speed_of(&mut self.speeds, device, round);
-            round.book.put_some(slots, SPEED, speed);
+            round.writer.put_some(slots, SPEED, speed);
         }
     }
 }
@@ -71,7 +71,7 @@ fn speed_of(known: &mut Vec<(Vec<u8>, Option<f64>)>, device: &[u8], round: &mut 
     }
     let told = read_speed(round.tree, &name(device));
     if let Err(reason) = &told {
-        round.book.absent("interface.speed", &name(device), format_args!("{reason}"));
+        round.writer.absent("interface.speed", &name(device), format_args!("{reason}"));
     }
     known.push((device.to_vec(), told.clone().ok()));
     told.ok()

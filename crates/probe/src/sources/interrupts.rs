@@ -4,7 +4,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{lines, number, words};
 use crate::tree::Tree;
 
@@ -47,8 +47,8 @@ impl Source for Interrupts {
                 self.name.push(b' ');
                 self.name.extend_from_slice(device);
             }
-            if let Some(slots) = self.kinds.slots(round.book, &self.name) {
-                round.book.put(slots, 0, sum as f64);
+            if let Some(slots) = self.kinds.slots(round.writer, &self.name) {
+                round.writer.put(slots, 0, sum as f64);
             }
         }
     }

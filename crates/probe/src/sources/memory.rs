@@ -3,7 +3,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::keyed;
 use crate::tree::Tree;
 use crate::units;
@@ -37,13 +37,13 @@ impl Source for Memory {
                     continue;
                 }
             };
-            let Some(slots) = family.slots(round.book, b"") else { continue };
+            let Some(slots) = family.slots(round.writer, b"") else { continue };
             for (at, key) in keys.iter().enumerate() {
                 // meminfo counts in kB, vmstat in pages.
                 let scale = if key.ends_with(':') { units::kib_bytes(1.0) } else { 1.0 };
                 match keyed(text, key) {
-                    Some(n) => round.book.put(slots, at, n * scale),
-                    None => round.book.absent(family.ids()[at], "", format_args!("this kernel does not say {key}")),
+                    Some(n) => round.writer.put(slots, at, n * scale),
+                    None => round.writer.absent(family.ids()[at], "", format_args!("this kernel does not say {key}")),
                 }
             }
         }

@@ -2,9 +2,9 @@
 //! line each). Source: RFC 4293 and 4022 for the names of the first, net/ipv4/proc.c for the rest.
 
 use crate::Scope;
-use crate::book::{Book, Slots};
+use crate::column_writer::{ColumnWriter, Slots};
 use crate::kept::Kept;
-use crate::sources::{Round, Source};
+use crate::source::{Round, Source};
 use crate::text::{lines, value, words};
 use crate::tree::Tree;
 
@@ -69,19 +69,19 @@ pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
 impl Source for Netstat {
     fn sample(&mut self, round: &mut Round<'_>) {
         for file in &mut self.files {
-            file.sample(round.book);
+            file.sample(round.writer);
         }
         let (file, slots) = &mut self.six;
-        open_fields(round.book, SNMP6, slots);
+        open_fields(round.writer, SNMP6, slots);
         let text = match file.read() {
             Ok(text) => text,
-            Err(reason) => return absent(round.book, SNMP6, &reason),
+            Err(reason) => return absent(round.writer, SNMP6, &reason),
         };
         for line in lines(text) {
             let mut fields = words(line);
             let at = fields.next().and_then(|name| SNMP6.iter().position(|field| field.1.as_bytes() == name));
             if let Some(slot) = at.and_then(|at| slots.get(at)) {
-                round.book.put_some(*slot, 0, fields.next().and_then(value));
+                round.writer.put_some(*slot, 0, fields.next().and_then(value));
             }
         }
     }
@@ -97,11 +97,11 @@ struct Paired {
 }
 
 impl Paired {
-    fn sample(&mut self, book: &mut Book) {
-        open_fields(book, self.fields, &mut self.slots);
+    fn sample(&mut self, writer: &mut ColumnWriter) {
+        open_fields(writer, self.fields, &mut self.slots);
         let text = match self.file.read() {
             Ok(text) => text,
-            Err(reason) => return absent(book, self.fields, &reason),
+            Err(reason) => return absent(writer, self.fields, &reason),
         };
         let mut all = lines(text);
         let mut at = 0;
@@ -109,11 +109,11 @@ impl Paired {
             if self.pairs.get(at).is_none_or(|pair| pair.0 != names) {
                 self.pairs.truncate(at);
                 self.pairs.push((names.to_vec(), places(self.fields, &self.slots, names)));
-                note_missing(book, self.fields, names);
+                note_missing(writer, self.fields, names);
             }
             for (slot, word) in self.pairs[at].1.iter().zip(words(values)) {
                 if let Some(slot) = slot {
-                    book.put_some(*slot, 0, value(word));
+                    writer.put_some(*slot, 0, value(word));
                 }
             }
             at += 1;
@@ -121,15 +121,15 @@ impl Paired {
     }
 }
 
-fn open_fields(book: &mut Book, fields: &'static [Field], slots: &mut Vec<Slots>) {
+fn open_fields(writer: &mut ColumnWriter, fields: &'static [Field], slots: &mut Vec<Slots>) {
     if slots.is_empty() {
-        slots.extend(fields.iter().map(|field| book.open(std::slice::from_ref(&field.2), "")));
+        slots.extend(fields.iter().map(|field| writer.open(std::slice::from_ref(&field.2), "")));
     }
 }
 
-fn absent(book: &mut Book, fields: &'static [Field], reason: &str) {
+fn absent(writer: &mut ColumnWriter, fields: &'static [Field], reason: &str) {
     for (_, _, id) in fields {
-        book.absent(id, "", format_args!("{reason}"));
+        writer.absent(id, "", format_args!("{reason}"));
     }
 }
 
@@ -144,11 +144,11 @@ fn places(fields: &'static [Field], slots: &[Slots], names: &[u8]) -> Vec<Option
     all.map(place).collect()
 }
 
-fn note_missing(book: &mut Book, fields: &'static [Field], names: &[u8]) {
+fn note_missing(writer: &mut ColumnWriter, fields: &'static [Field], names: &[u8]) {
     let prefix = words(names).next().unwrap_or_default();
     for (_, name, id) in fields.iter().filter(|f| f.0.as_bytes() == prefix) {
         if !words(names).any(|word| word == name.as_bytes()) {
-            book.absent(id, "", format_args!("this kernel does not count {name}"));
+            writer.absent(id, "", format_args!("this kernel does not count {name}"));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Scope;
 use crate::family::Family;
-use crate::sources::{Round, Source};
+use crate::source::{Round, Source};
 use crate::tree::Tree;
 
 struct Observer(Family);
@@ -13,9 +13,9 @@ pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
 
 impl Source for Observer {
     fn sample(&mut self, round: &mut Round<'_>) {
-        let Some(slots) = self.0.slots(round.book, b"") else { return };
-        round.book.put(slots, 0, round.observed.cpu_us);
-        round.book.put(slots, 1, round.observed.samples as f64);
-        round.book.put(slots, 2, round.observed.late as f64);
+        let Some(slots) = self.0.slots(round.writer, b"") else { return };
+        round.writer.put(slots, 0, round.effort.cpu_us);
+        round.writer.put(slots, 1, round.effort.samples as f64);
+        round.writer.put(slots, 2, round.effort.late as f64);
     }
 }

@@ -4,7 +4,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{number, words};
 use crate::tree::Tree;
 
@@ -24,8 +24,8 @@ impl Source for Ports {
             Ok(text) => range(text),
             Err(reason) => return none(round, &self.family, &reason),
         };
-        if let Some(slots) = self.family.slots(round.book, b"") {
-            round.book.put_some(slots, 0, range.map(|(low, high)| (high - low + 1) as f64));
+        if let Some(slots) = self.family.slots(round.writer, b"") {
+            round.writer.put_some(slots, 0, range.map(|(low, high)| (high - low + 1) as f64));
         }
     }
 }

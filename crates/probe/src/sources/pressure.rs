@@ -4,7 +4,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source};
+use crate::source::{Round, Source};
 use crate::text::{after, value};
 use crate::tree::Tree;
 
@@ -25,13 +25,13 @@ pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
 
 impl Source for Pressure {
     fn sample(&mut self, round: &mut Round<'_>) {
-        let Some(slots) = self.host.slots(round.book, b"") else { return };
+        let Some(slots) = self.host.slots(round.writer, b"") else { return };
         for (which, file) in self.files.iter_mut().enumerate() {
             let text = file.read();
             for (at, (_, line)) in LINES.iter().enumerate().filter(|(_, (file, _))| *file == which) {
                 match &text {
-                    Ok(text) => round.book.put_some(slots, at, total(text, line)),
-                    Err(reason) => round.book.absent(IDS[at], "", format_args!("{reason}")),
+                    Ok(text) => round.writer.put_some(slots, at, total(text, line)),
+                    Err(reason) => round.writer.absent(IDS[at], "", format_args!("{reason}")),
                 }
             }
         }

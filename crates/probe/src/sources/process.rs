@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use super::thread::{self, Look, Status, Threads};
 use crate::Scope;
-use crate::book::{Book, Slots};
+use crate::column_writer::{ColumnWriter, Slots};
 use crate::kept::{reread, why};
-use crate::lineage;
-use crate::sources::{Round, Source};
+use crate::process_tree;
+use crate::source::{Round, Source};
 use crate::text::{keyed, lines, number, stat_fields, value, words};
 use crate::tree::Tree;
 use crate::units;
@@ -53,12 +53,12 @@ pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
 
 impl Source for Processes {
     fn sample(&mut self, round: &mut Round<'_>) {
-        if self.edition != round.roster.edition() {
-            self.edition = round.roster.edition();
+        if self.edition != round.process_set.edition() {
+            self.edition = round.process_set.edition();
             self.members.clear();
             self.room = KEPT_THREADS;
         }
-        let mut wanted = round.roster.take_wanted();
+        let mut wanted = round.process_set.take_wanted();
         self.admit(&mut wanted, round);
         let mut at = 0;
         while at < self.members.len() {
@@ -72,7 +72,7 @@ impl Source for Processes {
         }
         if self.members.is_empty() {
             for ids in [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS] {
-                round.book.absent_all(
+                round.writer.absent_all(
                     ids,
                     "",
                     format_args!("no process of this side is known: name it with --server-pid"),
@@ -85,19 +85,23 @@ impl Source for Processes {
 impl Processes {
     fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>) {
         for pid in wanted.drain(..) {
-            if round.roster.holds(pid) {
+            if round.process_set.holds(pid) {
                 continue;
             }
             if self.members.len() >= MOST {
-                round.book.absent("process.cpu", &pid.to_string(), format_args!("only {MOST} processes are followed"));
+                round.writer.absent(
+                    "process.cpu",
+                    &pid.to_string(),
+                    format_args!("only {MOST} processes are followed"),
+                );
                 continue;
             }
             match Member::open(round, pid, &mut self.buffer) {
                 Ok(member) => {
-                    round.roster.add(pid, &member.instance);
+                    round.process_set.add(pid, &member.instance);
                     self.members.push(member);
                 }
-                Err(reason) => round.book.absent("process.cpu", &pid.to_string(), format_args!("{reason}")),
+                Err(reason) => round.writer.absent("process.cpu", &pid.to_string(), format_args!("{reason}")),
             }
         }
     }
@@ -130,16 +134,16 @@ struct Columns {
 }
 
 impl Columns {
-    fn open(book: &mut Book, instance: &str) -> Self {
+    fn open(writer: &mut ColumnWriter, instance: &str) -> Self {
         Self {
-            stat: book.open(STAT, instance),
-            cpu: book.open(CPU, instance),
-            status: book.open(STATUS, instance),
-            io: book.open(IO, instance),
-            fds: book.open(FDS, instance),
-            limit: book.open(LIMIT, instance),
-            pss: book.open(PSS, instance),
-            sums: book.open(thread::SUMS, instance),
+            stat: writer.open(STAT, instance),
+            cpu: writer.open(CPU, instance),
+            status: writer.open(STATUS, instance),
+            io: writer.open(IO, instance),
+            fds: writer.open(FDS, instance),
+            limit: writer.open(LIMIT, instance),
+            pss: writer.open(PSS, instance),
+            sums: writer.open(thread::SUMS, instance),
         }
     }
 }
@@ -156,7 +160,7 @@ impl Member {
         })?;
         let (comm, _) = stat_fields(&text).ok_or_else(|| format!("{} is not understood", path.display()))?;
         let instance = format!("{comm}:{pid}");
-        let slots = Columns::open(round.book, &instance);
+        let slots = Columns::open(round.writer, &instance);
         Ok(Self {
             pid,
             instance,
@@ -174,10 +178,10 @@ impl Member {
 
     fn sample(&mut self, round: &mut Round<'_>, room: &mut usize, buffer: &mut Vec<u8>) {
         let count = match reread(&self.stat, buffer) {
-            Ok(text) => put_stat(round.book, self.slots.stat, text),
+            Ok(text) => put_stat(round.writer, self.slots.stat, text),
             Err(_) => {
                 self.ended = true;
-                round.book.absent_all(CPU, &self.instance, format_args!("process {} ended", self.pid));
+                round.writer.absent_all(CPU, &self.instance, format_args!("process {} ended", self.pid));
                 return;
             }
         };
@@ -190,21 +194,21 @@ impl Member {
         }
         let (task, pid, instance) = (self.task.as_path(), self.pid, self.instance.as_str());
         let mut look = Look { task, pid, instance, count, leader, full: round.full, room, buffer };
-        let summed = self.threads.sample(round.book, self.slots.sums, &mut look);
+        let summed = self.threads.sample(round.writer, self.slots.sums, &mut look);
         let exact = match round.tree.is_live() {
             true => sys::cpuclock::process_cpu_ns(self.pid).ok(),
             false => summed,
         };
         match exact {
-            Some(ns) => round.book.put(self.slots.cpu, 0, units::ns_us(ns as f64)),
-            None => round.book.absent_all(CPU, &self.instance, format_args!("this kernel has no processor clocks")),
+            Some(ns) => round.writer.put(self.slots.cpu, 0, units::ns_us(ns as f64)),
+            None => round.writer.absent_all(CPU, &self.instance, format_args!("this kernel has no CPU clocks")),
         }
     }
 
     fn put_status(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) -> Status {
         let Some(text) = self.status.as_ref().and_then(|file| reread(file, buffer).ok()) else {
             let reason = format_args!("cannot read status of process {}", self.pid);
-            round.book.absent_all(STATUS, &self.instance, reason);
+            round.writer.absent_all(STATUS, &self.instance, reason);
             return Status::default();
         };
         let told = thread::status(text);
@@ -214,7 +218,7 @@ impl Member {
         let mask = told.cpus.and_then(|(_, mask)| mask).map(|mask| mask as f64);
         let all = [bytes(rss), bytes(locked), bytes(pinned), bytes(tables), threads, allowed, mask];
         for (at, value) in all.into_iter().enumerate() {
-            round.book.put_some(self.slots.status, at, value);
+            round.writer.put_some(self.slots.status, at, value);
         }
         told
     }
@@ -226,19 +230,19 @@ impl Member {
         };
         match text {
             Ok(text) => {
-                round.book.put_some(self.slots.io, 0, keyed(text, "read_bytes:"));
-                round.book.put_some(self.slots.io, 1, keyed(text, "write_bytes:"));
+                round.writer.put_some(self.slots.io, 0, keyed(text, "read_bytes:"));
+                round.writer.put_some(self.slots.io, 1, keyed(text, "write_bytes:"));
             }
-            Err(reason) => round.book.absent_all(IO, &self.instance, format_args!("{reason}")),
+            Err(reason) => round.writer.absent_all(IO, &self.instance, format_args!("{reason}")),
         }
     }
 
     fn put_fds(&self, round: &mut Round<'_>) {
         match descriptors(&self.folder.join("fd"), round.tree.is_live(), round.full) {
-            Ok(count) => round.book.put_some(self.slots.fds, 0, count.map(|n| n as f64)),
+            Ok(count) => round.writer.put_some(self.slots.fds, 0, count.map(|n| n as f64)),
             Err(e) => {
                 let reason = why(&self.folder.join("fd"), &e);
-                round.book.absent_all(FDS, &self.instance, format_args!("{reason}"));
+                round.writer.absent_all(FDS, &self.instance, format_args!("{reason}"));
             }
         }
     }
@@ -247,22 +251,22 @@ impl Member {
         let path = self.folder.join("limits");
         match std::fs::read(&path) {
             Ok(text) => match open_files_limit(&text) {
-                Some(limit) => round.book.put(self.slots.limit, 0, limit),
-                None => round.book.absent_all(LIMIT, &self.instance, format_args!("its open files are not limited")),
+                Some(limit) => round.writer.put(self.slots.limit, 0, limit),
+                None => round.writer.absent_all(LIMIT, &self.instance, format_args!("its open files are not limited")),
             },
-            Err(e) => round.book.absent_all(LIMIT, &self.instance, format_args!("{}", why(&path, &e))),
+            Err(e) => round.writer.absent_all(LIMIT, &self.instance, format_args!("{}", why(&path, &e))),
         }
     }
 
     fn put_pss(&self, round: &mut Round<'_>, rss_kib: Option<f64>) {
         if rss_kib.is_some_and(|kib| kib > PSS_MOST_KIB) {
             let reason = format_args!("reading it would hold up a process of more than 512 MiB");
-            return round.book.absent_all(PSS, &self.instance, reason);
+            return round.writer.absent_all(PSS, &self.instance, reason);
         }
         let path = self.folder.join("smaps_rollup");
         match std::fs::read(&path) {
-            Ok(text) => round.book.put_some(self.slots.pss, 0, keyed(&text, "Pss:").map(units::kib_bytes)),
-            Err(e) => round.book.absent_all(PSS, &self.instance, format_args!("{}", why(&path, &e))),
+            Ok(text) => round.writer.put_some(self.slots.pss, 0, keyed(&text, "Pss:").map(units::kib_bytes)),
+            Err(e) => round.writer.absent_all(PSS, &self.instance, format_args!("{}", why(&path, &e))),
         }
     }
 
@@ -285,24 +289,24 @@ impl Member {
                     }
                 }
             }
-            Err(_) if round.full => into.extend(lineage::descendants(&round.tree.path("proc"), &[self.pid])),
+            Err(_) if round.full => into.extend(process_tree::descendants(&round.tree.path("proc"), &[self.pid])),
             Err(_) => {}
         }
     }
 }
 
 /// Fields after the name: 3 state, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads (numbers of proc(5)).
-fn put_stat(book: &mut Book, slots: Slots, text: &[u8]) -> Option<u64> {
+fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64> {
     let (_, fields) = stat_fields(text)?;
     let mut field = [None; 18];
     for (number_of, word) in field.iter_mut().zip(fields) {
         *number_of = number(word);
     }
     let [minor, major, user, system] = [field[7], field[9], field[11], field[12]];
-    book.put_some(slots, 0, minor.map(|n| n as f64));
-    book.put_some(slots, 1, major.map(|n| n as f64));
-    book.put_some(slots, 2, user.map(units::ticks_us));
-    book.put_some(slots, 3, system.map(units::ticks_us));
+    writer.put_some(slots, 0, minor.map(|n| n as f64));
+    writer.put_some(slots, 1, major.map(|n| n as f64));
+    writer.put_some(slots, 2, user.map(units::ticks_us));
+    writer.put_some(slots, 3, system.map(units::ticks_us));
     field[17]
 }
 

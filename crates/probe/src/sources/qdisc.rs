@@ -5,9 +5,9 @@ use std::io;
 use sys::rtnl::{Qdisc, Rtnl};
 
 use crate::Scope;
-use crate::book::Book;
+use crate::column_writer::ColumnWriter;
 use crate::family::Family;
-use crate::sources::{CAPTURED, Round, Source, none};
+use crate::source::{CAPTURED, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] =
@@ -56,26 +56,26 @@ impl Qdiscs {
             rtnl.links(|index, name| links.push((index, name.to_owned())))?;
         }
         let mut seen = 0;
-        let book = &mut *round.book;
+        let writer = &mut *round.writer;
         rtnl.qdiscs(scratch, |qdisc| {
             seen += 1;
-            write(book, family, links, qdisc);
+            write(writer, family, links, qdisc);
         })?;
         Ok(seen)
     }
 }
 
-fn write(book: &mut Book, family: &mut Family, links: &[(u32, String)], qdisc: &Qdisc) {
+fn write(writer: &mut ColumnWriter, family: &mut Family, links: &[(u32, String)], qdisc: &Qdisc) {
     let device = links.iter().find(|(index, _)| *index == qdisc.ifindex).map_or("?", |(_, name)| name);
     let mut name = format!("{device} {} {}", qdisc.kind, qdisc.handle_name());
     if qdisc.parent != ROOT {
         name += &format!(" in {:x}:{:x}", qdisc.parent >> 16, qdisc.parent & 0xffff);
     }
-    let Some(slots) = family.slots(book, name.as_bytes()) else { return };
+    let Some(slots) = family.slots(writer, name.as_bytes()) else { return };
     let small = [qdisc.packets, qdisc.backlog, qdisc.drops, qdisc.overlimits, qdisc.requeues];
-    book.put(slots, 0, qdisc.bytes as f64);
+    writer.put(slots, 0, qdisc.bytes as f64);
     for (at, value) in small.into_iter().enumerate() {
-        book.put(slots, at + 1, f64::from(value));
+        writer.put(slots, at + 1, f64::from(value));
     }
 }
 
@@ -85,15 +85,15 @@ mod tests {
 
     #[test]
     fn roots_and_inner_disciplines_are_told_apart() {
-        let (mut book, mut family) = (Book::default(), Family::new(IDS));
-        book.begin(0.0);
+        let (mut writer, mut family) = (ColumnWriter::default(), Family::new(IDS));
+        writer.begin(0.0);
         let links = [(2, "eth0".to_owned())];
         let root =
             Qdisc { ifindex: 2, kind: "tbf".into(), handle: 0x8001_0000, parent: ROOT, bytes: 7, ..Qdisc::default() };
         let inner = Qdisc { kind: "pfifo".into(), handle: 0x8002_0000, parent: 0x8001_0001, drops: 3, ..root.clone() };
-        write(&mut book, &mut family, &links, &root);
-        write(&mut book, &mut family, &links, &inner);
-        let r = book.take();
+        write(&mut writer, &mut family, &links, &root);
+        write(&mut writer, &mut family, &links, &inner);
+        let r = writer.take();
         assert_eq!(r.column("qdisc.bytes", "eth0 tbf 8001:").unwrap().values, [Some(7.0)]);
         assert_eq!(r.column("qdisc.drops", "eth0 pfifo 8002: in 8001:1").unwrap().values, [Some(3.0)]);
     }

@@ -5,7 +5,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{lines, value, words};
 use crate::tree::Tree;
 use crate::units;
@@ -47,13 +47,13 @@ impl Source for Slab {
         };
         for line in lines(text).filter(|line| CACHES.iter().any(|cache| line.starts_with(cache.as_bytes()))) {
             let mut fields = words(line);
-            let Some(slots) = fields.next().and_then(|name| self.caches.slots(round.book, name)) else { continue };
+            let Some(slots) = fields.next().and_then(|name| self.caches.slots(round.writer, name)) else { continue };
             let mut fields = fields.map(value);
-            round.book.put_some(slots, 0, fields.next().flatten());
+            round.writer.put_some(slots, 0, fields.next().flatten());
             // From here: num_objs objsize objperslab pagesperslab : tunables a b c : slabdata active_slabs num_slabs
             let pages_per_slab = fields.nth(3).flatten();
             let slabs = fields.nth(8).flatten();
-            round.book.put_some(slots, 1, pages_per_slab.zip(slabs).map(|(p, n)| p * n * units::page_bytes()));
+            round.writer.put_some(slots, 1, pages_per_slab.zip(slabs).map(|(p, n)| p * n * units::page_bytes()));
         }
     }
 }

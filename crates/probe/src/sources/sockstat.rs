@@ -4,7 +4,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{after, value};
 use crate::tree::Tree;
 
@@ -34,13 +34,13 @@ impl Source for Sockstat {
             Ok(text) => text,
             Err(reason) => return none(round, &self.family, &reason),
         };
-        let Some(slots) = self.family.slots(round.book, b"") else { return };
+        let Some(slots) = self.family.slots(round.writer, b"") else { return };
         let six = self.six.read().ok().and_then(|text| field(text, "TCP6:", "inuse"));
         let in_use = field(text, "TCP:", "inuse").map(|four| four + six.unwrap_or(0.0));
-        round.book.put_some(slots, 0, field(text, "sockets:", "used"));
-        round.book.put_some(slots, 1, in_use);
+        round.writer.put_some(slots, 0, field(text, "sockets:", "used"));
+        round.writer.put_some(slots, 1, in_use);
         for (at, name) in ["orphan", "tw", "alloc", "mem"].iter().enumerate() {
-            round.book.put_some(slots, at + 2, field(text, "TCP:", name));
+            round.writer.put_some(slots, at + 2, field(text, "TCP:", name));
         }
     }
 }

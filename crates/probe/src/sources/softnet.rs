@@ -4,7 +4,7 @@
 use crate::Scope;
 use crate::family::Family;
 use crate::kept::Kept;
-use crate::sources::{Round, Source, none};
+use crate::source::{Round, Source, none};
 use crate::text::{hex, lines, words};
 use crate::tree::Tree;
 
@@ -32,9 +32,9 @@ impl Source for Softnet {
             }
             let cpu = columns[12].unwrap_or(at as u64);
             let mut digits = [0_u8; 20];
-            if let Some(slots) = self.cpus.slots(round.book, decimal(cpu, &mut digits)) {
+            if let Some(slots) = self.cpus.slots(round.writer, decimal(cpu, &mut digits)) {
                 for (at, column) in columns[..3].iter().enumerate() {
-                    round.book.put_some(slots, at, column.map(|n| n as f64));
+                    round.writer.put_some(slots, at, column.map(|n| n as f64));
                 }
             }
         }

@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::book::{Book, Slots};
+use crate::column_writer::{ColumnWriter, Slots};
 use crate::kept::reread;
 use crate::text::{hex, number, value, words};
 
@@ -139,7 +139,7 @@ pub(super) struct Look<'a> {
 impl Threads {
     /// Reads all threads and writes the rows of the kept ones. Returns the exact processor time of the threads that
     /// were read, in nanoseconds, if that is all of them.
-    pub(super) fn sample(&mut self, book: &mut Book, sums: Slots, look: &mut Look<'_>) -> Option<u64> {
+    pub(super) fn sample(&mut self, writer: &mut ColumnWriter, sums: Slots, look: &mut Look<'_>) -> Option<u64> {
         self.list_threads(look);
         let mut whole = !self.cut;
         for thread in &mut self.list {
@@ -151,11 +151,11 @@ impl Threads {
             whole &= told.is_some();
             if told.is_some() && thread.files.is_some() && (thread.slots.is_some() || self.rows < ROWS) {
                 self.rows += usize::from(thread.slots.is_none());
-                thread.write(book, look.instance);
+                thread.write(writer, look.instance);
             }
         }
-        self.note_limits(book, look);
-        whole.then(|| self.write_sums(book, sums))
+        self.note_limits(writer, look);
+        whole.then(|| self.write_sums(writer, sums))
     }
 
     /// Number of threads that are known.
@@ -210,21 +210,21 @@ impl Threads {
         }
     }
 
-    fn note_limits(&self, book: &mut Book, look: &Look<'_>) {
+    fn note_limits(&self, writer: &mut ColumnWriter, look: &Look<'_>) {
         let shown = self.list.iter().filter(|t| t.slots.is_some()).count();
         if shown < self.list.len() {
             let reason = format_args!("{shown} of its {} threads have rows of their own", self.list.len());
-            book.absent_all(THREAD, look.instance, reason);
+            writer.absent_all(THREAD, look.instance, reason);
         }
         if self.cut {
             let reason = format_args!(
                 "it has more than {LOOSE} threads, too many to read each: see system.context_switches for all of the host"
             );
-            book.absent_all(SUMS, look.instance, reason);
+            writer.absent_all(SUMS, look.instance, reason);
         }
     }
 
-    fn write_sums(&self, book: &mut Book, sums: Slots) -> u64 {
+    fn write_sums(&self, writer: &mut ColumnWriter, sums: Slots) -> u64 {
         let mut all = self.retired;
         let mut states = [0_u32; 5];
         for thread in &self.list {
@@ -240,7 +240,7 @@ impl Threads {
         }
         let counts = [all.delay_ns as f64 / 1e3, all.switches.0 as f64, all.switches.1 as f64];
         for (at, v) in counts.into_iter().chain(states.map(f64::from)).enumerate() {
-            book.put(sums, at, v);
+            writer.put(sums, at, v);
         }
         all.run_ns
     }
@@ -277,12 +277,12 @@ impl Thread {
         self.last = Counts { run_ns, delay_ns, switches };
     }
 
-    fn write(&mut self, book: &mut Book, instance: &str) {
-        let slots = *self.slots.get_or_insert_with(|| book.open(THREAD, &format!("{instance}/{}", self.tid)));
-        book.put(slots, 0, self.last.run_ns as f64 / 1e3);
-        book.put(slots, 1, self.last.delay_ns as f64 / 1e3);
-        book.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));
-        book.put_some(slots, 3, self.status.cpus.and_then(|(_, mask)| mask).map(|mask| mask as f64));
+    fn write(&mut self, writer: &mut ColumnWriter, instance: &str) {
+        let slots = *self.slots.get_or_insert_with(|| writer.open(THREAD, &format!("{instance}/{}", self.tid)));
+        writer.put(slots, 0, self.last.run_ns as f64 / 1e3);
+        writer.put(slots, 1, self.last.delay_ns as f64 / 1e3);
+        writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));
+        writer.put_some(slots, 3, self.status.cpus.and_then(|(_, mask)| mask).map(|mask| mask as f64));
     }
 }
 

@@ -11,28 +11,32 @@ fn plan(method: &str, expect_status: Option<u16>) -> Protocol {
 
 fn session(method: &str, requests: u32) -> ClientSession {
     let mut s = ClientPlan::new(&plan(method, None)).unwrap().session();
-    (0..requests).for_each(|_| s.begin());
+    (0..requests).for_each(|_| s.begin(Asked::default()));
     while s.transmit(&mut [0; 64]) > 0 {}
     s
 }
 
 fn one(method: &str, text: &str) -> Result<Progress, Fault> {
-    session(method, 1).receive(text.as_bytes())
+    session(method, 1).receive(text.as_bytes(), &mut drop)
 }
 
 const OK: &str = "HTTP/1.1 200 OK\r\nDate: x\r\nContent-Length: 5\r\n\r\nhello";
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
 
 #[test]
-fn statuses_are_counted_by_class() {
-    let p = one("GET", OK).unwrap();
-    assert_eq!((p.completed, p.unexpected, p.status, p.close), (1, 0, [0, 1, 0, 0, 0], false));
-    let p = one("GET", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
-    assert_eq!((p.completed, p.unexpected, p.status), (1, 1, [0, 0, 0, 1, 0]));
-    let mut s = ClientPlan::new(&plan("GET", Some(503))).unwrap().session();
-    s.begin();
-    s.transmit(&mut [0; 256]);
-    assert_eq!(s.receive(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n").unwrap().unexpected, 0);
+fn every_response_is_told_with_its_status() {
+    let told = |expect_status, text: &str| {
+        let mut s = ClientPlan::new(&plan("GET", expect_status)).unwrap().session();
+        s.begin(Asked::default());
+        s.transmit(&mut [0; 256]);
+        let mut told = Vec::new();
+        let p = s.receive(text.as_bytes(), &mut |done: Done| told.push((done.status, done.outcome))).unwrap();
+        assert_eq!((p.completed, p.close), (1, false));
+        told
+    };
+    assert_eq!(told(None, OK), [(200, Outcome::Expected)]);
+    assert_eq!(told(None, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), [(404, Outcome::Unexpected)]);
+    assert_eq!(told(Some(503), "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"), [(503, Outcome::Expected)]);
 }
 
 #[test]
@@ -56,19 +60,19 @@ fn interim_responses_are_read_over() {
 #[test]
 fn the_close_delimits_where_nothing_else_does() {
     let mut s = session("GET", 1);
-    let p = s.receive(b"HTTP/1.1 200 OK\r\n\r\nsome bytes").unwrap();
+    let p = s.receive(b"HTTP/1.1 200 OK\r\n\r\nsome bytes", &mut drop).unwrap();
     assert_eq!(p.completed, 0);
-    let p = s.peer_closed().unwrap();
+    let p = s.peer_closed(&mut drop).unwrap();
     assert_eq!((p.completed, p.close), (1, true));
 }
 
 #[test]
 fn a_short_body_and_an_early_close_are_short() {
     let mut s = session("GET", 1);
-    s.receive(&OK.as_bytes()[..OK.len() - 1]).unwrap();
-    assert_eq!(s.peer_closed(), Err(Fault::Short));
-    assert_eq!(session("GET", 1).peer_closed(), Err(Fault::Short));
-    assert!(session("GET", 0).peer_closed().unwrap().close);
+    s.receive(&OK.as_bytes()[..OK.len() - 1], &mut drop).unwrap();
+    assert_eq!(s.peer_closed(&mut drop), Err(Fault::Short));
+    assert_eq!(session("GET", 1).peer_closed(&mut drop), Err(Fault::Short));
+    assert!(session("GET", 0).peer_closed(&mut drop).unwrap().close);
 }
 
 #[test]
@@ -93,21 +97,21 @@ fn a_remembered_head_says_the_same_for_another_method() {
     let text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
     assert_eq!(one("HEAD", text).unwrap().completed, 1);
     let mut s = session("GET", 1);
-    assert_eq!(s.receive(text.as_bytes()).unwrap().completed, 0);
-    assert_eq!(s.receive(b"abc").unwrap().completed, 1);
+    assert_eq!(s.receive(text.as_bytes(), &mut drop).unwrap().completed, 0);
+    assert_eq!(s.receive(b"abc", &mut drop).unwrap().completed, 1);
 }
 
 proptest! {
     #[test]
     fn every_split_gives_the_same(cuts in prop::collection::vec(1_usize..60, 1..40)) {
         let stream = [OK, CHUNKED, OK, "HTTP/1.1 204 No\r\n\r\n", CHUNKED, OK].concat();
-        let whole = session("GET", 6).receive(stream.as_bytes()).unwrap();
+        let whole = session("GET", 6).receive(stream.as_bytes(), &mut drop).unwrap();
         let mut s = session("GET", 6);
         let mut pieces = Progress::default();
         let (mut rest, mut cuts) = (stream.as_bytes(), cuts.iter().cycle());
         while !rest.is_empty() {
             let n = rest.len().min(*cuts.next().unwrap());
-            pieces.merge(s.receive(&rest[..n]).unwrap());
+            pieces.merge(s.receive(&rest[..n], &mut drop).unwrap());
             rest = &rest[n..];
         }
         prop_assert_eq!(whole, pieces);
@@ -119,8 +123,8 @@ proptest! {
         let mut s = session("GET", 2);
         let stream = [OK, CHUNKED].concat();
         let good = &stream.as_bytes()[..prefix.min(stream.len())];
-        if s.receive(good).is_ok() && s.receive(&bytes).is_ok() {
-            let _ = s.peer_closed();
+        if s.receive(good, &mut drop).is_ok() && s.receive(&bytes, &mut drop).is_ok() {
+            let _ = s.peer_closed(&mut drop);
         }
     }
 }

@@ -4,14 +4,16 @@ use super::HEAD_LIMIT;
 use crate::Fault;
 
 /// Most header lines that are looked at; more is over the limit.
-const MAX_HEADERS: usize = 256;
+pub(super) const MAX_HEADERS: usize = 256;
 
 /// How the body of a message is delimited, as its head declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub enum Framing {
     /// The head names no length.
     Undeclared,
+    /// So many bytes.
     Length(u64),
+    /// Chunks.
     Chunked,
     /// Another transfer coding, which only the close delimits.
     OtherCoding,
@@ -23,16 +25,6 @@ pub(super) struct ResponseHead {
     pub(super) status: u16,
     pub(super) framing: Framing,
     pub(super) keep_alive: bool,
-}
-
-/// What matters of a request head besides its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RequestHead {
-    pub(super) framing: Framing,
-    pub(super) keep_alive: bool,
-    pub(super) minor: u8,
-    pub(super) has_host: bool,
-    pub(super) expects_continue: bool,
 }
 
 /// Why a head cannot be used.
@@ -114,7 +106,7 @@ fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// Parses a complete response head.
+/// Parses a complete response head as a client may: what can be understood is (see `strict` for those that pass it on).
 pub(super) fn response(head: &[u8]) -> Result<ResponseHead, BadHead> {
     let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
     let mut parsed = httparse::Response::new(&mut lines);
@@ -122,28 +114,6 @@ pub(super) fn response(head: &[u8]) -> Result<ResponseHead, BadHead> {
     let (Some(status), Some(minor)) = (parsed.code, parsed.version) else { return Err(BadHead::Malformed("head")) };
     let fields = fields(parsed.headers)?;
     Ok(ResponseHead { status, framing: fields.framing(), keep_alive: fields.keep_alive(minor) })
-}
-
-/// Parses a complete request head; gives also method and target.
-pub(super) fn request(head: &[u8]) -> Result<(RequestHead, &str, &str), BadHead> {
-    let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
-    let mut parsed = httparse::Request::new(&mut lines);
-    complete(parsed.parse(head))?;
-    let (Some(method), Some(target), Some(minor)) = (parsed.method, parsed.path, parsed.version) else {
-        return Err(BadHead::Malformed("the request line is incomplete"));
-    };
-    let fields = fields(parsed.headers)?;
-    if fields.hosts > 1 {
-        return Err(BadHead::Malformed("several Host headers"));
-    }
-    let head = RequestHead {
-        framing: fields.framing(),
-        keep_alive: fields.keep_alive(minor),
-        minor,
-        has_host: fields.hosts == 1,
-        expects_continue: fields.expects_continue && minor > 0,
-    };
-    Ok((head, method, target))
 }
 
 fn complete(status: httparse::Result<usize>) -> Result<(), BadHead> {
@@ -168,8 +138,6 @@ struct Fields {
     chunked_last: bool,
     close: bool,
     keep: bool,
-    hosts: u32,
-    expects_continue: bool,
 }
 
 impl Fields {
@@ -194,10 +162,6 @@ fn fields(headers: &[httparse::Header<'_>]) -> Result<Fields, BadHead> {
         let name = header.name;
         // Lengths first: this runs for every header of every head that no cache knows.
         match name.len() {
-            4 if name.eq_ignore_ascii_case("host") => fields.hosts += 1,
-            6 if name.eq_ignore_ascii_case("expect") => {
-                fields.expects_continue = header.value.eq_ignore_ascii_case(b"100-continue");
-            }
             10 if name.eq_ignore_ascii_case("connection") => {
                 for token in tokens(header.value) {
                     fields.close |= token.eq_ignore_ascii_case(b"close");

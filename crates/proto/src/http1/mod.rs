@@ -1,17 +1,31 @@
 //! HTTP/1.1 (RFC 9110, RFC 9112), both halves. Parsing of heads is httparse's; framing and state are here.
 
+mod capture;
 mod chunked;
 mod client;
 mod date;
+mod fields;
 mod head;
 mod page;
 mod request;
+mod search;
 mod server;
+mod spec;
+mod strict;
+mod template;
+mod zipf;
 
+pub use chunked::Chunked;
 pub use client::{ClientPlan, ClientSession};
 pub use date::http_date;
+pub use fields::{Hop, Refused};
+pub use head::Framing;
 pub use page::{Page, content_type};
+pub(crate) use request::check_request;
 pub use server::{ServerSession, Site};
+pub(crate) use spec::{SPEC, client};
+pub use spec::{to_http1, to_http2};
+pub use strict::{Request, Response, empty_lines, request, response};
 
 /// Longest head, and longest sum of chunk extensions and trailers, that either half accepts.
 pub const HEAD_LIMIT: usize = 64 * 1024;

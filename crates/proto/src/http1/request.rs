@@ -1,50 +1,114 @@
-//! The client's request: checked and put together once, then copied for every send.
+//! The client's requests: checked and put together once, then copied for every send.
 
-use std::sync::Arc;
+use memchr::memmem::Finder;
+use run::{Protocol, RequestSet};
 
-use run::Protocol;
-
+use super::capture::{Capture, captures};
+use super::template::{Piece, Source, decimal, without_places};
 use crate::ProtoError;
-use crate::client::read;
+use crate::mix::{self, Item};
 
-/// A request as it goes over the wire.
+/// A request as it goes over the wire, and what is expected back.
 pub(super) struct Request {
-    pub(super) bytes: Arc<[u8]>,
+    /// All of it; empty where it is filled anew each time.
+    pub(super) bytes: Box<[u8]>,
+    pub(super) filled: Option<Filled>,
     pub(super) is_head: bool,
     pub(super) expect_status: Option<u16>,
+    /// What the body of the response must hold.
+    pub(super) expect_text: Option<Finder<'static>>,
+    pub(super) capture: Vec<Capture>,
 }
 
-/// Puts the request of a plan together.
-pub(super) fn build(plan: &Protocol) -> Result<Request, ProtoError> {
-    let Protocol::Http1 { method, path, host, headers, body_file, expect_status } = plan else {
-        return Err(ProtoError::Unknown(plan.name()));
+/// A request that is filled anew each time.
+pub(super) struct Filled {
+    /// The head without its end: the length of the body and cookies are still to come.
+    pub(super) head: Vec<Piece>,
+    pub(super) body: Vec<Piece>,
+    /// Whether the length of the body is said.
+    pub(super) says_length: bool,
+}
+
+/// Puts the requests of a plan together; with `source` they are filled anew each time.
+pub(super) fn build(
+    plan: &Protocol,
+    set: Option<&RequestSet>,
+    source: Option<&Source>,
+) -> Result<Vec<Request>, ProtoError> {
+    mix::prepare(plan, set, |item| one(item, source))
+}
+
+fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
+    let Item { method, path, host, headers, body, expect_status, expect_text, capture } = item;
+    let sample = |text: &str| if source.is_some() { without_places(text) } else { text.to_owned() };
+    let sampled: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.clone(), sample(value))).collect();
+    check_request(&method, &sample(&path), &host, &sampled)?;
+    let mut text = String::new();
+    let given = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+    if !given("host") {
+        line(&mut text, "Host", &host);
+    }
+    if !given("user-agent") {
+        line(&mut text, "User-Agent", concat!("loadline/", env!("CARGO_PKG_VERSION")));
+    }
+    for (name, value) in &headers {
+        line(&mut text, name, value);
+    }
+    let is_head = method == "HEAD";
+    // A method that has a body says so even where it is empty.
+    let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
+    let says_length = bodied && !given("content-length") && !given("transfer-encoding");
+    let expect_text = (!expect_text.is_empty()).then(|| Finder::new(&expect_text).into_owned());
+    let body = body.unwrap_or_default();
+    let known =
+        Request { bytes: Box::default(), filled: None, is_head, expect_status, expect_text, capture: Vec::new() };
+    let Some(source) = source else {
+        let mut bytes = format!("{method} {path} HTTP/1.1\r\n{text}").into_bytes();
+        end_head(&mut bytes, says_length.then_some(body.len()));
+        bytes.extend_from_slice(&body);
+        return Ok(Request { bytes: bytes.into(), ..known });
     };
+    let mut head = vec![Piece::Text(format!("{method} ").into_bytes().into())];
+    head.extend(source.cut(&path, true)?);
+    head.push(Piece::Text(Box::from(&b" HTTP/1.1\r\n"[..])));
+    head.extend(source.cut(&text, false)?);
+    let body = match std::str::from_utf8(&body) {
+        Ok(text) => source.cut(text, false)?,
+        Err(_) => vec![Piece::Text(Box::from(&*body))],
+    };
+    Ok(Request { filled: Some(Filled { head, body, says_length }), capture: captures(&capture, source)?, ..known })
+}
+
+/// The end of a head, with the length of the body where it is to be said.
+pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
+    if let Some(length) = length {
+        to.extend_from_slice(b"Content-Length: ");
+        decimal(length as u64, to);
+        to.extend_from_slice(b"\r\n");
+    }
+    to.extend_from_slice(b"\r\n");
+}
+
+/// Whether a request can be sent as it is.
+pub(crate) fn check_request(
+    method: &str,
+    path: &str,
+    host: &str,
+    headers: &[(String, String)],
+) -> Result<(), ProtoError> {
     check("method", method, "give a token such as GET", token)?;
     check("path", path, "start it with / and percent-encode spaces", |p| {
         (p.starts_with('/') || p == "*") && p.bytes().all(|b| b > b' ' && b != 0x7f)
     })?;
     check("host", host, "give a host name", field_value)?;
-    let mut text = format!("{method} {path} HTTP/1.1\r\n");
-    let given = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-    if !given("host") {
-        line(&mut text, "Host", host);
-    }
-    if !given("user-agent") {
-        line(&mut text, "User-Agent", concat!("loadline/", env!("CARGO_PKG_VERSION")));
-    }
     for (name, value) in headers {
         check("header name", name, "give a token such as X-Name", token)?;
-        check("header value", value, "leave out line ends and control characters", field_value)?;
-        line(&mut text, name, value);
+        if !field_value(value) {
+            // The header by its name: its value may be a secret.
+            return Err(unfit("the value of header", name, "leave out line ends and control characters"));
+        }
     }
-    let body = body_file.as_deref().map(|f| read("the request body", f)).transpose()?;
-    if let Some(body) = body.as_ref().filter(|_| !given("content-length")) {
-        line(&mut text, "Content-Length", &body.len().to_string());
-    }
-    text.push_str("\r\n");
-    let mut bytes = text.into_bytes();
-    bytes.extend_from_slice(body.as_deref().unwrap_or_default());
-    Ok(Request { bytes: bytes.into(), is_head: method == "HEAD", expect_status: *expect_status })
+    Ok(())
 }
 
 fn line(text: &mut String, name: &str, value: &str) {
@@ -55,7 +119,11 @@ fn line(text: &mut String, name: &str, value: &str) {
 }
 
 fn check(what: &'static str, value: &str, advice: &'static str, ok: fn(&str) -> bool) -> Result<(), ProtoError> {
-    if ok(value) { Ok(()) } else { Err(ProtoError::Invalid { what, value: value.into(), advice }) }
+    if ok(value) { Ok(()) } else { Err(unfit(what, value, advice)) }
+}
+
+fn unfit(what: &'static str, value: &str, advice: &'static str) -> ProtoError {
+    ProtoError::Invalid { what, value: value.into(), advice }
 }
 
 fn token(text: &str) -> bool {
@@ -71,14 +139,15 @@ mod tests {
     use super::*;
 
     fn http(method: &str, path: &str, headers: &[(&str, &str)]) -> Result<Request, ProtoError> {
-        build(&Protocol::Http1 {
+        let plan = Protocol::Http1 {
             method: method.into(),
             path: path.into(),
             host: "h:1".into(),
             headers: headers.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect(),
             body_file: None,
             expect_status: None,
-        })
+        };
+        Ok(build(&plan, None, None)?.remove(0))
     }
 
     #[test]

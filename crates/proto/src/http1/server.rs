@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::chunked::Chunked;
-use super::head::{BadHead, Framing, HeadBuffer, RequestHead, request};
+use super::fields::Refused;
+use super::head::{Framing, HeadBuffer};
 use super::page::{Ending, Page, Ready};
+use super::strict::{empty_lines, request};
 use crate::{Fault, Progress, Session};
 
 /// Largest request body that is read over; a longer one is refused with 413.
@@ -42,17 +44,25 @@ pub trait Site: Send + Sync {
     }
 }
 
+/// What matters of a request head besides its target.
+#[derive(Clone, Copy)]
+struct Says {
+    framing: Framing,
+    keep_alive: bool,
+    minor: u8,
+    expects_continue: bool,
+}
+
 /// The last request head that this thread parsed. A pure cache: the same bytes always say the same.
 struct LastHead {
     bytes: [u8; REMEMBERED],
     len: usize,
-    says: RequestHead,
+    says: Says,
     /// Unique in the process, so that sessions may remember it across threads.
     id: u64,
 }
 
-const NOTHING: RequestHead =
-    RequestHead { framing: Framing::Undeclared, keep_alive: false, minor: 1, has_host: false, expects_continue: false };
+const NOTHING: Says = Says { framing: Framing::Undeclared, keep_alive: false, minor: 1, expects_continue: false };
 
 thread_local! {
     static LAST_HEAD: RefCell<LastHead> =
@@ -128,8 +138,6 @@ impl ServerSession {
 }
 
 impl Session for ServerSession {
-    fn begin(&mut self) {}
-
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let mut done = 0;
         while let Some(reply) = self.replies.front() {
@@ -202,6 +210,14 @@ impl Session for ServerSession {
         Ok(Progress::CLOSE)
     }
 
+    fn awaits_head(&self) -> bool {
+        matches!(self.phase, Phase::Head) && !self.head.is_empty()
+    }
+
+    fn head_is_late(&mut self) {
+        self.refuse(408, &mut Progress::default());
+    }
+
     fn reset(&mut self) {
         self.phase = Phase::Head;
         self.head.clear();
@@ -217,15 +233,24 @@ impl ServerSession {
             if let Some(used) = self.repeat(input, progress) {
                 return used;
             }
-            // Empty lines before a request are read over (RFC 9112, section 2.2).
-            let blank = input.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            let blank = empty_lines(input);
             if blank > 0 {
                 return blank;
+            }
+            // Told at once, however its bytes come: a line feed alone ends no line.
+            if input.starts_with(b"\n") {
+                self.refuse(400, progress);
+                return input.len();
             }
         }
         match self.head.collect(input) {
             Ok(Some(used)) => {
                 let head = self.head.head(input, used);
+                if empty_lines(head) == head.len() {
+                    // They came in pieces.
+                    self.head.clear();
+                    return used;
+                }
                 let answer = self.answer(head);
                 let memo = match &answer {
                     Ok((says, reply, true)) => remember(head, *says, reply),
@@ -242,8 +267,8 @@ impl ServerSession {
                 used
             }
             Ok(None) => input.len(),
-            Err(bad) => {
-                self.refuse(status_of(bad), progress);
+            Err(_) => {
+                self.refuse(431, progress);
                 input.len()
             }
         }
@@ -269,29 +294,29 @@ impl ServerSession {
     }
 
     /// Parses a head and finds its page; tells whether the same request would get the same page again.
-    fn answer(&self, head: &[u8]) -> Result<(RequestHead, Reply, bool), u16> {
-        let (says, method, target) = request(head).map_err(status_of)?;
-        if says.minor > 0 && !says.has_host {
-            return Err(400);
-        }
-        if !METHODS.contains(&method) || says.framing == Framing::OtherCoding {
+    fn answer(&self, head: &[u8]) -> Result<(Says, Reply, bool), u16> {
+        let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
+        let (framing, minor, method) = (asked.framing, asked.minor, asked.method);
+        let keep_alive = asked.hop.persists(minor);
+        let says = Says { framing, keep_alive, minor, expects_continue: asked.expects_continue };
+        if !METHODS.contains(&method) {
             return Err(501);
         }
         let head_only = method == "HEAD";
-        let path = decode(target).ok_or(400_u16)?;
+        let path = decode(asked.path).ok_or(400_u16)?;
         let refused = self.site.refuse();
         let lasting = refused.is_none();
         let page = refused.unwrap_or_else(|| self.site.find(method, &path));
         Ok((says, self.reply(page, &says, head_only), lasting))
     }
 
-    fn reply(&self, page: Arc<Page>, says: &RequestHead, head_only: bool) -> Reply {
+    fn reply(&self, page: Arc<Page>, says: &Says, head_only: bool) -> Reply {
         let ready = page.ready(self.site.now_s());
         Reply { page, ready, ending: ending(says), head_only }
     }
 
     /// The head is read and answered: what follows it?
-    fn enter(&mut self, says: RequestHead, reply: Reply, progress: &mut Progress) {
+    fn enter(&mut self, says: Says, reply: Reply, progress: &mut Progress) {
         self.phase = match says.framing {
             Framing::Length(n) if n > BODY_LIMIT => return self.refuse(413, progress),
             Framing::Length(n) => Phase::Body(n),
@@ -323,7 +348,7 @@ impl ServerSession {
 
     /// Answers with an error and ends the connection: what follows in the input cannot be told from a request.
     fn refuse(&mut self, status: u16, progress: &mut Progress) {
-        let says = RequestHead { keep_alive: false, ..NOTHING };
+        let says = Says { keep_alive: false, ..NOTHING };
         let reply = self.reply(self.site.plain(status), &says, false);
         self.waiting = None;
         self.replies.push_back(reply);
@@ -334,7 +359,7 @@ impl ServerSession {
 }
 
 /// Remembers a parsed head for the thread, and its answer for the connection.
-fn remember(head: &[u8], says: RequestHead, reply: &Reply) -> Option<Memo> {
+fn remember(head: &[u8], says: Says, reply: &Reply) -> Option<Memo> {
     let head_id = LAST_HEAD.with_borrow_mut(|last| {
         if head.len() > REMEMBERED {
             return None;
@@ -349,7 +374,7 @@ fn remember(head: &[u8], says: RequestHead, reply: &Reply) -> Option<Memo> {
     Some(Memo { head_id, page: reply.page.clone(), ready: reply.ready.clone(), head_only: reply.head_only })
 }
 
-const fn ending(says: &RequestHead) -> Ending {
+const fn ending(says: &Says) -> Ending {
     match (says.keep_alive, says.minor) {
         (false, _) => Ending::Closes,
         (true, 0) => Ending::StaysOld,
@@ -357,23 +382,9 @@ const fn ending(says: &RequestHead) -> Ending {
     }
 }
 
-const fn status_of(bad: BadHead) -> u16 {
-    match bad {
-        BadHead::Malformed(_) => 400,
-        BadHead::Version => 505,
-        BadHead::TooLarge => 431,
-    }
-}
-
-/// The path of a target, decoded, without query; `None` if it is no path or decodes to no text.
+/// The path of a target, decoded, without query; `None` if it decodes to no text.
 fn decode(target: &str) -> Option<String> {
-    let path = match target.find("://") {
-        Some(at) if !target.starts_with('/') => {
-            target[at + 3..].find('/').map_or("/", |slash| &target[at + 3 + slash..])
-        }
-        _ => target,
-    };
-    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let path = target.split('?').next().filter(|path| !path.is_empty()).unwrap_or("/");
     if !path.contains('%') {
         return Some(path.into());
     }

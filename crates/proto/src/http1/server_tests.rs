@@ -81,7 +81,8 @@ fn errors_have_their_status() {
         ("DELETE / HTTP/1.1\r\nHost: h\r\n\r\n", 405, false),
         ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9999999999\r\n\r\n", 413, true),
         ("BREW / HTTP/1.1\r\nHost: h\r\n\r\n", 501, true),
-        ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", 501, true),
+        ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, true),
+        ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", 400, true),
         ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", 505, true),
     ] {
         let (p, reply) = ask(text);
@@ -117,8 +118,7 @@ fn head_and_body_leave_apart_when_asked() {
 #[test]
 fn paths_are_decoded() {
     assert_eq!(decode("/a%20b?x=%"), Some("/a b".into()));
-    assert_eq!(decode("http://h:1/x"), Some("/x".into()));
-    assert_eq!(decode("http://h"), Some("/".into()));
+    assert_eq!(decode("?x"), Some("/".into()));
     assert_eq!((decode("/%zz"), decode("/%00"), decode("/%ff")), (None, None, None));
 }
 
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn every_split_gives_the_same(cuts in prop::collection::vec(1_usize..60, 1..40)) {
         let post = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
-        let stream = [GET, GET, post, "\r\n", GET, "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", post, GET].concat();
+        let stream = [GET, GET, post, "\r\n\r\n", GET, "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", post, GET].concat();
         let (whole, text) = ask(&stream);
         let mut s = session(false);
         let (mut rest, mut cuts) = (stream.as_bytes(), cuts.iter().cycle());

@@ -1,7 +1,7 @@
 //! Client half: reads one record again and again.
 
 use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MOST_BYTES, Operation, SPLIT_BYTES, Status};
-use crate::{Client, Fault, Progress, Session};
+use crate::{Client, Done, Fault, Progress, Request, Requester};
 
 /// Prepared client half.
 #[derive(Clone, Copy, Debug)]
@@ -103,21 +103,22 @@ impl ClientSession {
         Ok(())
     }
 
-    fn on_body(&mut self, left: u32, input: &mut &[u8]) -> u32 {
+    /// Whether the record is complete.
+    fn on_body(&mut self, left: u32, input: &mut &[u8]) -> bool {
         let n = input.len().min(left as usize);
         *input = &input[n..];
         self.done_bytes += n as u32;
         if (n as u32) < left {
             self.state = State::Body(left - n as u32);
-            return 0;
+            return false;
         }
         if self.done_bytes < self.plan.record_bytes {
             self.ask();
-            return 0;
+            return false;
         }
         self.waiting -= 1;
         self.start_next();
-        1
+        true
     }
 
     fn start_next(&mut self) {
@@ -130,8 +131,8 @@ impl ClientSession {
     }
 }
 
-impl Session for ClientSession {
-    fn begin(&mut self) {
+impl Requester for ClientSession {
+    fn begin(&mut self, _: Request) {
         self.waiting += 1;
         if self.state == State::Idle {
             self.start_next();
@@ -153,7 +154,7 @@ impl Session for ClientSession {
         self.to_send.is_some()
     }
 
-    fn receive(&mut self, mut input: &[u8]) -> Result<Progress, Fault> {
+    fn receive(&mut self, mut input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         while !input.is_empty() {
             match self.state {
@@ -163,13 +164,18 @@ impl Session for ClientSession {
                         self.on_head(asked, &bytes)?;
                     }
                 }
-                State::Body(left) => progress.completed += self.on_body(left, &mut input),
+                State::Body(left) => {
+                    if self.on_body(left, &mut input) {
+                        progress.completed += 1;
+                        done(Done::OLDEST);
+                    }
+                }
             }
         }
         Ok(progress)
     }
 
-    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         if self.waiting > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 

@@ -10,9 +10,11 @@
 
 mod client;
 mod server;
+mod spec;
 
 pub use client::{ClientPlan, ClientSession};
 pub use server::{Held, Origin, Records, ServerSession};
+pub(crate) use spec::{SPEC, client};
 
 /// Length of every head, request or reply.
 pub const HEAD_BYTES: usize = 60;

@@ -176,8 +176,6 @@ impl<R: Records> ServerSession<R> {
 }
 
 impl<R: Records> Session for ServerSession<R> {
-    fn begin(&mut self) {}
-
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let n = out.len().min(self.out.len() - self.at);
         out[..n].copy_from_slice(&self.out[self.at..self.at + n]);
@@ -216,6 +214,10 @@ impl<R: Records> Session for ServerSession<R> {
         Ok(Progress::CLOSE)
     }
 
+    fn awaits_head(&self) -> bool {
+        self.writing.is_none() && !self.closing && self.head.filled > 0
+    }
+
     fn reset(&mut self) {
         self.head = HeadBuffer::new();
         (self.writing, self.at, self.closing) = (None, 0, false);
@@ -229,7 +231,7 @@ impl<R: Records> Session for ServerSession<R> {
 mod tests {
     use super::super::{ClientPlan, HEAD_BYTES, LARGE_BYTES};
     use super::*;
-    use crate::Client as _;
+    use crate::{Client as _, Request, Requester as _};
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
@@ -277,7 +279,7 @@ mod tests {
         let records = memory(1 << 20, free);
         let mut server = ServerSession::new(Arc::clone(&records));
         let mut client = ClientPlan::new(record).session();
-        (0..times).for_each(|_| client.begin());
+        (0..times).for_each(|_| client.begin(Request::default()));
         let (mut buf, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
         loop {
             let n = client.transmit(&mut buf);
@@ -288,7 +290,7 @@ mod tests {
             if n + m == 0 {
                 break;
             }
-            completed += client.receive(&buf[..m]).unwrap().completed;
+            completed += client.receive(&buf[..m], &mut drop).unwrap().completed;
             (up, down) = (up + n, down + m);
         }
         assert_eq!(records.free.load(Relaxed), free, "every buffer is given back");
@@ -322,8 +324,8 @@ mod tests {
             }
             let _ = server.receive(&bytes);
             let mut client = ClientPlan::new(100).session();
-            client.begin();
-            let _ = client.receive(&bytes);
+            client.begin(Request::default());
+            let _ = client.receive(&bytes, &mut drop);
         }
     }
 
@@ -362,8 +364,8 @@ mod tests {
     #[test]
     fn a_client_is_told_why_its_read_failed() {
         let mut client = ClientPlan::new(2048).session();
-        client.begin();
+        client.begin(Request::default());
         let reply = Head { status: Some(Status::Vanished), ..Head::request(Operation::Read, 0, 0) };
-        assert_eq!(client.receive(&reply.encode()), Err(Fault::WrongBody(Status::Vanished.words())));
+        assert_eq!(client.receive(&reply.encode(), &mut drop), Err(Fault::WrongBody(Status::Vanished.words())));
     }
 }

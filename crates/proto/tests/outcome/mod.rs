@@ -1,35 +1,30 @@
 //! What a client makes of a server's bytes; shared by the test here and the fuzz target.
 
-use loadline_proto::{Client, ClientKind, Fault, Progress, Session, client};
+use loadline_proto::{Client, Done, Fault, Progress, Request, Requester, http1};
 use run::Protocol;
 
 /// Requests that the client has in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Feeds `bytes` in pieces of `piece` bytes and returns the sum of what was completed, with the fault that ended it.
-pub(crate) fn outcome(bytes: &[u8], piece: usize) -> (Progress, Option<Fault>) {
-    let Ok(ClientKind::Http1(plan)) = client(&Protocol::default()) else {
-        unreachable!("the default protocol is http1")
-    };
+/// Feeds `bytes` in pieces of `piece` bytes and returns what was told of each request and in sum, with the fault that
+/// ended it.
+pub(crate) fn outcome(bytes: &[u8], piece: usize) -> ((Vec<Done>, Progress), Option<Fault>) {
+    let Ok(plan) = http1::ClientPlan::new(&Protocol::default()) else { unreachable!("the default protocol is http1") };
     let mut session = plan.session();
-    (0..IN_FLIGHT).for_each(|_| session.begin());
+    (0..IN_FLIGHT).for_each(|_| session.begin(Request::default()));
     let mut request = [0; 1024];
     while session.transmit(&mut request) > 0 {}
-    let mut sum = Progress::default();
+    let (mut told, mut sum) = (Vec::new(), Progress::default());
+    let mut done = |done| told.push(done);
     for part in bytes.chunks(piece.max(1)) {
-        match session.receive(part) {
+        match session.receive(part, &mut done) {
             Ok(progress) => sum.merge(progress),
-            Err(fault) => return (sum, Some(fault)),
+            Err(fault) => return ((told, sum), Some(fault)),
         }
         if sum.close {
-            return (sum, None);
+            return ((told, sum), None);
         }
     }
-    match session.peer_closed() {
-        Ok(progress) => {
-            sum.merge(progress);
-            (sum, None)
-        }
-        Err(fault) => (sum, Some(fault)),
-    }
+    let fault = session.peer_closed(&mut done).map(|progress| sum.merge(progress)).err();
+    ((told, sum), fault)
 }

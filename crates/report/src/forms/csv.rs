@@ -5,34 +5,65 @@ use std::collections::BTreeSet;
 
 use run::{ErrorKind, Intensity, Run, Side, Summary, Trial, TrialKind};
 
+use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
 use super::wrap::clean;
 use crate::number::machine;
 use crate::{Doc, ReportError, Style};
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
-    let axes: BTreeSet<&str> = run.trials.iter().flat_map(|t| t.axes.keys().map(String::as_str)).collect();
+    let axes: BTreeSet<&str> = run.trials.iter().flat_map(|t| t.axes().into_keys()).collect();
     let costs = costs(run);
     let mut out = String::new();
     let mut header: Vec<String> = COLUMNS.iter().map(|(name, _)| (*name).into()).collect();
+    header.extend(FIGURES.iter().map(|figure| figure.column.into()));
+    header.push("errors".into());
     header.extend(ErrorKind::ALL.iter().map(|k| format!("errors_{}", snake(&format!("{k:?}")))));
-    header.extend(SUMMARIES.iter().flat_map(|(name, _)| FIGURES.iter().map(move |(f, _)| format!("{name}_{f}_us"))));
+    header.extend(times(run).flat_map(|(name, ..)| PARTS.iter().map(move |(f, _)| format!("{name}_{f}_us"))));
     header.extend(axes.iter().map(|a| clean(&format!("axis_{a}"))));
     header.extend(costs.iter().map(|(side, id, unit)| cost_name(side, id, unit)));
+    let classes: BTreeSet<&str> = run.trials.iter().flat_map(|t| &t.classes).map(|c| c.name.as_str()).collect();
+    header.extend(classes.iter().flat_map(|class| class_columns(class)));
     push(&mut out, header);
     for (i, trial) in run.trials.iter().enumerate() {
         let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
+        row.extend(FIGURES.iter().map(|figure| match figure.of {
+            Of::Count(of) => of(trial).to_string(),
+            Of::Level(of) => machine(of(trial)),
+        }));
+        row.push(trial.tally.error_count().to_string());
         row.extend(ErrorKind::ALL.iter().map(|k| trial.tally.errors.0.get(k).copied().unwrap_or(0).to_string()));
-        row.extend(SUMMARIES.iter().flat_map(|(_, get)| figures(get(trial))));
-        row.extend(axes.iter().map(|a| trial.axes.get(*a).map_or_else(String::new, |v| machine(*v))));
+        row.extend(times(run).flat_map(|(_, _, of)| figures(of(trial))));
+        let known = trial.axes();
+        row.extend(axes.iter().map(|a| known.get(a).map_or_else(String::new, |v| machine(*v))));
         row.extend(costs.iter().map(|(side, id, _)| cost(trial, side, id)));
+        row.extend(classes.iter().flat_map(|class| class_figures(trial, class)));
         push(&mut out, row);
     }
     Ok(out)
 }
 
+/// Columns of a class of requests.
+fn class_columns(class: &str) -> Vec<String> {
+    let class: String = class.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    let counts = CLASS_COUNTS.iter().map(|(name, ..)| format!("class_{class}_{name}"));
+    let rate = format!("class_{class}_completed_rate_per_s");
+    counts.chain([rate]).chain(PARTS.iter().map(|(part, _)| format!("class_{class}_response_{part}_us"))).collect()
+}
+
+/// The figures of a class in one trial; empty fields where the trial has none of it.
+fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
+    let Some(class) = trial.classes.iter().find(|c| c.name == class) else {
+        return vec![String::new(); CLASS_COUNTS.len() + 1 + PARTS.len()];
+    };
+    let mut row: Vec<String> = CLASS_COUNTS.iter().map(|(.., count)| count(class).to_string()).collect();
+    row.push(machine(class.measured.completed as f64 / trial.measured.length_s));
+    row.extend(figures(&class.response.summary()));
+    row
+}
+
 type Column = (&'static str, fn(usize, &Trial) -> String);
 
-/// The stable columns.
+/// The columns before the figures.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
     ("label", |_, t| clean(&t.label)),
@@ -42,38 +73,11 @@ const COLUMNS: &[Column] = &[
     ("begin_s", |_, t| machine(t.measured.window.begin_s)),
     ("measured_s", |_, t| machine(t.measured.length_s)),
     ("steady", |_, t| t.steady.steady.to_string()),
-    ("attempted", |_, t| t.tally.attempted.to_string()),
-    ("connected", |_, t| t.tally.connected.to_string()),
-    ("due", |_, t| t.tally.due.to_string()),
-    ("sent", |_, t| t.tally.sent.to_string()),
-    ("completed", |_, t| t.tally.completed.to_string()),
-    ("unexpected_status", |_, t| t.tally.unexpected_status.to_string()),
-    ("unanswered", |_, t| t.tally.unanswered.to_string()),
-    ("phantom", |_, t| t.tally.phantom.to_string()),
-    ("closed_by_server", |_, t| t.tally.closed_by_server.to_string()),
-    ("bytes_sent", |_, t| t.tally.bytes_sent.to_string()),
-    ("bytes_received", |_, t| t.tally.bytes_received.to_string()),
-    ("offered_rate_per_s", |_, t| machine(t.rates.offered_rate)),
-    ("sent_rate_per_s", |_, t| machine(t.rates.sent_rate)),
-    ("completed_rate_per_s", |_, t| machine(t.rates.completed_rate)),
-    ("goodput_per_s", |_, t| machine(t.rates.goodput)),
-    ("concurrency", |_, t| machine(t.rates.concurrency)),
-    ("errors", |_, t| t.tally.error_count().to_string()),
 ];
 
-type Histogram = (&'static str, fn(&Trial) -> &Summary);
+type Part = (&'static str, fn(&Summary) -> f64);
 
-const SUMMARIES: &[Histogram] = &[
-    ("response", |t| &t.latency_us),
-    ("service", |t| &t.service_us),
-    ("blocked", |t| &t.blocked_us),
-    ("start_error", |t| &t.start_error_us),
-    ("connect", |t| &t.connect_us),
-];
-
-type Figure = (&'static str, fn(&Summary) -> f64);
-
-const FIGURES: &[Figure] = &[
+const PARTS: &[Part] = &[
     ("mean", |s| s.mean),
     ("min", |s| s.min),
     ("p50", |s| s.p50),
@@ -86,25 +90,20 @@ const FIGURES: &[Figure] = &[
 /// The figures of a summary; of none, when nothing was counted.
 fn figures(summary: &Summary) -> Vec<String> {
     let counted = summary.count > 0;
-    FIGURES.iter().map(|(_, get)| if counted { machine(get(summary)) } else { String::new() }).collect()
+    PARTS.iter().map(|(_, get)| if counted { machine(get(summary)) } else { String::new() }).collect()
 }
 
 /// Side, id and unit of every cost that any trial has.
 fn costs(run: &Run) -> BTreeSet<(&'static str, String, String)> {
-    let of = |name: &'static str, side: &Side| {
-        let named = side.costs.iter().map(move |(id, cost)| (name, id.clone(), cost.unit.clone()));
-        named.collect::<Vec<_>>()
+    let of = |(name, side): (&'static str, &'_ Side)| {
+        side.costs.iter().map(|(id, cost)| (name, id.clone(), cost.unit.clone())).collect::<Vec<_>>()
     };
-    let both = run.trials.iter().flat_map(|t| {
-        let server = t.server.as_ref().map(|s| of("server", s)).unwrap_or_default();
-        of("client", &t.client).into_iter().chain(server)
-    });
-    both.collect()
+    run.trials.iter().flat_map(sides).flat_map(of).collect()
 }
 
 fn cost(trial: &Trial, side: &str, id: &str) -> String {
-    let side = if side == "client" { Some(&trial.client) } else { trial.server.as_ref() };
-    let value = side.and_then(|s| s.costs.get(id)).and_then(|c| c.per_request.value());
+    let side = sides(trial).find(|(name, _)| *name == side);
+    let value = side.and_then(|(_, s)| s.costs.get(id)).and_then(|c| c.per_request.value());
     value.map_or_else(String::new, machine)
 }
 
@@ -124,6 +123,7 @@ pub(super) const fn kind(kind: TrialKind) -> &'static str {
         TrialKind::Search => "search",
         TrialKind::Overload => "overload",
         TrialKind::Experiment => "experiment",
+        TrialKind::Proof => "proof",
     }
 }
 

@@ -56,8 +56,9 @@ pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportErro
     }
     let style = include_str!("../../templates/style.css");
     let page = filled(&Page { doc, version: &run.version, style, sections })?;
-    // Names may come from a server; control characters have no business on a page.
-    Ok(page.replace(|c: char| c.is_control() && c != '\n', " "))
+    // Names may come from a server: what cannot be seen has no business on a page.
+    let lines: Vec<_> = page.split('\n').map(run::visible).collect();
+    Ok(lines.join("\n") + "\n")
 }
 
 fn filled(template: &impl Template) -> Result<String, ReportError> {

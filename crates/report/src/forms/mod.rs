@@ -3,12 +3,14 @@
 //! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>` and add a row.
 
 mod csv;
+mod figures;
 mod hdr;
 mod html;
 mod html_table;
 mod json;
 mod markdown;
 mod openmetrics;
+mod paint;
 mod text;
 mod text_table;
 mod wrap;
@@ -18,6 +20,7 @@ use run::Run;
 use crate::{Doc, ReportError, Style};
 
 pub use markdown::markdown_table;
+pub use wrap::wrap;
 
 /// One row of [`FORMS`].
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,12 @@ pub struct Form {
     pub help: &'static str,
     /// Makes it.
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
+}
+
+/// The brief text for the end of a command: what comes first, in at most so many lines where leaving out rows of tables is
+/// enough for that.
+pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
+    text::brief(doc, style, most)
 }
 
 /// The table.

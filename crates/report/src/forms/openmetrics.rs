@@ -4,63 +4,40 @@
 
 use std::fmt::Write as _;
 
-use run::{Run, Side, Summary, Trial};
+use run::{Run, Summary, Trial};
 
 use super::csv::{kind, snake};
+use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
 use crate::{Doc, ReportError, Style};
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
     let mut out = Exposition(String::new());
     findings(run, &mut out);
-    for (name, help, get) in GAUGES {
-        out.family(name, "gauge", help);
-        run.trials.iter().enumerate().for_each(|(i, t)| out.sample(name, &labels(i, t), get(t)));
-    }
-    for (name, help, get) in COUNTS {
-        out.family(name, "counter", help);
-        let sampled = format!("{name}_total");
-        run.trials.iter().enumerate().for_each(|(i, t)| out.sample(&sampled, &labels(i, t), get(t) as f64));
+    out.family("loadline_trial_measured_seconds", "gauge", "Length of the measured window.");
+    out.trials(run, "loadline_trial_measured_seconds", |t| t.measured.length_s);
+    for figure in FIGURES {
+        let name = format!("loadline_trial_{}", figure.family);
+        match figure.of {
+            Of::Level(of) => {
+                out.family(&name, "gauge", figure.help);
+                out.trials(run, &name, of);
+            }
+            Of::Count(of) => {
+                out.family(&name, "counter", figure.help);
+                out.trials(run, &format!("{name}_total"), |t| of(t) as f64);
+            }
+        }
     }
     errors(run, &mut out);
-    for (name, help, get) in TIMES {
-        out.family(name, "summary", help);
-        run.trials.iter().enumerate().for_each(|(i, t)| out.summary(name, &labels(i, t), get(t)));
+    for (name, help, of) in times(run) {
+        let name = format!("loadline_trial_{name}_seconds");
+        out.family(&name, "summary", help);
+        run.trials.iter().enumerate().for_each(|(i, t)| out.summary(&name, &labels(i, t), of(t)));
     }
+    classes(run, &mut out);
     costs(run, &mut out);
     Ok(out.0 + "# EOF\n")
 }
-
-type Gauge = (&'static str, &'static str, fn(&Trial) -> f64);
-type Count = (&'static str, &'static str, fn(&Trial) -> u64);
-type Times = (&'static str, &'static str, fn(&Trial) -> &Summary);
-
-const GAUGES: &[Gauge] = &[
-    ("loadline_trial_offered_rate", "Offered requests per second.", |t| t.rates.offered_rate),
-    ("loadline_trial_sent_rate", "Sent requests per second.", |t| t.rates.sent_rate),
-    ("loadline_trial_completed_rate", "Completed requests per second.", |t| t.rates.completed_rate),
-    ("loadline_trial_goodput", "Requests per second completed within the objective.", |t| t.rates.goodput),
-    ("loadline_trial_concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
-    ("loadline_trial_measured_seconds", "Length of the measured window.", |t| t.measured.length_s),
-];
-
-const COUNTS: &[Count] = &[
-    ("loadline_trial_connects_attempted", "Connections tried.", |t| t.tally.attempted),
-    ("loadline_trial_connects_established", "Connections established.", |t| t.tally.connected),
-    ("loadline_trial_requests_due", "Requests due in the plan.", |t| t.tally.due),
-    ("loadline_trial_requests_sent", "Requests sent.", |t| t.tally.sent),
-    ("loadline_trial_requests_completed", "Responses complete and well-formed.", |t| t.tally.completed),
-    ("loadline_trial_unexpected_status", "Responses of an unexpected status.", |t| t.tally.unexpected_status),
-    ("loadline_trial_unanswered", "Requests without an answer when the drain ended.", |t| t.tally.unanswered),
-    ("loadline_trial_sent_bytes", "Bytes written to sockets.", |t| t.tally.bytes_sent),
-    ("loadline_trial_received_bytes", "Bytes read from sockets.", |t| t.tally.bytes_received),
-];
-
-const TIMES: &[Times] = &[
-    ("loadline_trial_response_seconds", "Response time from the intended start.", |t| &t.latency_us),
-    ("loadline_trial_service_seconds", "Service time from the actual send.", |t| &t.service_us),
-    ("loadline_trial_blocked_seconds", "Time the generator could not send.", |t| &t.blocked_us),
-    ("loadline_trial_connect_seconds", "Connect time.", |t| &t.connect_us),
-];
 
 fn findings(run: &Run, out: &mut Exposition) {
     let found = &run.findings;
@@ -72,6 +49,12 @@ fn findings(run: &Run, out: &mut Exposition) {
     if let Some(capacity) = &found.capacity {
         out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
         out.sample("loadline_capacity_rate", &text_labels(&[("objective", &capacity.objective)]), capacity.rate);
+        for (end, rate) in [("low", capacity.low), ("high", capacity.high)] {
+            let Some(rate) = rate else { continue };
+            let name = format!("loadline_capacity_{end}_rate");
+            out.family(&name, "gauge", "End of the 95 % interval of the capacity, per second.");
+            out.sample(&name, "", rate);
+        }
     }
     if let Some(knee) = &found.knee {
         out.family("loadline_knee_concurrency", "gauge", "N*, the number of requests in flight at the knee.");
@@ -97,11 +80,35 @@ fn errors(run: &Run, out: &mut Exposition) {
     }
 }
 
+/// Figures of each class of a mix of requests; nothing where all are of one.
+fn classes(run: &Run, out: &mut Exposition) {
+    if run.trials.iter().all(|t| t.classes.is_empty()) {
+        return;
+    }
+    let each = || {
+        let of = |(i, t): (usize, &'_ Trial)| {
+            let named = move |c: &run::ClassPart| format!("{},{}", labels(i, t), text_labels(&[("class", &c.name)]));
+            t.classes.iter().map(|c| (named(c), c.clone(), t.measured.length_s)).collect::<Vec<_>>()
+        };
+        run.trials.iter().enumerate().flat_map(of)
+    };
+    for (family, help, count) in CLASS_COUNTS {
+        let name = format!("loadline_trial_class_{family}");
+        out.family(&name, "counter", help);
+        each().for_each(|(labels, class, _)| out.sample(&format!("{name}_total"), &labels, count(&class) as f64));
+    }
+    let name = "loadline_trial_class_completed_rate";
+    out.family(name, "gauge", "Completed requests of a class per second.");
+    each().for_each(|(labels, class, s)| out.sample(name, &labels, class.measured.completed as f64 / s));
+    let name = "loadline_trial_class_response_seconds";
+    out.family(name, "summary", "Response time of a class from the intended start.");
+    each().for_each(|(labels, class, _)| out.summary(name, &labels, &class.response.summary()));
+}
+
 fn costs(run: &Run, out: &mut Exposition) {
     out.family("loadline_trial_cost_per_request", "gauge", "What one request costs; the unit is a label.");
     for (i, trial) in run.trials.iter().enumerate() {
-        let sides = [("client", Some(&trial.client)), ("server", trial.server.as_ref())];
-        for (side, values) in sides.iter().filter_map(|(name, side)| side.map(|s: &Side| (*name, s))) {
+        for (side, values) in sides(trial) {
             for (id, cost) in &values.costs {
                 let Some(value) = cost.per_request.value() else { continue };
                 let more = text_labels(&[("side", side), ("cost", id), ("unit", &cost.unit)]);
@@ -130,6 +137,11 @@ impl Exposition {
         }
     }
 
+    /// A sample a trial.
+    fn trials(&mut self, run: &Run, name: &str, of: impl Fn(&Trial) -> f64) {
+        run.trials.iter().enumerate().for_each(|(i, t)| self.sample(name, &labels(i, t), of(t)));
+    }
+
     fn summary(&mut self, name: &str, labels: &str, s: &Summary) {
         if s.count == 0 {
             return;
@@ -152,5 +164,7 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace(|c: char| c.is_control(), " ")
+    // A line end has an escape of its own here.
+    let lines: Vec<_> = text.split('\n').map(run::visible).collect();
+    lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -3,6 +3,7 @@
 
 use run::Run;
 
+use super::paint::{code, paint};
 use super::text_table::table;
 use super::wrap::{clean, cut, wrap};
 use crate::number::quantity;
@@ -10,25 +11,50 @@ use crate::{Bars, Block, Doc, EvidenceLine, KeyFigure, List, ReportError, Sectio
 
 /// Width of the names in front of figures and lists.
 const GUTTER: usize = 12;
+/// Rows that a table keeps in the brief form.
+const ROWS: usize = 6;
 
 pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportError> {
-    let mut page = Page { style: Style { width: style.width.clamp(40, 400), ..*style }, lines: Vec::new() };
-    page.wrapped("", "", &doc.title, "1");
-    page.wrapped("", "", &doc.subtitle, "2");
-    for section in doc.sections.iter().filter(|s| s.weight == Weight::Main) {
-        page.section(section);
+    Ok(Page::of(doc, style, Weight::Main).text())
+}
+
+/// What comes first, in so many lines if rows of tables can be spared: the middle ones are left out.
+pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
+    let whole = Page::of(doc, style, Weight::First);
+    let over = whole.lines.len().saturating_sub(most);
+    if over == 0 {
+        return whole.text();
     }
-    let mut text = page.lines.join("\n");
-    text.push('\n');
-    Ok(text)
+    let mut doc = doc.clone();
+    let blocks = doc.sections.iter_mut().filter(|s| s.weight == Weight::First).flat_map(|s| &mut s.blocks);
+    for table in blocks.filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None }) {
+        // One more for the line that says so.
+        table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
+    }
+    Page::of(&doc, style, Weight::First).text()
 }
 
 struct Page {
     style: Style,
     lines: Vec<String>,
+    /// The least weight that is shown.
+    weight: Weight,
 }
 
 impl Page {
+    fn of(doc: &Doc, style: &Style, weight: Weight) -> Self {
+        let style = Style { width: style.width.clamp(40, 400), ..*style };
+        let mut page = Self { style, lines: Vec::new(), weight };
+        page.wrapped("", "", &doc.title, "1");
+        page.wrapped("", "", &doc.subtitle, "2");
+        doc.sections.iter().filter(|s| s.weight <= weight).for_each(|section| page.section(section));
+        page
+    }
+
+    fn text(&self) -> String {
+        self.lines.join("\n") + "\n"
+    }
+
     fn section(&mut self, section: &Section) {
         self.lines.push(String::new());
         if !section.title.is_empty() {
@@ -50,7 +76,7 @@ impl Page {
             Block::List(list) => self.list(list),
             Block::Table(t) if t.brief == Some(0) => {}
             Block::Table(t) => {
-                let lines = table(t, &self.style);
+                let lines = table(t, &self.style, self.weight > Weight::First);
                 self.lines.extend(lines);
             }
             Block::Bars(bars) => self.bars(bars),
@@ -78,7 +104,7 @@ impl Page {
     }
 
     fn evidence(&mut self, lines: &[EvidenceLine]) {
-        const BRIEF: usize = 4;
+        const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
             // The place is said where it changes.
@@ -88,10 +114,15 @@ impl Page {
             let head = gutter(if i == 0 { "Because" } else { "" });
             self.wrapped(&head, &gutter(""), &format!("{}{place}", line.text), "");
         }
-        self.rest(lines.len(), BRIEF, "line of evidence", "lines of evidence");
+        if self.weight > Weight::First {
+            self.rest(lines.len(), BRIEF, "line of evidence", "lines of evidence");
+        }
     }
 
     fn list(&mut self, list: &List) {
+        if self.weight == Weight::First && list.brief == 0 {
+            return;
+        }
         for (i, item) in list.items.iter().take(list.brief).enumerate() {
             let text = if item.term.is_empty() { item.text.clone() } else { format!("{}: {}", item.term, item.text) };
             let head = gutter(if i == 0 { &list.title } else { "" });
@@ -100,7 +131,9 @@ impl Page {
         let rest: Vec<&str> =
             list.items.iter().skip(list.brief).map(|i| i.term.as_str()).filter(|t| !t.is_empty()).collect();
         if rest.is_empty() {
-            self.rest(list.items.len(), list.brief, "more", "more");
+            if self.weight > Weight::First {
+                self.rest(list.items.len(), list.brief, "more", "more");
+            }
         } else {
             let lead = if list.brief == 0 { "" } else { "also " };
             let head = gutter(if list.brief == 0 { &list.title } else { "" });
@@ -152,26 +185,4 @@ impl Page {
 
 fn gutter(name: &str) -> String {
     format!("{:<GUTTER$}", cut(name, GUTTER - 1))
-}
-
-fn code(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Plain => "",
-        Tone::Good => "32",
-        Tone::Warn => "33",
-        Tone::Bad => "31",
-        Tone::Quiet => "2",
-    }
-}
-
-/// A text in a colour of the terminal, if it has any.
-pub(super) fn paint(text: &str, code: &str, style: &Style) -> String {
-    if !style.color || code.is_empty() || text.trim().is_empty() {
-        return text.into();
-    }
-    format!("\u{1b}[{code}m{text}\u{1b}[0m")
-}
-
-pub(super) fn tone_code(tone: Tone) -> &'static str {
-    code(tone)
 }

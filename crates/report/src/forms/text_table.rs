@@ -1,9 +1,11 @@
 //! Tables in a terminal: figures to the right, columns of the highest rank left out first when room is short, the
 //! first column of words last; sentences wrap in their column. Says which columns are missing.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
+use std::ops::Range;
 
-use super::text::{paint, tone_code};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, Width, presets};
+
+use super::paint::{code, paint};
 use super::wrap::{cut, wrap};
 use crate::{Style, Table, Tone};
 
@@ -16,22 +18,26 @@ const GAP: usize = 2;
 /// Most lines of a cell of words.
 const LINES: usize = 3;
 
-/// The lines of a table.
-pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
+/// The lines of a table; `whole` also names the columns that have no room.
+pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !table.caption.is_empty() {
         lines.extend(wrap(&table.caption, style.width).iter().map(|l| paint(l, "2", style)));
     }
     let (shown, widths, dropped) = choose(table, style.width);
     let rows = table.brief.unwrap_or(usize::MAX);
-    for line in grid(table, &shown, &widths, rows) {
-        lines.push(paint(&line.text, line.row.map_or("2", |row| tone_code(row_tone(table, row))), style));
+    let rows_shown = table.rows.len().min(rows);
+    for from in (0..rows_shown.max(1)).step_by(AT_ONCE) {
+        let widths = Widths { least: &widths, fixed: rows_shown > AT_ONCE };
+        for line in grid(table, &shown, widths, from..rows_shown.min(from + AT_ONCE)) {
+            lines.push(paint(&line.text, line.row.map_or("2", |row| code(row_tone(table, row))), style));
+        }
     }
     if table.rows.len() > rows {
         let text = format!("and {} more rows in the full report", table.rows.len() - rows);
         lines.push(paint(&text, "2", style));
     }
-    if !dropped.is_empty() {
+    if whole && !dropped.is_empty() {
         let names = format!("left out for width: {}", dropped.join("; "));
         lines.extend(wrap(&names, style.width).iter().map(|l| paint(l, "2", style)));
     }
@@ -41,6 +47,16 @@ pub(super) fn table(table: &Table, style: &Style) -> Vec<String> {
     lines
 }
 
+/// Rows that are laid out together: each takes much more memory while it is than as text.
+const AT_ONCE: usize = 1000;
+
+/// How wide columns are: as their words need, or, where not all rows are laid out together, as was chosen.
+#[derive(Clone, Copy)]
+struct Widths<'a> {
+    least: &'a [usize],
+    fixed: bool,
+}
+
 /// A printed line, and the row that it belongs to; none for the heading.
 struct Line {
     text: String,
@@ -48,15 +64,19 @@ struct Line {
 }
 
 /// Heading and rows in columns. Words that do not fit take further lines: a claim that is cut says nothing.
-fn grid(table: &Table, shown: &[usize], widths: &[usize], rows: usize) -> Vec<Line> {
+fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> Vec<Line> {
+    let widths = of.least;
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let heads: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(&table.columns[*c].name, *w)).collect();
     let tall = heads.iter().map(Vec::len).max().unwrap_or(1);
     // The last line of every heading stands right above its figures.
-    grid.set_header(heads.iter().map(|lines| "\n".repeat(tall - lines.len()) + &lines.join("\n")));
-    let mut belongs = vec![None; tall];
-    for (at, row) in table.rows.iter().enumerate().take(rows) {
+    let mut belongs = Vec::new();
+    if rows.start == 0 {
+        grid.set_header(heads.iter().map(|lines| "\n".repeat(tall - lines.len()) + &lines.join("\n")));
+        belongs.extend(vec![None; tall]);
+    }
+    for (at, row) in table.rows.iter().enumerate().take(rows.end).skip(rows.start) {
         let text = |c: &usize| row.get(*c).map_or("", |cell| cell.text.as_str());
         let cells: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(text(c), *w)).collect();
         belongs.extend(vec![Some(at); cells.iter().map(Vec::len).max().unwrap_or(1)]);
@@ -67,6 +87,9 @@ fn grid(table: &Table, shown: &[usize], widths: &[usize], rows: usize) -> Vec<Li
             let side = if table.columns[*column].right { CellAlignment::Right } else { CellAlignment::Left };
             made.set_cell_alignment(side);
             made.set_padding((0, GAP as u16));
+            if of.fixed {
+                made.set_constraint(ColumnConstraint::Absolute(Width::Fixed((widths[i] + GAP) as u16)));
+            }
         }
     }
     let texts = grid.lines().map(|l| l.trim_end().to_string());
@@ -140,4 +163,21 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
         }
     }
     (shown, widths, dropped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cell, Col};
+
+    #[test]
+    fn rows_that_are_laid_out_apart_stand_in_the_same_columns() {
+        let row = |i: usize| vec![Cell::new(format!("case {i}")), Cell::new((i * i).to_string()), Cell::new("words")];
+        let columns = vec![Col::words("case", 0), Col::figures("square", 0), Col::words("rest", 0)];
+        let all = Table { columns, rows: (0..2 * AT_ONCE + 500).map(row).collect(), ..Table::default() };
+        let lines = table(&all, &Style { width: 80, color: false }, true);
+        assert_eq!(lines.len(), 2 * AT_ONCE + 501, "one heading");
+        let at = lines[1].find("words").unwrap();
+        assert!(lines.iter().skip(1).all(|line| line.find("words") == Some(at)), "{}", lines[AT_ONCE + 1]);
+    }
 }

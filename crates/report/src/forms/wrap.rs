@@ -1,12 +1,12 @@
-//! Text in lines of a width. Control characters never reach a terminal: names may come from a server.
+//! Text in lines of a width. What cannot be seen never reaches a terminal as it is: names may come from a server.
 
-/// A text without control characters and line ends.
+/// A text that shows all it holds, without line ends.
 pub(super) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    run::visible(text).into_owned()
 }
 
 /// Lines of at most `width` characters, broken at spaces; a word longer than a line is broken inside.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = vec![String::new()];
     let mut used = 0;

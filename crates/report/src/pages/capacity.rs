@@ -24,14 +24,16 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
         Series::new(label, Look::LineDots, hue, points.collect())
     };
     let mut marks = marks(run);
-    if let Some(limit) = run.plan.objective.p99_us {
-        marks.push(Mark::new(Spot::Y(limit), format!("objective: p99 {}", quantity(limit, Unit::Micros)), Hue::Quiet));
+    let limits = &run.findings.limits;
+    for (name, limit) in
+        [("p50", limits.p50_us), ("mean", limits.mean_us), ("p99", limits.p99_us), ("p99.9", limits.p99_9_us)]
+    {
+        let mark = |us| Mark::new(Spot::Y(us), format!("objective: {name} {}", quantity(us, Unit::Micros)), Hue::Quiet);
+        marks.extend(limit.map(mark));
     }
     let title = match &run.findings.capacity {
-        Some(c) if pick::at_capacity(run).is_some() => {
-            format!("The objective holds up to {}", quantity(c.rate, Unit::PerSecond))
-        }
-        Some(_) => "No step of the open loop held the objective".into(),
+        Some(c) if in_open_loop(run) => format!("The objective holds up to {}", quantity(c.rate, Unit::PerSecond)),
+        Some(_) => no_capacity(run),
         None => "Response time against offered rate".into(),
     };
     Plot {
@@ -93,12 +95,25 @@ fn offered_axis() -> Axis {
     Axis::new("offered requests per second", Unit::Plain, Scale::Linear)
 }
 
+/// Whether the capacity was found by the open loop.
+fn in_open_loop(run: &Run) -> bool {
+    run.picked(|p| p.at_capacity).is_some_and(|t| t.kind == TrialKind::Search)
+}
+
+fn no_capacity(run: &Run) -> String {
+    let open = run.outcomes().filter(|(t, o)| t.kind == TrialKind::Search && o.held);
+    match open.map(|(t, _)| t.rates.offered_rate).reduce(f64::max) {
+        Some(held) => format!("The open loop held the objective up to {} offered", quantity(held, Unit::PerSecond)),
+        None => "No step of the open loop held the objective".into(),
+    }
+}
+
 fn marks(run: &Run) -> Vec<Mark> {
     let found = |c: &Capacity| {
         Mark::new(Spot::X(c.rate), format!("capacity {}", quantity(c.rate, Unit::PerSecond)), Hue::Alarm)
     };
     // A capacity that the closed loop found is no place on this axis.
-    let shown = run.findings.capacity.as_ref().filter(|_| pick::at_capacity(run).is_some());
+    let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
     shown.map(found).into_iter().collect()
 }
 

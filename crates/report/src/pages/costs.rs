@@ -9,19 +9,21 @@ use super::pick;
 use crate::number::{quantity, quantity_in};
 use crate::{BarRow, Bars, Block, Cell, Col, Hue, Section, Segment, Table, Unit, Weight};
 
+/// How rows and columns of the server begin.
+const SERVER: &str = "server";
 /// Rows of the table that the terminal shows.
 const BRIEF: usize = 8;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some(loaded) = pick::saturated(run) else { return Vec::new() };
-    let shown: Vec<&Trial> = match pick::unloaded(run) {
+    let Some(loaded) = run.picked(|p| p.decisive) else { return Vec::new() };
+    let shown: Vec<&Trial> = match run.picked(|p| p.unloaded) {
         Some(first) if !std::ptr::eq(first, loaded) => vec![first, loaded],
         _ => vec![loaded],
     };
     let mut sections = Vec::new();
     let bars = bars(&shown);
     if bars.rows.iter().any(|r| r.sum() > 0.0) {
-        sections.push(Section::new("processor", "Processor time per request", Weight::Full, vec![Block::Bars(bars)]));
+        sections.push(Section::new("processor", "CPU time per request", Weight::Full, vec![Block::Bars(bars)]));
     }
     let (first, rest) = (table(&shown, true), table(&shown, false));
     if !first.rows.is_empty() {
@@ -51,29 +53,29 @@ const HOST: &[Part] = &[
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 
 fn bars(shown: &[&Trial]) -> Bars {
-    let mut rows = Vec::new();
+    let (mut rows, mut of_server) = (Vec::new(), None);
     for trial in shown {
         let load = pick::name(trial);
-        let one_host = trial.server.as_ref().is_some_and(|s| s.same_processors(&trial.client));
+        let one_host = trial.one_host();
         for (name, side) in sides(trial) {
-            rows.extend(bar(format!("{name} processes, {load}"), side, PROCESS));
-            if !one_host {
-                rows.extend(bar(format!("{name} host, {load}"), side, HOST));
+            let bars = [
+                bar(format!("{name} processes, {load}"), side, PROCESS),
+                (!one_host).then(|| bar(format!("{name} host, {load}"), side, HOST)).flatten(),
+            ];
+            if name == SERVER {
+                of_server = bars.iter().flatten().next_back().map(BarRow::sum).map(|us| (us, load.clone()));
             }
+            rows.extend(bars.into_iter().flatten());
         }
         if one_host {
             rows.extend(bar(format!("whole host, {load}"), &trial.client, HOST));
         }
     }
-    let loaded = shown.last().map_or_else(String::new, |t| pick::name(t));
-    let server = rows.iter().rev().find(|r| r.label.ends_with(&loaded) && r.label.starts_with("server"));
-    let title = match server {
-        Some(r) => {
-            format!("A request costs the server {} of processor time at {loaded}", quantity(r.sum(), Unit::Micros))
-        }
-        None => "Processor time of one request".into(),
+    let title = match of_server {
+        Some((us, load)) => format!("A request costs the server {} of CPU time at {load}", quantity(us, Unit::Micros)),
+        None => "CPU time of one request".into(),
     };
-    let caption = "Processor time per completed request, by where it is spent. Interrupts are charged to the host, and to a process only where the kernel cannot tell.";
+    let caption = "CPU time per completed request, by where it is spent. Interrupts are charged to the host, and to a process only where the kernel cannot tell.";
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true }
 }
 
@@ -85,7 +87,7 @@ fn bar(label: String, side: &Side, parts: &[Part]) -> Option<BarRow> {
 }
 
 fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
-    let server = trial.server.as_ref().map(|s| ("server", s));
+    let server = trial.server.as_ref().map(|s| (SERVER, s));
     server.into_iter().chain([("client", &trial.client)]).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{CounterId, Kind, Reading, Run, Side, Trial, counter};
+use run::{CounterId, Kind, Reading, Run, Side, Stage, Trial, counter};
 
 use super::pick;
 use crate::number::{quantity, quantity_in};
@@ -10,10 +10,10 @@ use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some(trial) = pick::saturated(run) else { return Vec::new() };
+    let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let mut sections = Vec::new();
     let small: Vec<Plot> =
-        completed(trial).into_iter().chain(CHOSEN.iter().filter_map(|c| over_time(trial, c))).collect();
+        completed(run, trial).into_iter().chain(CHOSEN.iter().filter_map(|c| over_time(trial, c))).collect();
     if !small.is_empty() {
         let title = format!("Over time, at {}", pick::name(trial));
         sections.push(Section::new("series", &title, Weight::Full, vec![Block::Multiples(small)]));
@@ -54,7 +54,21 @@ const CHOSEN: &[&str] = &[
     "pressure.cpu_some",
 ];
 
-fn completed(trial: &Trial) -> Option<Plot> {
+/// The rate that the stages of a plan ask for, so many seconds after the begin of the load.
+fn asked(stages: &[Stage], at_s: f64) -> f64 {
+    let mut begin_s = 0.0;
+    for stage in stages {
+        if at_s < begin_s + stage.seconds {
+            return stage.from + (stage.to - stage.from) * (at_s - begin_s) / stage.seconds;
+        }
+        begin_s += stage.seconds;
+    }
+    stages.last().map_or(0.0, |stage| stage.to)
+}
+
+fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
+    let stages = &run.plan.load.stages;
+    let offered = |at_s: f64| (at_s, asked(stages, trial.measured.window.begin_s + at_s));
     let rates = &trial.measured.series_completed;
     let points: Vec<(f64, f64)> = rates.iter().enumerate().map(|(i, r)| ((i as f64 + 0.5) / 10.0, *r)).collect();
     (points.len() > 2).then(|| Plot {
@@ -62,7 +76,15 @@ fn completed(trial: &Trial) -> Option<Plot> {
         caption: "per second".into(),
         x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
         y: Axis::new("completed", Unit::Plain, Scale::Linear),
-        series: vec![Series::new("completed", Look::Line, Hue::Main, points)],
+        series: [
+            (!stages.is_empty()).then(|| {
+                Series::new("offered", Look::Line, Hue::Second, points.iter().map(|(at_s, _)| offered(*at_s)).collect())
+            }),
+            Some(Series::new("completed", Look::Line, Hue::Main, points.clone())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         ..Plot::default()
     })
 }
@@ -97,12 +119,8 @@ fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
 fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, id: &str) -> Option<Series> {
     let rec = &side.recording;
     let spec = counter(id)?;
-    let ours = |instance: &str| match spec.object {
-        "Processor" => instance == "total",
-        "Process" => side.processes.iter().any(|p| p == instance),
-        _ => true,
-    };
-    let columns: Vec<_> = rec.columns_of(id).filter(|c| ours(&c.instance)).collect();
+    let own = side.own();
+    let columns: Vec<_> = rec.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
     if columns.is_empty() {
         return None;
     }

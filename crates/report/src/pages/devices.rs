@@ -1,7 +1,9 @@
 //! How busy each device was in a trial's window, from the raw recordings: busy time over time, bytes over speed, level
 //! over limit. Judge weighs these; this page only shows them.
 
-use run::{Recording, Side, Trial, Window};
+use std::collections::HashMap;
+
+use run::{Instances, Recording, Side, Trial, Window};
 
 /// One device and the share of its time that it was busy.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,32 +26,30 @@ impl Device {
 
     /// Side and kind, for where room is short.
     pub(super) fn short(&self) -> String {
-        let kind = if self.kind == "processors" { "cpus" } else { self.kind };
-        format!("{} {kind}", self.side)
+        format!("{} {}", self.side, self.kind)
     }
 }
 
-/// The devices of a trial, busiest first. Where both sides are one host, its devices are told once.
+/// The devices of a trial, busiest first. What both sides have in common is told once.
 pub(super) fn of(trial: &Trial) -> Vec<Device> {
     let window = trial.measured.window;
     let client = &trial.client;
-    let mut all = match &trial.server {
-        Some(server) => {
-            let one_host = !server.host.is_empty() && server.host == client.host;
-            let mut all = own("server", server, window);
-            all.extend(own("client", client, window));
-            all.extend(host(if one_host { "host" } else { "server" }, server, window));
-            if !one_host {
-                all.extend(host("client", client, window));
-            }
-            all
+    let mut all = own("client", client, window);
+    if let Some(server) = &trial.server {
+        let (one_host, one_network) = (trial.one_host(), server.same_network(client));
+        let name = |one: bool| if one { "host" } else { "server" };
+        all.extend(own("server", server, window));
+        all.extend(machine(name(one_host), server, window));
+        all.extend(network(name(one_network), server, window));
+        if !one_host {
+            all.extend(machine("client", client, window));
         }
-        None => {
-            let mut all = own("client", client, window);
-            all.extend(host("client", client, window));
-            all
+        if !one_network {
+            all.extend(network("client", client, window));
         }
-    };
+    } else {
+        all.extend(machine("client", client, window).into_iter().chain(network("client", client, window)));
+    }
     all.retain(|d| d.busy.is_finite() && d.busy >= 0.0);
     all.sort_by(|a, b| b.busy.total_cmp(&a.busy).then_with(|| a.name().cmp(&b.name())));
     all
@@ -59,46 +59,57 @@ pub(super) fn of(trial: &Trial) -> Vec<Device> {
 fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let span = rec.span_s(window);
+    let mut threads = full_threads(rec, window, span);
+    let [held, limits] = ["process.fds", "process.fd_limit"].map(|id| rec.instances(id));
     let mut found = Vec::new();
     for process in &from.processes {
-        let thread = full_thread(rec, process, window, span);
-        found.extend(thread.map(|(instance, busy)| Device { side, kind: "thread", instance, busy }));
-        let of = |id: &str| rec.max(id, process, window).value().unwrap_or(f64::NAN);
-        let busy = of("process.fds") / of("process.fd_limit");
+        let thread = run::Instance::read(process).and_then(|i| threads.remove(&i.pid));
+        found.extend(thread.map(|(instance, busy)| Device { side, kind: "thread", instance: instance.into(), busy }));
+        let of = |all: &Instances<'_>| all.max(process, window).unwrap_or(f64::NAN);
+        let busy = of(&held) / of(&limits);
         found.push(Device { side, kind: "descriptors", instance: process.clone(), busy });
     }
     found
 }
 
-/// What belongs to the host.
-fn host(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
+/// What belongs to the machine.
+fn machine(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
+    let rec = &from.recording;
+    let all = processors(rec, "total", window);
+    let all = all.map(|busy| Device { side, kind: "CPUs", instance: String::new(), busy });
+    all.into_iter().chain(timed(side, from, ("disk.busy", "disk"), window)).collect()
+}
+
+/// What belongs to the network namespace, and to the control group.
+fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let span = rec.span_s(window);
-    let mut found = Vec::new();
-    if let Some(busy) = processors(rec, "total", window) {
-        found.push(Device { side, kind: "processors", instance: String::new(), busy });
-    }
+    let mut found = timed(side, from, ("medium.busy", "medium"), window);
+    let [received, sent] = ["interface.rx_bytes", "interface.tx_bytes"].map(|id| rec.instances(id));
     for column in rec.columns_of("interface.speed") {
-        let of = |id: &str| rec.reading(id, &column.instance, window).value().unwrap_or(0.0);
-        let most = of("interface.rx_bytes").max(of("interface.tx_bytes"));
-        let busy = most / span / of("interface.speed");
+        let of = |all: &Instances<'_>| all.value(&column.instance, window).unwrap_or(0.0);
+        let busy = of(&received).max(of(&sent)) / span / rec.over(column, window).value().unwrap_or(0.0);
         found.push(Device { side, kind: "interface", instance: column.instance.clone(), busy });
     }
-    for (id, kind) in [("disk.busy", "disk"), ("medium.busy", "medium")] {
-        for column in rec.columns_of(id) {
-            let busy = rec.reading(id, &column.instance, window).value().unwrap_or(f64::NAN) / 1e6 / span;
-            found.push(Device { side, kind, instance: column.instance.clone(), busy });
-        }
-    }
     for (level, limit, kind) in LEVELS {
+        let levels = rec.instances(level);
         for column in rec.columns_of(limit) {
-            let of = |id: &str| rec.max(id, &column.instance, window).value().unwrap_or(f64::NAN);
+            let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
             // An accept queue holds one more than its limit.
-            let busy = (of(level) / of(limit)).min(1.0);
+            let busy = (of(levels.max(&column.instance, window)) / of(rec.most(column, window))).min(1.0);
             found.push(Device { side, kind, instance: column.instance.clone(), busy });
         }
     }
     found
+}
+
+/// Devices whose busy time is counted.
+fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), window: Window) -> Vec<Device> {
+    let rec = &from.recording;
+    let busy =
+        |instance: &str| rec.reading(id, instance, window).value().unwrap_or(f64::NAN) / 1e6 / rec.span_s(window);
+    let of = |c: &run::Column| Device { side, kind, instance: c.instance.clone(), busy: busy(&c.instance) };
+    rec.columns_of(id).map(of).collect()
 }
 
 /// Levels of the host that have a limit.
@@ -117,12 +128,17 @@ fn processors(rec: &Recording, instance: &str, window: Window) -> Option<f64> {
     (busy + idle > 0.0).then(|| busy / (busy + idle))
 }
 
-/// The busiest thread of a process, in shares of one processor.
-fn full_thread(rec: &Recording, process: &str, window: Window, span: f64) -> Option<(String, f64)> {
-    let prefix = format!("{process}/");
-    let threads = rec.columns_of("thread.cpu").filter(|c| c.instance.starts_with(&prefix));
-    let used =
-        threads.filter_map(|c| Some((c.instance.clone(), rec.reading("thread.cpu", &c.instance, window).value()?)));
-    let (name, us) = used.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some((name, us / 1e6 / span))
+/// The busiest thread of each process, in shares of one processor.
+fn full_threads(rec: &Recording, window: Window, span: f64) -> HashMap<u32, (&str, f64)> {
+    let mut busiest: HashMap<u32, (&str, f64)> = HashMap::new();
+    for column in rec.columns_of("thread.cpu") {
+        let pid = run::Instance::read(&column.instance).map(|i| i.pid);
+        let busy = rec.over(column, window).value().map(|us| us / 1e6 / span);
+        let Some((pid, busy)) = pid.zip(busy) else { continue };
+        let most = busiest.entry(pid).or_insert((&column.instance, busy));
+        if busy >= most.1 {
+            *most = (&column.instance, busy);
+        }
+    }
+    busiest
 }

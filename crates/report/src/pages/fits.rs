@@ -2,7 +2,6 @@
 
 use run::{Fit, Run};
 
-use super::figures;
 use crate::number::number;
 use crate::{Block, Cell, Col, Section, Table, Weight};
 
@@ -13,7 +12,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         return Vec::new();
     }
     // An experiment is about its fits; in a search they are a tool.
-    let weight = if figures::experiment(run).is_some() { Weight::Main } else { Weight::Full };
+    let weight = if run.plan.experiment().is_some() { Weight::Main } else { Weight::Full };
     let columns = vec![
         Col::words("fit", 0),
         Col::words("coefficient", 0),

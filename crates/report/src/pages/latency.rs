@@ -1,6 +1,6 @@
 //! The percentile curve: whole distributions, not single figures; each nine of the axis is as wide as the one before.
 
-use run::{Hist, Run, Summary, Trial};
+use run::{Hist, Run, Summary, Trial, TrialKind};
 
 use super::pick;
 use crate::number::{count, quantity};
@@ -23,10 +23,13 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// The trials that tell the story, each once: unloaded, at the capacity (else saturated), past it.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
-    let middle = pick::at_capacity(run)
+    let middle = run
+        .picked(|p| p.at_capacity)
+        .filter(|t| t.kind == TrialKind::Search)
         .map(|t| ("at capacity", t))
-        .or_else(|| pick::saturated(run).map(|t| (pick::state(t), t)));
-    let all = [pick::unloaded(run).map(|t| ("unloaded", t)), middle, pick::overload(run).map(|t| ("overload", t))];
+        .or_else(|| run.picked(|p| p.decisive).map(|t| (pick::state(t), t)));
+    let ends = [run.picked(|p| p.unloaded), run.picked(|p| p.overload)];
+    let all = [ends[0].map(|t| ("unloaded", t)), middle, ends[1].map(|t| ("overload", t))];
     let mut chosen: Vec<(&'static str, &Trial)> = Vec::new();
     for (name, trial) in all.into_iter().flatten() {
         if trial.latency_us.count > 0 && !chosen.iter().any(|(_, t)| std::ptr::eq(*t, trial)) {

@@ -1,19 +1,18 @@
 //! The result of `load`: one fixed intensity in its key figures.
 
-use run::{Intensity, Run, Trial, TrialKind};
+use run::{Intensity, Outcome, Run, Trial, TrialKind};
 
-use super::pick;
 use crate::number::{count, number, quantity};
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let fixed = pick::of(run, &[TrialKind::Fixed]);
+    let fixed: Vec<(&Trial, Outcome)> = run.outcomes().filter(|(t, _)| t.kind == TrialKind::Fixed).collect();
     // More than one is a table's matter.
-    let [trial] = fixed.as_slice() else { return Vec::new() };
-    vec![Section::new("load", "", Weight::Main, vec![Block::KeyFigures(figures(trial))])]
+    let [(trial, outcome)] = fixed.as_slice() else { return Vec::new() };
+    vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(figures(trial, *outcome))])]
 }
 
-fn figures(trial: &Trial) -> Vec<KeyFigure> {
+fn figures(trial: &Trial, outcome: Outcome) -> Vec<KeyFigure> {
     let plain =
         |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
     let (rates, tally, response) = (&trial.rates, &trial.tally, &trial.latency_us);
@@ -43,21 +42,17 @@ fn figures(trial: &Trial) -> Vec<KeyFigure> {
         count(tally.attempted)
     );
     figures.push(plain("Requests", count(tally.completed), counted));
-    figures.push(errors(trial));
+    figures.push(errors(trial, outcome));
     figures
 }
 
-fn errors(trial: &Trial) -> KeyFigure {
+/// How many requests failed, of whatever sort, and the share that the objective counts.
+fn errors(trial: &Trial, outcome: Outcome) -> KeyFigure {
     let tally = &trial.tally;
     let bad = tally.error_count() + tally.unexpected_status + tally.unanswered;
-    let mut kinds: Vec<String> =
-        tally.errors.0.iter().map(|(k, n)| format!("{} {}", count(*n), super::trials::words(*k))).collect();
-    let extra = [
-        (tally.unexpected_status, "of unexpected status"),
-        (tally.unanswered, "unanswered"),
-        (tally.phantom, "phantom connections"),
-    ];
-    kinds.extend(extra.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
+    let share =
+        outcome.failed_share.filter(|s| *s > 0.0).map(|s| format!("{} of the requests", quantity(s, Unit::Share)));
+    let detail: Vec<String> = share.into_iter().chain([super::trials::failures(tally)]).collect();
     let tone = if bad == 0 { Tone::Plain } else { Tone::Bad };
-    KeyFigure { name: "Errors".into(), value: count(bad), detail: kinds.join(", "), tone }
+    KeyFigure { name: "Errors".into(), value: count(bad), detail: detail.join("; "), tone }
 }

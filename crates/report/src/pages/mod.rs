@@ -5,15 +5,18 @@
 mod argument;
 mod capacity;
 mod checks;
+mod classes;
 mod costs;
 mod counters;
 mod devices;
+mod double;
 mod figures;
 mod fits;
 mod latency;
 mod load;
 mod pick;
 mod plan;
+mod proof;
 mod sweep;
 mod trials;
 mod trust;
@@ -22,7 +25,7 @@ mod verdict;
 
 pub use trials::busiest_device;
 
-use run::Run;
+use run::{Run, Sureness};
 
 use crate::number::{number, quantity};
 use crate::{Doc, Section, Unit};
@@ -42,6 +45,7 @@ pub struct Page {
 pub const PAGES: &[Page] = &[
     Page { name: "warnings", help: "what weakens the figures", sections: verdict::warned },
     Page { name: "verdict", help: "capacity, knee, what stops it, why, and what is next", sections: verdict::sections },
+    Page { name: "proof", help: "the verdict held against an experiment", sections: proof::sections },
     Page { name: "checks", help: "the claims of an experiment, each held or failed", sections: checks::sections },
     Page {
         name: "figures",
@@ -64,8 +68,10 @@ pub const PAGES: &[Page] = &[
         help: "response time and completed rate against offered rate",
         sections: capacity::sections,
     },
+    Page { name: "classes", help: "classes of a mix of requests beside one another", sections: classes::sections },
     Page { name: "trials", help: "every operating point in one row", sections: trials::sections },
     Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },
+    Page { name: "double", help: "what it would take to double the capacity", sections: double::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
     Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
     Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
@@ -94,12 +100,15 @@ fn title(run: &Run) -> String {
     if run.trials.is_empty() {
         return "Nothing was measured".into();
     }
-    if let Some(name) = figures::experiment(run) {
+    if let Some(died) = died(run) {
+        return died;
+    }
+    if let Some(name) = run.plan.experiment() {
         let stops = match found.bottleneck.id.as_str() {
             "unknown" | "not-saturated" | "" => String::new(),
             _ if figures::judged_by_row(run) => String::new(),
             // A guess is no headline.
-            id if found.bottleneck.confidence >= 0.7 => format!("{id} stops it; "),
+            id if found.bottleneck.sureness >= Sureness::Likely => format!("limited by {id}; "),
             _ => String::new(),
         };
         return match found.checks.len() {
@@ -112,14 +121,12 @@ fn title(run: &Run) -> String {
         return match found.bottleneck.id.as_str() {
             _ if !capacity.held => format!("The objective does not hold even at {rate}"),
             "not-saturated" => format!("At least {rate}: nothing was at its limit"),
-            "unknown" | "" => format!("{rate}; what stops it is not known"),
-            id => match pick::beyond(run) {
-                Some(most) => format!("{rate} in time, {} at most: {id} stops it", number(most.rates.completed_rate)),
-                None => format!("{rate}, then {id} stops it"),
-            },
+            "unknown" | "" => format!("{rate}; the bottleneck is not known"),
+            id => format!("{rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
         };
     }
     match run.trials.as_slice() {
+        [one] if one.latency_us.count == 0 => "Nothing was completed".into(),
         [one] => {
             let p99 = quantity(one.latency_us.p99, Unit::Micros);
             format!("{} requests/s completed, p99 {p99}", number(one.rates.completed_rate))
@@ -127,6 +134,26 @@ fn title(run: &Run) -> String {
         many if run.plan.command.is_empty() => format!("{}: {} trials", command(run), many.len()),
         many => format!("{}: {} trials", run.plan.command, many.len()),
     }
+}
+
+/// How a headline names a verdict that is not certain.
+fn hedge(sureness: Sureness) -> &'static str {
+    match sureness {
+        Sureness::Sure | Sureness::Likely => "",
+        Sureness::Possible => "probably ",
+        Sureness::Guess | Sureness::Undecided => "perhaps ",
+    }
+}
+
+/// What ended a run before its time, and what was measured until then.
+fn died(run: &Run) -> Option<String> {
+    let (trial, incident) = run.died()?;
+    let mut text = incident.text.clone();
+    text.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
+    let of = if run.trials.len() > 1 { format!(" ({})", trial.label) } else { String::new() };
+    let before = run.findings.capacity.as_ref().filter(|c| c.held);
+    let before = before.map_or(String::new(), |c| format!("; before that {} requests/s", number(c.rate)));
+    Some(format!("{text}{of}{before}"))
 }
 
 fn subtitle(run: &Run) -> String {
@@ -137,6 +164,9 @@ fn subtitle(run: &Run) -> String {
     }
     if !run.started.is_empty() {
         parts.push(minute(&run.started));
+    }
+    if run.plan.load.tls.as_ref().is_some_and(|tls| tls.insecure) {
+        parts.push("the server's certificate was not verified (--insecure)".into());
     }
     parts.join(" · ")
 }

@@ -1,52 +1,12 @@
-//! Which trials a page looks at, out of all of a run, and what they are called.
+//! Trials of one kind, and what a trial is called. Which of them decide stands in the findings (`run::Picks`).
 
 use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::number::{count, number};
 
-/// A capacity below this share of the highest rate is another figure than that.
-const APART: f64 = 0.9;
-
-/// The trial of the least load: the first step of the sweep, else the one of the lowest offered rate.
-pub(super) fn unloaded(run: &Run) -> Option<&Trial> {
-    let sweep = of(run, &[TrialKind::Sweep]);
-    sweep.into_iter().min_by(|a, b| concurrency(a).total_cmp(&concurrency(b)))
-}
-
-/// The trial in which the bottleneck shows: of those within 3 % of the highest completed rate, the one of least load,
-/// because beyond it only queues grow.
-pub(super) fn saturated(run: &Run) -> Option<&Trial> {
-    let kinds = [TrialKind::Sweep, TrialKind::Search, TrialKind::Fixed, TrialKind::Experiment];
-    let all = of(run, &kinds);
-    let sweep: Vec<&Trial> = all.iter().copied().filter(|t| t.kind == TrialKind::Sweep).collect();
-    let from = if sweep.is_empty() { all } else { sweep };
-    let rate = |t: &Trial| if t.rates.completed_rate.is_finite() { t.rates.completed_rate } else { 0.0 };
-    let highest = from.iter().map(|t| rate(t)).fold(0.0, f64::max);
-    from.into_iter().find(|t| rate(t) >= highest * 0.97)
-}
-
-/// The same trial, where the objective broke so far below its rate that one headline cannot hold both.
-pub(super) fn beyond(run: &Run) -> Option<&Trial> {
-    let held = run.findings.capacity.as_ref().filter(|c| c.held)?.rate;
-    saturated(run).filter(|t| t.kind == TrialKind::Sweep && held < APART * t.rates.completed_rate)
-}
-
-/// What the state of [`saturated`] is called: a load that the user fixed need not saturate anything.
+/// What the state of the decisive trial is called: a load that the user fixed need not saturate anything.
 pub(super) const fn state(trial: &Trial) -> &'static str {
     if matches!(trial.kind, TrialKind::Fixed) { "as asked" } else { "saturated" }
-}
-
-/// The trial at the capacity that was found.
-pub(super) fn at_capacity(run: &Run) -> Option<&Trial> {
-    let rate = run.findings.capacity.as_ref().filter(|c| c.held)?.rate;
-    let near = |t: &&Trial| (t.rates.completed_rate - rate).abs();
-    let open = of(run, &[TrialKind::Search]);
-    open.into_iter().filter(|t| near(t) <= rate * 0.05).min_by(|a, b| near(a).total_cmp(&near(b)))
-}
-
-/// The trial past the capacity.
-pub(super) fn overload(run: &Run) -> Option<&Trial> {
-    of(run, &[TrialKind::Overload]).into_iter().next()
 }
 
 /// Trials of some kinds, in the order they were run.
@@ -62,11 +22,7 @@ pub(super) fn concurrency(trial: &Trial) -> f64 {
 
 /// The concurrency that a closed loop asks for.
 pub(super) fn asked(trial: &Trial) -> Option<f64> {
-    match &trial.intensity {
-        Intensity::Closed { connections, pipeline, .. } => Some(f64::from(*connections) * f64::from(*pipeline)),
-        Intensity::Open { .. } => None,
-        Intensity::SClients { descriptors, .. } => Some(f64::from(*descriptors)),
-    }
+    trial.intensity.in_flight()
 }
 
 /// What a trial is called in tables and at lines.

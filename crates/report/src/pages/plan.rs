@@ -8,6 +8,11 @@ use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut sections = Vec::new();
+    let log = run.plan.load.requests.iter().flat_map(|set| std::iter::once(&set.from).chain(&set.summary));
+    let requests: Vec<Block> = log.map(|line| Note::block(Tone::Plain, line.clone())).collect();
+    if !requests.is_empty() {
+        sections.push(Section::new("requests", "Requests", Weight::Main, requests));
+    }
     let notes: Vec<Block> = notes(run).into_iter().map(|n| Note::block(Tone::Plain, n)).collect();
     if !notes.is_empty() {
         sections.push(Section::new("notes", "Notes", Weight::Main, notes));
@@ -45,7 +50,13 @@ fn say(text: &str, trials: &[String], all: usize) -> String {
 /// The plan as dotted names and values, as a TOML file would set them.
 fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    if let Ok(value) = serde_json::to_value(&run.plan) {
+    let mut plan = run.plan.clone();
+    plan.load.stages.clear();
+    // A set of requests has its own table.
+    if let Some(set) = plan.load.requests.take() {
+        out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
+    }
+    if let Ok(value) = serde_json::to_value(&plan) {
         flatten("", &value, &mut out);
     }
     out
@@ -69,7 +80,7 @@ fn host(host: &HostInfo) -> Table {
     let mut facts = vec![
         ("role".to_string(), host.role.clone()),
         ("kernel".into(), host.kernel.clone()),
-        ("processors".into(), format!("{} × {}", host.cpus, host.cpu_model)),
+        ("CPUs".into(), format!("{} × {}", host.cpus, host.cpu_model)),
         ("memory".into(), quantity(host.memory_bytes as f64, Unit::Size)),
     ];
     facts.extend(host.facts.iter().map(|(k, v)| (k.clone(), v.clone())));

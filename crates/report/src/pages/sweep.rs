@@ -70,8 +70,7 @@ fn response(steps: &[&Trial], knee: Option<&Knee>) -> Plot {
         (steps.first().map_or(0.0, |t| t.latency_us.mean), steps.last().map_or(0.0, |t| t.latency_us.mean));
     Plot {
         title: format!("Response time goes from {} to {}", quantity(first, Unit::Micros), quantity(last, Unit::Micros)),
-        caption: "Response time against requests in flight; no measurement can lie under the bound max(R1, N/Xmax)."
-            .into(),
+        caption: "Response time against requests in flight; dashed: max(R1, N/Xmax).".into(),
         x: concurrency_axis(steps),
         y: Axis::new("response time", Unit::Micros, Scale::Log),
         series,

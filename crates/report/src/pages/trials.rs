@@ -1,6 +1,6 @@
 //! Every operating point in one row: the terminal shows the columns that decide, the page all of them.
 
-use run::{ErrorKind, Run, Trial};
+use run::{BreachKind, ErrorKind, Outcome, Run, Tally, Trial};
 
 use super::{devices, figures, pick};
 use crate::number::{count, number, quantity};
@@ -12,12 +12,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.trials.is_empty() || timed_alone {
         return Vec::new();
     }
-    let rows = run.trials.iter().map(|t| row(run, t)).collect();
+    let rows = run.outcomes().map(|(t, outcome)| row(t, outcome)).collect();
     let mut table = Table { columns: columns(), rows, ..Table::default() };
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
     // An experiment's own table says what matters there.
-    let weight = if figures::has_table(run) { Weight::Full } else { Weight::Main };
+    let weight = if figures::has_table(run) { Weight::Full } else { Weight::First };
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
@@ -40,12 +40,11 @@ fn columns() -> Vec<Col> {
     ]
 }
 
-fn row(run: &Run, trial: &Trial) -> Vec<Cell> {
+fn row(trial: &Trial, outcome: Outcome) -> Vec<Cell> {
     let rates = &trial.rates;
     let response = &trial.latency_us;
-    let time = |us: f64| {
-        if response.count == 0 { Cell::absent("nothing completed") } else { quantity(us, Unit::Micros).into() }
-    };
+    let why = if rates.completed_rate > 0.0 { "no response time was measured" } else { "nothing completed" };
+    let time = |us: f64| if response.count == 0 { Cell::absent(why) } else { quantity(us, Unit::Micros).into() };
     vec![
         pick::name(trial).into(),
         number(rates.concurrency).into(),
@@ -54,29 +53,44 @@ fn row(run: &Run, trial: &Trial) -> Vec<Cell> {
         number(rates.goodput).into(),
         time(response.p50),
         time(response.p90),
-        objective(run, trial, time(response.p99)),
+        late(outcome, time(response.p99)),
         time(response.p99_9),
         time(response.max),
-        errors(trial),
+        errors(trial, outcome),
         busiest(trial),
         count(trial.tally.completed).into(),
         steady(trial),
     ]
 }
 
-fn objective(run: &Run, trial: &Trial, cell: Cell) -> Cell {
-    let broken =
-        run.plan.objective.p99_us.is_some_and(|limit| trial.latency_us.count > 0 && trial.latency_us.p99 > limit);
+/// A percentile that broke the objective.
+fn late(outcome: Outcome, cell: Cell) -> Cell {
+    let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     if broken { cell.toned(Tone::Warn) } else { cell }
 }
 
-/// Failures of any sort; which ones is said on demand.
-fn errors(trial: &Trial) -> Cell {
-    let tally = &trial.tally;
-    let all = tally.error_count() + tally.unexpected_status + tally.unanswered;
-    let kinds: Vec<String> = tally.errors.0.iter().map(|(k, n)| format!("{} {}", count(*n), words(*k))).collect();
-    let cell = Cell { text: count(all), tone: Tone::Plain, hint: kinds.join(", ") };
-    if all > 0 { cell.toned(Tone::Bad) } else { cell }
+/// The share of requests that failed, as the objective counts them; what failed is said on demand.
+fn errors(trial: &Trial, outcome: Outcome) -> Cell {
+    let hint = failures(&trial.tally);
+    match outcome.failed_share {
+        None => Cell::absent("no request was made in the measured window"),
+        Some(share) => Cell { text: quantity(share, Unit::Share), tone: Tone::Plain, hint }.toned(match share {
+            s if s > 0.0 => Tone::Bad,
+            _ => Tone::Plain,
+        }),
+    }
+}
+
+/// What failed in a whole trial, by kind.
+pub(super) fn failures(tally: &Tally) -> String {
+    let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, words(*kind)));
+    let extra = [
+        (tally.unexpected_status, "of unexpected status"),
+        (tally.unanswered, "unanswered"),
+        (tally.phantom, "phantom connections"),
+    ];
+    let all = kinds.chain(extra).filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
+    all.collect::<Vec<_>>().join(", ")
 }
 
 fn busiest(trial: &Trial) -> Cell {
@@ -113,6 +127,8 @@ pub(super) const fn words(kind: ErrorKind) -> &'static str {
         ErrorKind::ShortResponse => "short responses",
         ErrorKind::Malformed => "malformed responses",
         ErrorKind::WrongBody => "wrong bodies",
+        ErrorKind::StreamReset => "streams reset",
+        ErrorKind::StreamRefused => "streams refused",
         ErrorKind::ResponseTimeout => "responses timed out",
         ErrorKind::Other => "other errors",
     }

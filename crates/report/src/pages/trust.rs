@@ -44,7 +44,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         });
     }
     if let Some(share) = trust.probe_share {
-        let value = format!("{} of one processor", quantity(share, Unit::Share));
+        let value = format!("{} of one CPU", quantity(share, Unit::Share));
         figures.push(KeyFigure {
             name: "Probe".into(),
             value,

@@ -10,7 +10,7 @@ use crate::{BarRow, Bars, Block, Hue, Section, Segment, Unit, Weight};
 const SHOWN: usize = 14;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some(trial) = pick::saturated(run) else { return Vec::new() };
+    let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let devices = devices::of(trial);
     let Some(first) = devices.first() else { return Vec::new() };
     let title = format!("{} was the busiest, {} of its time", first.name(), quantity(first.busy, Unit::Share));

@@ -1,8 +1,8 @@
 //! The verdict: what a person must know before anything else, warnings first.
 
-use run::{Bottleneck, Capacity, Run};
+use run::{Bottleneck, Capacity, Run, Trial, TrialKind};
 
-use super::{figures, pick};
+use super::{figures, pick, proof};
 use crate::number::{number, quantity, quantity_in};
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 
@@ -12,18 +12,18 @@ pub(super) const FIRST_WARNINGS: usize = 2;
 /// What weakens the figures, before any of them.
 pub(super) fn warned(run: &Run) -> Vec<Section> {
     let blocks = warnings(run);
-    if blocks.is_empty() { Vec::new() } else { vec![Section::new("warnings", "", Weight::Main, blocks)] }
+    if blocks.is_empty() { Vec::new() } else { vec![Section::new("warnings", "", Weight::First, blocks)] }
 }
 
 /// The verdict of a search or a load.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    if figures::experiment(run).is_some() { Vec::new() } else { judged(run, "") }
+    if run.plan.experiment().is_some() { Vec::new() } else { judged(run, "") }
 }
 
 /// The verdict of an experiment stands behind its own conclusions. Where no request was sent there is none, and where each
 /// trial has its own it is in the table of these.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
-    let together = figures::experiment(run).is_some() && run.asked() && !figures::judged_by_row(run);
+    let together = run.plan.experiment().is_some() && run.asked() && !figures::judged_by_row(run);
     if together { judged(run, "What the counters say") } else { Vec::new() }
 }
 
@@ -34,7 +34,7 @@ fn judged(run: &Run, title: &str) -> Vec<Section> {
     }
     let mut blocks = vec![Block::KeyFigures(figures)];
     blocks.extend(reasons(&run.findings.bottleneck));
-    vec![Section::new("verdict", title, Weight::Main, blocks)]
+    vec![Section::new("verdict", title, Weight::First, blocks)]
 }
 
 fn warnings(run: &Run) -> Vec<Block> {
@@ -44,13 +44,17 @@ fn warnings(run: &Run) -> Vec<Block> {
         blocks.push(Note::block(Tone::Bad, text));
     }
     if run.interrupted {
-        blocks.push(Note::block(Tone::Warn, "The run was interrupted: this is what was measured until then."));
+        blocks.push(Note::block(Tone::Warn, "Interrupted: this is what was measured until then."));
+    }
+    for e in &run.findings.expected {
+        let (tone, word) = if e.met { (Tone::Good, "Expected and met") } else { (Tone::Bad, "Expected and not met") };
+        blocks.push(Note::block(tone, format!("{word}: {}; {}", e.text, e.found)));
     }
     let warned = &run.findings.trust.warnings;
     blocks.extend(warned.iter().take(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, w.clone())));
     if let Some(more) = warned.len().checked_sub(FIRST_WARNINGS).filter(|n| *n > 0) {
         let word = if more == 1 { "warning" } else { "warnings" };
-        blocks.push(Note::block(Tone::Warn, format!("{more} more {word} under Trust.")));
+        blocks.push(Note::leading(Tone::Warn, format!("{more} more {word}: see Trust in the report"), "trust"));
     }
     blocks
 }
@@ -61,7 +65,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     if let Some(c) = &found.capacity {
         figures.push(KeyFigure {
             name: "Capacity".into(),
-            value: format!("{} requests/s", number(c.rate)),
+            value: format!("{} requests/s{}", number(c.rate), interval(c)),
             detail: format!("{}{}{}", c.objective, failed(c), most(run)),
             tone: if c.held { Tone::Plain } else { Tone::Bad },
         });
@@ -83,6 +87,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     if judged {
         figures.push(bottleneck(&found.bottleneck));
     }
+    figures.extend(found.proof.as_ref().map(proof::key_figure));
     if let Some(next) = found.bottleneck.next.as_ref().filter(|_| judged) {
         let rate = next.rate.map_or_else(String::new, |r| format!(" at {}", quantity(r, Unit::PerSecond)));
         figures.push(KeyFigure {
@@ -95,20 +100,39 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     figures
 }
 
+/// The 95 % interval, where the windows give one.
+fn interval(c: &Capacity) -> String {
+    match (c.low, c.high, c.precision()) {
+        (Some(low), Some(high), Some(half)) => {
+            format!(" ± {} ({} to {})", quantity(half, Unit::Share), number(low), number(high))
+        }
+        _ => String::new(),
+    }
+}
+
 /// Where the objective broke, and how.
 fn failed(c: &Capacity) -> String {
     let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return String::new() };
     match &c.failed_why {
         Some(why) => format!("; at {rate} {why}"),
-        None => format!("; broken at {rate}"),
+        None => format!("; not at {rate}"),
     }
 }
 
-/// What clients get that wait for each answer, where that is another figure: there shows what stops it.
+/// The most good answers a second of any trial, where that is another figure: there shows what stops it.
 fn most(run: &Run) -> String {
-    let Some(trial) = pick::beyond(run) else { return String::new() };
-    let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);
-    format!("; {rate} at most, by {} that wait for each answer", trial.label)
+    let Some((trial, rate)) = beyond(run) else { return String::new() };
+    let rate = quantity(rate, Unit::PerSecond);
+    match trial.kind {
+        TrialKind::Sweep => format!("; peak {rate} (closed loop, {})", pick::name(trial)),
+        _ => format!("; peak {rate}, past the objective"),
+    }
+}
+
+/// The trial with the most good answers a second and that rate, where it is another figure than the capacity.
+pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
+    let place = run.findings.picks.beyond?;
+    run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
 }
 
 fn bottleneck(found: &Bottleneck) -> KeyFigure {
@@ -119,20 +143,13 @@ fn bottleneck(found: &Bottleneck) -> KeyFigure {
     KeyFigure {
         name: "Bottleneck".into(),
         value: id.into(),
-        detail: format!("{sentence} ({})", confidence(found.confidence)),
+        detail: format!(
+            "{sentence} ({}, confidence {})",
+            found.sureness.word(),
+            quantity(found.confidence, Unit::Share)
+        ),
         tone,
     }
-}
-
-/// A confidence in words, with the figure.
-fn confidence(value: f64) -> String {
-    let word = match value {
-        v if v >= 0.9 => "sure",
-        v if v >= 0.7 => "likely",
-        v if v >= 0.4 => "possible",
-        _ => "a guess",
-    };
-    format!("{word}, confidence {}", quantity(value, Unit::Share))
 }
 
 fn reasons(found: &Bottleneck) -> Vec<Block> {
@@ -144,7 +161,7 @@ fn reasons(found: &Bottleneck) -> Vec<Block> {
     let ruled_out: Vec<Item> = found.ruled_out.iter().map(|r| Item::new(r.id.clone(), r.why.clone())).collect();
     let lists = [
         ("What to do", sentences(&found.advice), 2),
-        ("Ruled out", ruled_out, 2),
+        ("Ruled out", ruled_out, 0),
         ("Not known", sentences(&found.missing), 2),
     ];
     for (title, items, brief) in lists.into_iter().filter(|(_, items, _)| !items.is_empty()) {
@@ -163,5 +180,16 @@ fn evidence(found: &run::Evidence) -> EvidenceLine {
         value: text(found.value),
         limit: text(found.limit),
         share,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn warnings_that_are_folded_away_are_led_to() {
+        let mut run = run::Run { trials: vec![run::Trial::default()], ..run::Run::default() };
+        run.findings.trust.warnings = ["one", "two", "three"].map(str::to_string).into();
+        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        assert!(html.contains(r##"<a href="#trust">1"##) && html.contains(r#"<section id="trust">"#), "{html}");
     }
 }

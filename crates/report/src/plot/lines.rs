@@ -14,6 +14,8 @@ const LINE: f64 = 15.0;
 const KEYLESS_TOP: f64 = 28.0;
 /// A series of more points than this is a line without dots.
 const MOST_DOTS: usize = 80;
+/// Points alone are drawn up to this many.
+const MOST_POINTS: usize = 400;
 
 /// The inner rectangle and the two axes.
 struct Area {
@@ -179,7 +181,8 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
              <path class=\"line {hue}{dashed}\" d=\"{path}\"/></svg>"
         );
     }
-    if matches!(series.look, Look::Line | Look::Dashed) || series.points.len() > MOST_DOTS {
+    let most = if matches!(series.look, Look::Dots | Look::Hollow) { MOST_POINTS } else { MOST_DOTS };
+    if matches!(series.look, Look::Line | Look::Dashed) || series.points.len() > most {
         return;
     }
     for (x, y) in &series.points {

@@ -4,6 +4,7 @@
 //! font, a layout of its own at phone width, a title and a description for screen readers.
 
 mod bars;
+mod frame;
 mod labels;
 mod lines;
 mod model;
@@ -11,5 +12,6 @@ mod place;
 mod scale;
 mod svg;
 
+pub use frame::Frame;
 pub use model::{Axis, Band, BarRow, Bars, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot};
-pub use svg::{Frame, bars_svg, plot_svg};
+pub use svg::{bars_svg, plot_svg};

@@ -6,13 +6,22 @@ use std::collections::BTreeMap;
 
 use run::*;
 
+/// The run with its decisions (which trials, what each came to) made by judge; what it says in words stays as planted.
+pub fn decided(mut run: Run) -> Run {
+    let mut judged = run.clone();
+    judge::judge(&mut judged);
+    let Findings { limits, picks, outcomes, one_host, failure, .. } = judged.findings;
+    run.findings = Findings { limits, picks, outcomes, one_host, failure, ..run.findings };
+    run
+}
+
 /// A `find` of a server with one full thread: sweep, search, overload, both sides recorded.
 pub fn find() -> Run {
     let mut trials: Vec<Trial> = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().map(sweep).collect();
     trials
         .extend([(12_000.0, 0.25), (24_000.0, 0.5), (36_000.0, 0.75), (44_000.0, 0.92), (46_500.0, 0.97)].map(search));
     trials.push(overload(96_000.0));
-    Run {
+    decided(Run {
         format: FORMAT.into(),
         version: "0.1.0".into(),
         command: "loadline find http://127.0.0.1:8080/index.html --p99 20ms".into(),
@@ -25,7 +34,7 @@ pub fn find() -> Run {
         findings: findings(),
         notes: vec![Note { text: "io_uring is not allowed here, epoll is used instead.".into() }],
         interrupted: false,
-    }
+    })
 }
 
 fn plan() -> Plan {
@@ -90,6 +99,7 @@ fn overload(offered: f64) -> Trial {
     t.rates.goodput = 2_200.0;
     t.tally.errors.0.insert(ErrorKind::ConnectTimeout, 312);
     t.tally.errors.0.insert(ErrorKind::Reset, 4);
+    t.measured.tally.errors = t.tally.errors.clone();
     t
 }
 
@@ -110,8 +120,10 @@ fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
         measured: Measured {
             window: Window { begin_s: 1.0, end_s: 3.0 },
             length_s: 2.0,
-            tally: Tally::default(),
+            tally: Tally { sent: n, completed: n, due: n, ..Tally::default() },
             series_completed: (0..20).map(|i| rate * (1.0 + 0.03 * f64::from(i * 7 % 5 - 2))).collect(),
+            slot_rates: Vec::new(),
+            ..Measured::default()
         },
         latency_us: hist.summary(),
         service_us: hist.summary(),
@@ -205,19 +217,21 @@ fn findings() -> Findings {
             objective: "p99 <= 20 ms and errors <= 0.1 %".into(),
             method: "bisected to 5 %".into(),
             held: true,
+            ..Capacity::default()
         }),
         knee: Some(Knee { concurrency: 3.19, r1_us: 65.8, x_max: 48_500.0, reached_at: Some(16.0) }),
         bottleneck: Bottleneck {
             id: "server-single-thread".into(),
             confidence: 0.93,
-            sentence: "Thread 1240 of nginx:1234 is full while 0.9 of 2 processors idle.".into(),
+            sureness: Sureness::of(0.93),
+            sentence: "Thread 1240 of nginx:1234 is full while 0.9 of 2 CPUs idle.".into(),
             evidence: vec![
-                evidence("thread 1240 used 99.1 % of one processor", "thread.cpu", 0.991, "share", 1.0),
+                evidence("thread 1240 used 99.1 % of one CPU", "thread.cpu", 0.991, "share", 1.0),
                 evidence("its run queue stayed short: 0.3 % of the time runnable but not running", "thread.run_delay", 0.003, "share", 1.0),
                 evidence("one request costs it 20.4 us, so 49,000/s fill it", "process_cpu_us", 20.4, "us", 20.6),
             ],
             ruled_out: vec![
-                RuledOut { id: "client-cpu".into(), why: "the generator used 61 % of its processor".into() },
+                RuledOut { id: "client-cpu".into(), why: "the generator used 61 % of its CPU".into() },
                 RuledOut { id: "network-medium".into(), why: "lo carried 72 MB/s and has no limit".into() },
                 RuledOut { id: "network-loss".into(), why: "no segment was sent again".into() },
                 RuledOut { id: "accept-queue".into(), why: "no overflow, at most 3 of 511 waited".into() },
@@ -242,14 +256,15 @@ fn findings() -> Findings {
         trust: Trust {
             generator_ceiling: Some(412_000.0),
             generator_limited: false,
-            warnings: vec!["Client and server share both processors of this machine: the capacity would be higher with a generator of its own.".into()],
+            warnings: vec!["Client and server share both CPUs of this machine: the capacity would be higher with a generator of its own.".into()],
             held: vec!["Little's law: 63.9 in flight against 48,400/s × 1.32 ms = 63.8".into()],
             probe_share: Some(0.0031),
         },
         argument: vec![
-            "With one client a request takes 65.8 us; the processor of the server explains 20.4 us of it.".into(),
+            "With one client a request takes 65.8 us; the CPU of the server explains 20.4 us of it.".into(),
             "Throughput stops growing at 16 clients, so something is full there.".into(),
         ],
+        ..Findings::default()
     }
 }
 
@@ -272,7 +287,7 @@ pub fn awkward() -> Run {
         ..Trial::default()
     };
     let empty = Trial { label: long.clone(), kind: TrialKind::Sweep, ..Trial::default() };
-    Run {
+    decided(Run {
         format: FORMAT.into(),
         version: "0.1.0".into(),
         command: hostile.clone(),
@@ -294,13 +309,13 @@ pub fn awkward() -> Run {
                 }],
                 ..Bottleneck::default()
             },
-            checks: vec![Check { name: hostile, value: f64::NAN, limit: 1.0, pass: false, relation: "at most".into() }],
+            checks: vec![Check { name: hostile, value: f64::NAN, limit: 1.0, pass: false, relation: Relation::AtMost }],
             knee: Some(Knee { concurrency: f64::INFINITY, r1_us: 0.0, x_max: f64::NAN, reached_at: None }),
             ..Findings::default()
         },
         interrupted: true,
         ..Run::default()
-    }
+    })
 }
 
 /// One fixed intensity without any access to the server's side.
@@ -310,7 +325,7 @@ pub fn load() -> Run {
     trial.label = String::new();
     trial.server = None;
     trial.client.shared = false;
-    Run {
+    decided(Run {
         command: "loadline load http://10.0.0.2/ --connections 16 --duration 2s".into(),
         started: "2026-11-21T06:00:00Z".into(),
         elapsed_s: 4.2,
@@ -318,7 +333,7 @@ pub fn load() -> Run {
         findings: Findings::default(),
         notes: vec![],
         ..find()
-    }
+    })
 }
 
 /// A run that was ended before its first trial.
@@ -339,16 +354,16 @@ pub fn adding_clients() -> Run {
         let mut t = filled(*x, n / x * 1e6, 0.1);
         t.label = if i == 0 { "1 client".into() } else { format!("{n} clients") };
         t.kind = TrialKind::Experiment;
-        t.axes = BTreeMap::from([("clients".into(), n)]);
+        t.key.clients = Some(n as u32);
         t.rates.concurrency = n;
         t
     };
-    let check = |name: &str, value: f64, limit: f64, pass: bool, relation: &str| Check {
+    let check = |name: &str, value: f64, limit: f64, pass: bool, relation: Relation| Check {
         name: name.into(),
         value,
         limit,
         pass,
-        relation: relation.into(),
+        relation,
     };
     let mut run = find();
     run.command = "loadline lab adding-clients".into();
@@ -363,28 +378,30 @@ pub fn adding_clients() -> Run {
             .into(),
     ];
     run.findings.checks = vec![
-        check("wire use at five clients", 0.934, 0.9, true, "at least"),
-        check("response time follows N/X, largest deviation", 0.031, 0.02, false, "at most"),
+        check("wire use at five clients", 0.934, 0.9, true, Relation::AtLeast),
+        check("response time follows N/X, largest deviation", 0.031, 0.02, false, Relation::AtMost),
     ];
-    run
+    decided(run)
 }
 
 /// Simple clients and S-Clients against a server of 130 connections a second.
 pub fn request_rate() -> Run {
-    let step = |label: String, axis: &str, at: f64, syns: f64| {
+    let step = |label: String, set: fn(&mut Key, u32), at: f64, syns: f64| {
         let mut t = filled(syns.min(130.0), 20_000.0, 1.0);
         t.label = label;
         t.kind = TrialKind::Experiment;
-        t.axes = BTreeMap::from([(axis.into(), at), ("syn_rate".into(), syns), ("syns_generator".into(), syns * 4.0)]);
+        set(&mut t.key, at as u32);
+        (t.results.syn_rate, t.results.syns_generator) = (Some(syns), Some(syns * 4.0));
         t
     };
-    let simple = [1.0, 4.0, 16.0, 64.0]
-        .map(|n: f64| step(format!("simple, {n} clients"), "clients", n, (n * 60.0).min(128.0 + n / 16.0)));
+    let simple = [1.0, 4.0, 16.0, 64.0].map(|n: f64| {
+        step(format!("simple, {n} clients"), |key, n| key.clients = Some(n), n, (n * 60.0).min(128.0 + n / 16.0))
+    });
     let s_clients = [16.0, 65.0, 260.0, 1032.0, 2080.0]
-        .map(|d: f64| step(format!("S-Clients, {d} descriptors"), "descriptors", d, d * 2.0));
+        .map(|d: f64| step(format!("S-Clients, {d} descriptors"), |key, d| key.descriptors = Some(d), d, d * 2.0));
     let mut run = adding_clients();
     run.command = "loadline lab request-rate".into();
     run.plan.command = "lab request-rate".into();
     run.trials = simple.into_iter().chain(s_clients).collect();
-    run
+    decided(run)
 }

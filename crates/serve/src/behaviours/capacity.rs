@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::Delay;
+use super::delay::Delay;
 use crate::{Options, ServeError};
 
 /// Longest time that a late wake is made up for.

@@ -2,6 +2,7 @@
 //! the truth. Each wraps the sessions of any service under any model; one file each, one row in [`BEHAVIOURS`].
 
 mod capacity;
+mod delay;
 mod sleep;
 mod work;
 
@@ -11,6 +12,7 @@ use proto::{Fault, Progress, Session};
 
 use crate::conn::BoxedSession;
 use crate::{Options, ServeError, Service};
+use delay::Delay;
 
 /// One row of [`BEHAVIOURS`].
 #[derive(Clone, Copy)]
@@ -32,14 +34,11 @@ pub(crate) enum Kind {
     Elsewhere,
 }
 
-/// What a request has to go through.
-pub(crate) type Delay = Arc<dyn Fn() + Send + Sync>;
-
 /// Every behaviour.
 pub const BEHAVIOURS: &[BehaviourSpec] = &[
     BehaviourSpec {
         option: "work_us",
-        help: "burns this much processor time a request: server-cpu",
+        help: "burns this much CPU time per request: server-cpu",
         kind: Kind::Session(work::delay),
     },
     BehaviourSpec {
@@ -114,10 +113,6 @@ struct DelayedSession {
 }
 
 impl Session for DelayedSession {
-    fn begin(&mut self) {
-        self.inner.begin();
-    }
-
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         self.inner.transmit(out)
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Delay;
+use super::delay::Delay;
 use crate::{Options, ServeError};
 
 pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay>, ServeError> {

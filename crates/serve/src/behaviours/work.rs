@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use super::Delay;
+use super::delay::Delay;
 use crate::{Options, ServeError};
 
 /// Loops of one calibration round, and rounds: the fastest counts, since everything else only disturbs.

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use sys::uring::BufferId;
 
 use crate::conn::BoxedSession;
+use crate::shard::Marks;
 
 /// One connection. Small: a large server has mostly idle ones.
 pub(super) struct Conn {
@@ -23,17 +24,33 @@ pub(super) struct Conn {
     pub(super) peer_closed: bool,
     pub(super) closing: bool,
     pub(super) linger: bool,
-    pub(super) lingering: bool,
-    pub(super) parked: bool,
-    pub(super) served: bool,
-    pub(super) dropped: u32,
-    pub(super) heard_ms: u32,
-    pub(super) sent_ms: u32,
+    pub(super) marks: Marks,
     /// Bytes drained since the last empty receive.
     pub(super) drained: u32,
     /// Boxed: 8 bytes of every idle connection instead of 32.
     #[expect(clippy::box_collection)]
     pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
+}
+
+impl Conn {
+    pub(super) fn new(session: BoxedSession, fd: Option<OwnedFd>, generation: u32, marks: Marks) -> Self {
+        Self {
+            session,
+            fd,
+            generation,
+            armed: false,
+            empty: false,
+            stopping: false,
+            sending: false,
+            queued: false,
+            peer_closed: false,
+            closing: false,
+            linger: false,
+            marks,
+            drained: 0,
+            backlog: None,
+        }
+    }
 }
 
 /// A send on its way.

@@ -4,12 +4,12 @@ use proto::Progress;
 use sys::Errno;
 use sys::uring::{BufferId, Cqe, How};
 
-use super::{BACKLOG, Kind, LINGER_BYTES, Receive, Sending, Worker, user};
+use super::{BACKLOG, Kind, Receive, Sending, Worker, user};
 use crate::conn::End;
 
 impl Worker {
     pub(super) fn received(&mut self, index: u32, generation: u32, cqe: Cqe) -> sys::Result<()> {
-        let (now_ms, outcome) = (self.now_ms(), cqe.outcome());
+        let outcome = cqe.outcome();
         let lasting = self.setup.receive == Receive::Lasting;
         let Some(conn) = self.conn(index, generation) else {
             cqe.buffer.into_iter().for_each(|id| self.buffers.recycle(id));
@@ -30,9 +30,8 @@ impl Worker {
             }
             Ok(n) => {
                 let Some(id) = cqe.buffer else { return Ok(()) };
-                conn.heard_ms = now_ms;
                 conn.drained = conn.drained.saturating_add(n);
-                self.shard.cell.bytes_in.add(u64::from(n));
+                self.common.shard.cell.bytes_in.add(u64::from(n));
                 self.input(index, id, n, lasting)
             }
             Err(Errno::NOBUFS) => {
@@ -51,9 +50,8 @@ impl Worker {
     /// Bytes of a connection: given to the session, sent back as they are, or kept while a send is outstanding.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.lingering {
-            conn.dropped = conn.dropped.saturating_add(n);
-            let over = conn.dropped > LINGER_BYTES;
+        if conn.marks.lingering {
+            let over = conn.marks.drops(n);
             self.buffers.recycle(id);
             return if over { self.close(index, End::Done) } else { self.advance(index) };
         }
@@ -76,17 +74,17 @@ impl Worker {
 
     /// Gives bytes to the session (or sends them back) and goes on with the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
-        let how = self.how();
+        let (how, now_ms) = (self.how(), self.common.now_ms());
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        conn.served = true;
         if conn.session.mirrors()
             && let Some(send) = self.free_sends.pop()
         {
             conn.session.mirrored(n as usize);
             conn.sending = true;
-            conn.sent_ms = ((self.now_ns / 1_000_000) as u32).max(1);
+            conn.marks.heard(1, false, now_ms);
+            conn.marks.blocked_ms = now_ms.max(1);
             let (file, generation) = (Self::file(index, conn), conn.generation);
-            self.shard.cell.requests.add(1);
+            self.common.shard.cell.requests.add(1);
             self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user(Kind::Send, 0, send))?;
             self.told(index)?;
             self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
@@ -97,6 +95,8 @@ impl Worker {
         self.buffers.recycle(id);
         match taken {
             Ok(progress) => {
+                conn.marks.heard(progress.completed, conn.session.awaits_head(), now_ms);
+                self.common.watch_head(index, &mut conn.marks);
                 self.note(index, progress);
                 self.advance(index)
             }
@@ -105,7 +105,7 @@ impl Worker {
     }
 
     pub(super) fn note(&mut self, index: u32, progress: Progress) {
-        self.shard.cell.requests.add(u64::from(progress.completed));
+        self.common.shard.cell.requests.add(u64::from(progress.completed));
         if let Some(conn) = self.conns[index as usize].as_deref_mut() {
             conn.closing |= progress.close;
             conn.linger |= progress.linger;
@@ -115,7 +115,7 @@ impl Worker {
     pub(super) fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         conn.peer_closed = true;
-        if conn.lingering {
+        if conn.marks.lingering {
             return self.close(index, End::Done);
         }
         // What waits in the backlog comes before the end.

@@ -9,28 +9,6 @@ use sys::uring::{Cqe, File, How};
 use sys::wake::Waker;
 
 use super::{Kind, Worker, user};
-use crate::ServeError;
-
-/// Operations that a thread of the original waits for, besides its control event.
-pub(crate) const OPERATIONS: u32 = 62;
-
-/// The events of a thread, by connection: a connection has one operation outstanding.
-pub(super) struct Events {
-    wakers: Vec<Waker>,
-    list: Vec<Entry>,
-    /// Completions whose event has not been seen yet.
-    held: Vec<Cqe>,
-}
-
-impl Events {
-    pub(super) fn new() -> Result<Self, ServeError> {
-        let wakers: sys::Result<Vec<Waker>> = (0..OPERATIONS).map(|_| Waker::new()).collect();
-        let wakers = wakers.map_err(|e| ServeError::os("make an eventfd for each operation", e))?;
-        let control = Entry::new(-1, poll::IN);
-        let list = std::iter::once(control).chain(wakers.iter().map(|w| Entry::new(w.as_raw_fd(), poll::IN))).collect();
-        Ok(Self { wakers, list, held: Vec::with_capacity(256) })
-    }
-}
 
 impl Worker {
     /// How operations are given to the ring: linked to their signal, where there are events.

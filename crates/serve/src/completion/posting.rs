@@ -6,9 +6,9 @@ impl Worker {
     /// Posts a receive if there should be one. `now`: the empty receive has said that there is something.
     pub(super) fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
         let (receive, how) = (self.setup.receive, self.how());
-        let drain = self.shard.policy.read.bytes as u32;
+        let drain = self.common.shard.policy.read.bytes as u32;
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.armed || conn.peer_closed || conn.parked || (conn.closing && !conn.lingering) {
+        if conn.armed || conn.peer_closed || conn.marks.parked || (conn.closing && !conn.marks.lingering) {
             return Ok(());
         }
         // A receive may wait beside a send only if it can be told to end: single ones follow the answer.

@@ -13,9 +13,9 @@ impl Worker {
         let mut outcome = Ok(());
         if let Some(conn) = self.conn(sending.index, sending.generation) {
             conn.sending = false;
-            conn.sent_ms = 0;
+            conn.marks.blocked_ms = 0;
             let n = cqe.outcome().unwrap_or(0);
-            self.shard.cell.bytes_out.add(u64::from(n));
+            self.common.shard.cell.bytes_out.add(u64::from(n));
             // A short send ends with an error of the socket (MSG_WAITALL).
             outcome =
                 if n == sending.len { self.advance(sending.index) } else { self.close(sending.index, End::Reset) };
@@ -36,36 +36,23 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn set_ticket(&mut self, index: u32, ticket: u32) {
-        let at = index as usize;
-        if self.tickets.len() <= at {
-            self.tickets.resize(at + 1, 0);
-        }
-        self.tickets[at] = ticket;
-    }
-
     /// high-throughput: a free place goes to the next in the line.
     pub(super) fn pass_place(&mut self) -> sys::Result<()> {
-        let tickets = &self.tickets;
-        let next = self.line.next(|index, ticket| tickets.get(index as usize) == Some(&ticket));
-        let Some(index) = next else { return Ok(()) };
-        self.set_ticket(index, 0);
-        let now_ms = self.now_ms();
+        let Some(index) = self.common.next_in_line() else { return Ok(()) };
+        let now_ms = self.common.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        (conn.parked, conn.served, conn.heard_ms) = (false, false, now_ms);
+        conn.marks.take_place(now_ms);
         self.advance(index)
     }
 
+    /// high-throughput: a connection gives its place to the next in the line.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
-        let ticket = self.line.wait(index);
-        self.set_ticket(index, ticket);
-        if let Some(conn) = self.conns[index as usize].as_deref_mut() {
-            (conn.parked, conn.served) = (true, false);
-            if conn.armed && !conn.stopping {
-                conn.stopping = true;
-                let which = user(Kind::Recv, conn.generation, index);
-                self.ring.cancel(which, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
-            }
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        self.common.wait_in_line(index, &mut conn.marks);
+        if conn.armed && !conn.stopping {
+            conn.stopping = true;
+            let which = user(Kind::Recv, conn.generation, index);
+            self.ring.cancel(which, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
         }
         self.pass_place()
     }

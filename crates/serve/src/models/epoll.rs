@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 
 use sys::epoll::{Epoll, Events, Interest};
 
-use super::Launch;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::conn::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};

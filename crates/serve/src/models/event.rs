@@ -12,7 +12,7 @@ use std::time::Duration;
 use event::{Backend, Event, EventQueue, Mask};
 use sys::Errno;
 
-use super::Launch;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::conn::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};

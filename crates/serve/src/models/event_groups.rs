@@ -10,7 +10,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{Launch, groups, poll};
+use super::launch::Launch;
+use super::{groups, poll};
 use crate::ServeError;
 
 /// Sockets of one thread.

@@ -2,16 +2,14 @@
 //! thread when all are full. What the group models share.
 
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use sys::poll::{self, Entry};
-
-use super::Launch;
-use crate::listener::{Accepted, Acceptor};
-use crate::ready::{Inbox, Shard};
+use super::launch::Launch;
+use crate::listener::Acceptor;
 use crate::server::{Control, lock};
+use crate::shard::{Inbox, Shard};
 use crate::stats::Cell;
 use crate::{ServeError, Service};
 
@@ -39,7 +37,7 @@ struct Dealer {
 
 /// Resets the connections that a group which does not serve was given.
 fn give_up(inbox: &Inbox) -> u64 {
-    let fds = std::mem::take(&mut *lock(&inbox.fds));
+    let fds = inbox.take();
     for fd in &fds {
         let _ = sys::socket::set_reset_on_close(fd);
     }
@@ -52,7 +50,7 @@ pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result
     let waker = launch.control.waker()?;
     let pace = crate::listener::Pace::from(launch.options)?;
     let acceptor = Acceptor::new(listeners.remove(0), pace, sys::clock::monotonic_ns());
-    let dealer = Dealer {
+    let mut dealer = Dealer {
         control: launch.control.clone(),
         service: launch.service.clone(),
         policy: launch.policy,
@@ -61,29 +59,14 @@ pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result
         groups: Vec::new(),
         cell: launch.control.cell(),
     };
-    launch.control.spawn("dealer", move || dealer.serve(acceptor, &waker))?;
+    launch.control.spawn("dealer", move || {
+        let (control, cell) = (dealer.control.clone(), dealer.cell.clone());
+        acceptor.run(&control, &waker, &cell, |fd| dealer.deal(fd))
+    })?;
     Ok(addr)
 }
 
 impl Dealer {
-    fn serve(mut self, mut acceptor: Acceptor, waker: &sys::wake::Waker) -> Result<(), ServeError> {
-        while !self.control.stopping() {
-            let asked = if acceptor.on_readiness() { poll::IN } else { 0 };
-            let mut entries = [Entry::new(waker.as_raw_fd(), poll::IN), Entry::new(acceptor.fd().as_raw_fd(), asked)];
-            let now_ns = sys::clock::monotonic_ns();
-            let timeout = acceptor.due_ns().map(|due| due.saturating_sub(now_ns));
-            poll::poll(&mut entries, timeout).map_err(|e| ServeError::os("wait for connections", e))?;
-            let now_ns = sys::clock::monotonic_ns();
-            for _ in 0..acceptor.allowance(now_ns) {
-                match acceptor.take(now_ns, &self.cell) {
-                    Accepted::One(fd) => self.deal(fd),
-                    Accepted::Enough | Accepted::Pause => break,
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Gives a connection to the first group that has room.
     fn deal(&mut self, fd: OwnedFd) {
         let alive = |g: &Group| !g.dead.load(Ordering::SeqCst);
@@ -119,7 +102,7 @@ impl Dealer {
             let error = std::io::Error::other("a further group could not serve");
             return Err(ServeError::Thread { error });
         }
-        let inbox = Arc::new(Inbox { waker: self.control.waker()?, fds: std::sync::Mutex::default() });
+        let inbox = Inbox::new(self.control.waker()?);
         let taken = Arc::new(AtomicU32::new(0));
         let left = taken.clone();
         let shard = Shard {

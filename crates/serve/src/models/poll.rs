@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use sys::poll::{self, Entry};
 
-use super::Launch;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::conn::Want;
 use crate::ready::{Readiness, Ready, Worker};
@@ -77,6 +77,6 @@ pub(super) fn group(fair: bool) -> PollList {
 }
 
 /// Makes the worker of a group.
-pub(super) fn run(shard: crate::ready::Shard, fair: bool) -> Result<(), ServeError> {
+pub(super) fn run(shard: crate::shard::Shard, fair: bool) -> Result<(), ServeError> {
     Worker::new(shard, group(fair)).run()
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use sys::select::{FdSet, select};
 
-use super::Launch;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::conn::Want;
 use crate::ready::{Readiness, Ready};

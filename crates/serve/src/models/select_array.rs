@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use sys::poll::{self, Entry};
 
-use super::Launch;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::conn::Want;
 use crate::ready::{Readiness, Ready, WAKER};

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use sys::sigio::{Signal, Signals};
 
-use super::Launch;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::conn::Want;
 use crate::ready::{Readiness, Ready, WAKER, Worker};

@@ -9,7 +9,7 @@
 
 use std::net::SocketAddr;
 
-use super::Launch;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::completion::{Receive, Setup, Worker, direct, probe};
 use crate::strategies::limits::SENDS;

@@ -11,7 +11,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{Launch, groups};
+use super::groups;
+use super::launch::Launch;
 use crate::ServeError;
 use crate::completion::{OPERATIONS, Receive, Setup, Worker, probe};
 

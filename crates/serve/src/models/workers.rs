@@ -7,22 +7,22 @@
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sys::epoll::{Epoll, Events, Interest};
 use sys::{Errno, clock, socket};
 
-use super::Launch;
+use super::launch::Launch;
 use crate::conn::{Conn, End, Scratch, Turn, Want};
+use crate::listener::PAUSE_NS;
 use crate::ready::{LISTENER, WAKER};
 use crate::server::{Control, lock};
+use crate::shard::{HeadState, Marks, SWEEP_NS};
 use crate::slab::Slab;
 use crate::stats::Cell;
 use crate::strategies::Policy;
 use crate::{ServeError, Service};
-
-/// How long accepting rests when no descriptor is left.
-const PAUSE_NS: u64 = 100_000_000;
 
 /// What the threads share.
 struct Pool {
@@ -32,6 +32,11 @@ struct Pool {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     cell: Arc<Cell>,
+    /// How long the head of a request may take, milliseconds; 0: for ever.
+    head_ms: u32,
+    /// Connections whose head is incomplete, and when somebody looks at them; `u64::MAX`: there are none.
+    heads: Mutex<Vec<u32>>,
+    sweep_ns: AtomicU64,
 }
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -46,6 +51,9 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
         control: launch.control.clone(),
         service: launch.service.clone(),
         cell: launch.control.cell(),
+        head_ms: launch.policy.head_ms,
+        heads: Mutex::default(),
+        sweep_ns: AtomicU64::new(u64::MAX),
     });
     let waker = launch.control.waker()?;
     // Level-triggered and never taken: it wakes all threads when the server is to stop.
@@ -64,7 +72,8 @@ impl Pool {
         let mut scratch = Scratch::new();
         let mut events = Events::with_capacity(1);
         while !self.control.stopping() {
-            self.epoll.wait(&mut events, None).map_err(|e| ServeError::os("wait for events", e))?;
+            let timeout = self.sweep(&mut scratch);
+            self.epoll.wait(&mut events, timeout).map_err(|e| ServeError::os("wait for events", e))?;
             let Some(event) = events.get(0) else { continue };
             self.service.tick(clock::realtime_ns() / 1_000_000_000);
             match event.token as u32 {
@@ -91,7 +100,7 @@ impl Pool {
     }
 
     fn open(&self, fd: OwnedFd) {
-        let conn = Arc::new(Mutex::new(Conn::new(fd, self.service.session(), 0)));
+        let conn = Arc::new(Mutex::new(Conn::new(fd, self.service.session(), Marks::default())));
         self.cell.opened_shared();
         let token = lock(&self.conns).insert(conn.clone());
         let conn = lock(&conn);
@@ -102,20 +111,65 @@ impl Pool {
 
     fn turn(&self, token: u32, scratch: &mut Scratch) {
         let Some(conn) = lock(&self.conns).get(token).cloned() else { return };
-        let mut conn = lock(&conn);
+        self.serve_one(token, &mut lock(&conn), true, scratch);
+    }
+
+    fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
         // Counters of its own, added afterwards: several threads write the pool's.
         let own = Cell::default();
         let now_ms = (clock::monotonic_ns() / 1_000_000) as u32;
-        let outcome = conn.turn(true, Policy::NONE.read, scratch, &own, now_ms);
+        let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms);
         self.cell.bytes_in.add_shared(own.bytes_in.get());
         self.cell.bytes_out.add_shared(own.bytes_out.get());
         self.cell.requests.add_shared(own.requests.get());
         match outcome {
             Turn::Close(end) => self.close(token, end),
             Turn::Wait(want) | Turn::Again(want) => {
+                if self.head_ms > 0 && conn.marks.begins_head() {
+                    self.watch_again(token);
+                }
                 if self.epoll.modify(conn.fd(), u64::from(token), interest(want)).is_err() {
                     self.close(token, End::Reset);
                 }
+            }
+        }
+    }
+
+    fn watch_again(&self, token: u32) {
+        lock(&self.heads).push(token);
+        self.sweep_ns.fetch_min(clock::monotonic_ns() + SWEEP_NS, Ordering::Relaxed);
+    }
+
+    /// Looks at the heads that are incomplete once it is time to; says how long to wait before the next look. The thread
+    /// that saw such a head waits with this timeout, so that somebody does.
+    fn sweep(&self, scratch: &mut Scratch) -> Option<u64> {
+        let due = self.sweep_ns.load(Ordering::Relaxed);
+        if due == u64::MAX {
+            return None;
+        }
+        let now = clock::monotonic_ns();
+        if due > now {
+            return Some(due - now);
+        }
+        // One thread does it.
+        if self.sweep_ns.compare_exchange(due, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            let heads = std::mem::take(&mut *lock(&self.heads));
+            heads.into_iter().for_each(|token| self.look_at_head(token, scratch));
+        }
+        Some(SWEEP_NS)
+    }
+
+    fn look_at_head(&self, token: u32, scratch: &mut Scratch) {
+        let Some(shared) = lock(&self.conns).get(token).cloned() else { return };
+        // One that is being served gets its look later.
+        let Ok(mut conn) = shared.try_lock() else { return self.watch_again(token) };
+        match conn.marks.head((clock::monotonic_ns() / 1_000_000) as u32, self.head_ms) {
+            HeadState::Came => {}
+            HeadState::Awaited => self.watch_again(token),
+            HeadState::Late => {
+                self.cell.closed_slow.add_shared(1);
+                conn.give_up_head();
+                self.serve_one(token, &mut conn, false, scratch);
             }
         }
     }

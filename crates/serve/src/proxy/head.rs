@@ -1,15 +1,14 @@
-//! Heads as a proxy reads them: where the body ends, whether the connection goes on, and whether the head can be
-//! passed on as it is (the usual case) or has fields that concern one connection only (RFC 9110, section 7.6.1).
-//! A request whose length could be read in two ways is refused (RFC 9112, section 6.3).
+//! Heads as the proxy passes them on. It is a gateway (reverse proxy): requests get a Via, a Host that fits an absolute
+//! target, and lose the fields that concern one connection only (RFC 9110, sections 7.2, 7.6.1 and 7.6.3); answers pass as
+//! they are unless they name the connection. What is no request is `proto::http1`'s to say, the same for all.
 
-use std::mem::MaybeUninit;
+use std::io::Write as _;
+
+use proto::http1;
 
 use super::body::Body;
 
-/// Most header fields of a head.
-const FIELDS: usize = 100;
-
-/// A request head.
+/// What a proxy does with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     /// Bytes of the head.
@@ -21,10 +20,10 @@ pub(super) struct Request {
     pub(super) is_head: bool,
     /// May be sent twice: no body, and a method that changes nothing.
     pub(super) repeatable: bool,
-    /// Fields are to be left out.
-    pub(super) rewrite: bool,
     /// The client understands interim responses: it speaks HTTP/1.1.
     pub(super) interim: bool,
+    /// It may not be passed on, and what has been written is the answer to it.
+    pub(super) answered: bool,
 }
 
 /// A response head.
@@ -44,137 +43,108 @@ pub(super) struct Response {
 /// Why a head is refused, as the status that the client is told.
 pub(super) type Refused = u16;
 
-/// What the fields say about framing and the connection.
-#[derive(Default)]
-struct Fields {
-    length: Option<u64>,
-    chunked: bool,
-    close: bool,
-    keep_alive: bool,
-    names_connection: bool,
-    rewrite: bool,
-}
-
-/// Reads a request head; `None` when it is not complete yet.
-pub(super) fn request(bytes: &[u8]) -> Result<Option<Request>, Refused> {
-    // Not filled before: that would cost more than reading the usual head.
-    let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
-    let mut head = httparse::Request::new(&mut []);
-    let length = match head.parse_with_uninit_headers(bytes, &mut fields) {
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return Err(431),
-        Err(httparse::Error::Version) => return Err(505),
-        Err(_) => return Err(400),
-    };
-    let found = read_fields(head.headers).map_err(|()| 400_u16)?;
-    if found.chunked && found.length.is_some() {
-        return Err(400);
-    }
-    let method = head.method.unwrap_or_default();
-    if method == "CONNECT" {
+/// Reads a request head and writes what is sent to the upstream instead; `None` when it is not complete yet.
+pub(super) fn request(bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<Request>, Refused> {
+    let Some(found) = http1::request(bytes).map_err(|refused| refused.status)? else { return Ok(None) };
+    if found.method == "CONNECT" {
         return Err(405);
     }
-    let new = head.version == Some(1);
-    let body = if found.chunked { Body::CHUNKED } else { Body::Length(found.length.unwrap_or(0)) };
+    out.clear();
+    let answered = matches!(found.method, "TRACE" | "OPTIONS") && found.max_forwards == Some(0);
+    if answered {
+        answer(&bytes[..found.length], found.method, out);
+    } else {
+        forward(&bytes[..found.length], &found, out);
+    }
+    let body = Body::of(found.framing, Body::NONE);
     Ok(Some(Request {
-        length,
+        length: found.length,
         body,
-        keep: new && !found.close,
-        is_head: method == "HEAD",
-        repeatable: body.done() && matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE"),
-        rewrite: found.rewrite || found.close || !new && found.names_connection,
-        interim: new,
+        keep: found.minor > 0 && !found.hop.close,
+        is_head: found.method == "HEAD",
+        repeatable: body.done() && matches!(found.method, "GET" | "HEAD" | "OPTIONS" | "TRACE"),
+        interim: found.minor > 0,
+        answered,
     }))
 }
 
 /// Reads a response head; `None` when it is not complete yet.
 pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, ()> {
-    let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
-    let mut head = httparse::Response::new(&mut []);
-    let outcome = httparse::ParserConfig::default().parse_response_with_uninit_headers(&mut head, bytes, &mut fields);
-    let length = match outcome {
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(()),
-    };
-    let found = read_fields(head.headers)?;
-    let status = head.code.unwrap_or(0);
-    if status == 101 {
+    let Some(found) = http1::response(bytes).map_err(drop)? else { return Ok(None) };
+    if found.status == 101 {
         return Err(());
     }
-    let interim = (100..200).contains(&status);
-    let body = if to_head || interim || status == 204 || status == 304 {
-        Body::NONE
-    } else if found.chunked {
-        Body::CHUNKED
-    } else {
-        found.length.map_or(Body::UntilClose, Body::Length)
-    };
-    let keep = !found.close && (head.version == Some(1) || found.keep_alive) && body != Body::UntilClose;
-    Ok(Some(Response { length, body, keep, interim, names_connection: found.names_connection }))
+    let interim = (100..200).contains(&found.status);
+    let none = to_head || interim || matches!(found.status, 204 | 304);
+    let body = if none { Body::NONE } else { Body::of(found.framing, Body::UntilClose) };
+    let keep = found.hop.persists(found.minor) && body != Body::UntilClose;
+    Ok(Some(Response { length: found.length, body, keep, interim, names_connection: found.hop.named }))
 }
 
-fn read_fields(fields: &[httparse::Header<'_>]) -> Result<Fields, ()> {
-    let mut found = Fields::default();
-    for field in fields {
-        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
-        // The length of a name decides for most fields that they do not matter here.
-        match field.name.len() {
-            14 if is("content-length") => {
-                let value: u64 = std::str::from_utf8(field.value).ok().and_then(decimal).ok_or(())?;
-                if found.length.is_some_and(|before| before != value) {
-                    return Err(());
-                }
-                found.length = Some(value);
-            }
-            17 if is("transfer-encoding") => {
-                if found.chunked || !field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                    return Err(());
-                }
-                found.chunked = true;
-            }
-            10 if is("connection") => connection(field.value, &mut found),
-            10 if is("keep-alive") => (found.names_connection, found.rewrite) = (true, true),
-            16 if is("proxy-connection") => found.rewrite = true,
-            7 if is("upgrade") => found.rewrite = true,
-            2 if is("te") => found.rewrite = true,
-            _ => {}
-        }
+/// Writes the head of a request as the upstream gets it.
+fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
+    let via: &[u8] = if found.minor > 0 { b"Via: 1.1 loadline\r\n" } else { b"Via: 1.0 loadline\r\n" };
+    let counted = found.max_forwards.filter(|_| matches!(found.method, "TRACE" | "OPTIONS"));
+    if found.authority.is_none() && counted.is_none() && !found.hop.named && !found.hop.fields {
+        out.extend_from_slice(&head[..head.len() - 2]);
+        out.extend_from_slice(via);
+        return out.extend_from_slice(b"\r\n");
     }
-    Ok(found)
-}
-
-fn connection(value: &[u8], found: &mut Fields) {
-    found.names_connection = true;
-    for token in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
-        if token.eq_ignore_ascii_case(b"close") {
-            found.close = true;
-        } else if token.eq_ignore_ascii_case(b"keep-alive") {
-            found.keep_alive = true;
-        } else if !token.is_empty() {
-            found.rewrite = true;
-        }
+    let mut extra = Vec::with_capacity(64);
+    let mut dropped: Vec<&[u8]> = Vec::with_capacity(2);
+    if let Some(authority) = found.authority {
+        dropped.push(b"host");
+        let _ = write!(extra, "Host: {authority}\r\n");
+    }
+    if let Some(forwards) = counted {
+        dropped.push(b"max-forwards");
+        let _ = write!(extra, "Max-Forwards: {}\r\n", forwards.saturating_sub(1));
+    }
+    extra.extend_from_slice(via);
+    let from = out.len();
+    copy_without_connection(head, &dropped, &extra, out);
+    if found.authority.is_some() {
+        // An origin server is asked for a path (RFC 9112, section 3.2.1).
+        let line = out[from..].iter().position(|&b| b == b'\n').map_or(out.len(), |end| from + end + 1);
+        let slash = if found.path.starts_with('/') { "" } else { "/" };
+        let path = format!("{} {slash}{} HTTP/1.{}\r\n", found.method, found.path, found.minor);
+        out.splice(from..line, path.into_bytes());
     }
 }
 
-fn decimal(text: &str) -> Option<u64> {
-    let text = text.trim();
-    (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+/// Answers as the last recipient (RFC 9110, sections 7.6.2 and 9.3.8): TRACE with what came, but for secrets.
+fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
+    let mut echo = Vec::new();
+    if method == "TRACE" {
+        let secret = |line: &[u8]| {
+            let name = line.split(|&b| b == b':').next().unwrap_or_default();
+            [&b"authorization"[..], b"proxy-authorization", b"cookie"].iter().any(|n| name.eq_ignore_ascii_case(n))
+        };
+        head.split_inclusive(|&b| b == b'\n')
+            .filter(|line| !secret(line))
+            .for_each(|line| echo.extend_from_slice(line));
+    }
+    let length = echo.len();
+    let _ = write!(
+        out,
+        "HTTP/1.1 200 OK\r\nContent-Type: message/http\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    out.extend_from_slice(&echo);
 }
 
-/// Copies a head without the fields that concern one connection, with `extra` (whole lines) in their place.
-pub(super) fn copy_without_connection(head: &[u8], extra: &[u8], out: &mut Vec<u8>) {
+/// Copies a head without the fields that concern one connection and those of `dropped`, with `extra` (whole lines) in
+/// their place.
+pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u8], out: &mut Vec<u8>) {
     let named = |name: &[u8]| names(head).any(|token| token.eq_ignore_ascii_case(name));
+    let hop = [&b"connection"[..], b"keep-alive", b"proxy-connection", b"upgrade", b"te"];
     let mut lines = head.split_inclusive(|&b| b == b'\n');
     out.extend_from_slice(lines.next().unwrap_or_default());
     for line in lines {
         let name = line.split(|&b| b == b':').next().unwrap_or_default();
-        let dropped = [&b"connection"[..], b"keep-alive", b"proxy-connection", b"upgrade", b"te"];
         if line.trim_ascii().is_empty() {
             break;
         }
-        if !dropped.iter().any(|d| name.eq_ignore_ascii_case(d)) && !named(name) {
+        if !hop.iter().chain(dropped).any(|d| name.eq_ignore_ascii_case(d)) && !named(name) {
             out.extend_from_slice(line);
         }
     }
@@ -197,37 +167,55 @@ fn names(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use proto::http1::Framing;
+
     use super::*;
 
-    #[test]
-    fn a_plain_request_passes_as_it_is() {
-        let bytes = b"GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\nGET /next";
-        let head = request(bytes).unwrap().unwrap();
-        assert_eq!(head.length, bytes.len() - 9);
-        assert!(head.keep && head.repeatable && !head.rewrite && head.body.done());
-        assert_eq!(request(&bytes[..20]), Ok(None));
+    fn passed(head: &str) -> (Request, String) {
+        let mut out = Vec::new();
+        let found = request(head.as_bytes(), &mut out).unwrap().unwrap();
+        (found, String::from_utf8(out).unwrap())
     }
 
     #[test]
-    fn lengths_that_could_be_read_in_two_ways_are_refused() {
-        let refused = |fields: &str| request(format!("POST / HTTP/1.1\r\n{fields}\r\n").as_bytes());
-        assert_eq!(refused("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"), Err(400));
-        assert_eq!(refused("Content-Length: 5\r\nContent-Length: 6\r\n"), Err(400));
-        assert_eq!(refused("Content-Length: +5\r\n"), Err(400));
-        assert_eq!(refused("Transfer-Encoding: gzip, chunked\r\n"), Err(400));
-        assert_eq!(refused("Content-Length : 5\r\n"), Err(400));
-        assert_eq!(request(b"CONNECT a:1 HTTP/1.1\r\n\r\n"), Err(405));
+    fn a_plain_request_passes_with_a_via() {
+        let head = "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n";
+        let (found, out) = passed(&[head, "GET /next"].concat());
+        assert_eq!(found.length, head.len());
+        assert!(found.keep && found.repeatable && found.body.done() && !found.answered);
+        assert_eq!(out, "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nVia: 1.1 loadline\r\n\r\n");
+        assert_eq!(request(&head.as_bytes()[..20], &mut Vec::new()), Ok(None));
+        assert_eq!(request(b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", &mut Vec::new()), Err(405));
     }
 
     #[test]
     fn fields_of_one_connection_are_left_out_with_those_they_name() {
-        let bytes =
-            b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close, X-Own\r\nx-own: 1\r\nTE: trailers\r\nB: 2\r\n\r\n";
-        let head = request(bytes).unwrap().unwrap();
-        assert!(head.rewrite && !head.keep);
-        let mut out = Vec::new();
-        copy_without_connection(&bytes[..head.length], b"", &mut out);
-        assert_eq!(out, b"GET / HTTP/1.1\r\nHost: a\r\nB: 2\r\n\r\n");
+        let (found, out) = passed(
+            "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, X-Own, Host\r\nx-own: 1\r\nTE: trailers\r\nB: 2\r\n\r\n",
+        );
+        assert!(!found.keep);
+        assert_eq!(out, "GET / HTTP/1.1\r\nHost: a\r\nB: 2\r\nVia: 1.1 loadline\r\n\r\n");
+    }
+
+    #[test]
+    fn an_absolute_target_is_asked_for_at_its_own_host() {
+        let (_, out) = passed("GET http://b:8/x?y HTTP/1.1\r\nHost: a\r\nB: 2\r\n\r\n");
+        assert_eq!(out, "GET /x?y HTTP/1.1\r\nB: 2\r\nHost: b:8\r\nVia: 1.1 loadline\r\n\r\n");
+        assert!(passed("GET http://b?y HTTP/1.0\r\n\r\n").1.starts_with("GET /?y HTTP/1.0\r\nHost: b\r\nVia: 1.0 "));
+    }
+
+    #[test]
+    fn a_trace_goes_as_far_as_it_may() {
+        let trace = |forwards: &str| {
+            passed(&format!("TRACE / HTTP/1.1\r\nHost: a\r\nMax-Forwards: {forwards}\r\nCookie: secret\r\n\r\n"))
+        };
+        let (found, out) = trace("3");
+        assert!(!found.answered && out.contains("\r\nMax-Forwards: 2\r\n"), "{out}");
+        let (found, out) = trace("0");
+        assert!(found.answered && out.starts_with("HTTP/1.1 200 OK\r\nContent-Type: message/http\r\n"), "{out}");
+        assert!(out.contains("\r\n\r\nTRACE / HTTP/1.1\r\nHost: a\r\n") && !out.contains("secret"), "{out}");
+        let (found, _) = passed("GET / HTTP/1.1\r\nHost: a\r\nMax-Forwards: 0\r\n\r\n");
+        assert!(!found.answered, "the field is of TRACE and OPTIONS only");
     }
 
     #[test]
@@ -240,7 +228,8 @@ mod tests {
         assert!(of("HTTP/1.1 100 Continue\r\n\r\n", false).interim);
         let old = of("HTTP/1.0 200 OK\r\n\r\n", false);
         assert_eq!((old.body, old.keep), (Body::UntilClose, false));
-        assert_eq!(of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false).body, Body::CHUNKED);
+        let chunked = Body::of(Framing::Chunked, Body::NONE);
+        assert_eq!(of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false).body, chunked);
         assert!(response(b"nonsense\r\n\r\n", false).is_err());
     }
 }

@@ -43,7 +43,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let _ = sys::limits::raise_descriptors();
     let control = Control::new(&plan.cpus, None);
     let threads = plan.threads.max(1);
-    let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false)?;
+    let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false, &control)?;
     listener::tune(&listeners, &Options::new(&plan.options)?)?;
     // From here on the server stops its threads whatever happens.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());

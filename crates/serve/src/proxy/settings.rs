@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use event::{Backend, Options as QueueOptions};
 use run::ServePlan;
 
-use crate::{Options, ServeError};
+use crate::{Options, ServeError, strategies};
 
 /// Most bytes of a read, and thereby of what may wait for one side.
 const READ_BYTES: usize = 64 * 1024;
@@ -19,6 +19,8 @@ pub(super) struct Settings {
     pub(super) head_bytes: usize,
     pub(super) max_connections: u64,
     pub(super) timeout_ms: u64,
+    /// How long the head of a request may take; 0: for ever.
+    pub(super) head_ms: u64,
     /// How long a client that has ended its side waits before it is found out whether it is still there.
     pub(super) probe_ms: u64,
     /// Upstream connections kept for further requests, a thread.
@@ -53,6 +55,7 @@ impl Settings {
             head_bytes: options.get("head_bytes")?.unwrap_or(64 * 1024).max(64),
             max_connections: options.get("max_connections")?.unwrap_or(u64::MAX),
             timeout_ms: options.get("timeout_ms")?.unwrap_or(60_000).max(1),
+            head_ms: strategies::head_ms(&options)?.into(),
             probe_ms: options.get("probe_ms")?.unwrap_or(1000).max(1),
             pool: options.get("pool")?.unwrap_or(1024),
             read_bytes: options.get("read_bytes")?.unwrap_or(READ_BYTES).clamp(64, 1 << 24),
@@ -92,7 +95,9 @@ macro_rules! reply {
 const REPLIES: &[(u16, &[u8])] = &[
     reply!(400, 12, "Bad Request"),
     reply!(405, 19, "Method Not Allowed"),
+    reply!(408, 16, "Request Timeout"),
     reply!(431, 32, "Request Header Fields Too Large"),
+    reply!(501, 16, "Not Implemented"),
     reply!(502, 12, "Bad Gateway"),
     reply!(503, 20, "Service Unavailable"),
     reply!(504, 16, "Gateway Timeout"),

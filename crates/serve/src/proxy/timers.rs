@@ -27,10 +27,16 @@ impl Worker {
             return Some(Duration::ZERO);
         }
         let first = |line: &VecDeque<(u64, u32, u32)>| line.front().map(|entry| entry.0);
-        let due = [self.rest_until_ms, first(&self.deadlines), first(&self.lingering), first(&self.suspects)]
-            .into_iter()
-            .flatten()
-            .min()?;
+        let due = [
+            self.rest_until_ms,
+            first(&self.deadlines),
+            first(&self.lingering),
+            first(&self.suspects),
+            first(&self.heads),
+        ]
+        .into_iter()
+        .flatten()
+        .min()?;
         // One more, so that the wait does not end just before the deadline.
         Some(Duration::from_millis(due.saturating_sub(self.io.now_ms) + 1))
     }
@@ -48,6 +54,12 @@ impl Worker {
             self.deadlines.pop_front();
             self.deadline(place, serial);
         }
+        while let Some(&(due, place, serial)) = self.heads.front()
+            && due <= now
+        {
+            self.heads.pop_front();
+            self.head_deadline(place, serial);
+        }
         while let Some(&(due, place, serial)) = self.suspects.front()
             && due <= now
         {
@@ -62,6 +74,21 @@ impl Worker {
                 self.close(place);
             }
         }
+    }
+
+    /// A head was incomplete a while ago: is it the same one that still is?
+    fn head_deadline(&mut self, place: u32, serial: u32) {
+        let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
+        pair.head_watched = false;
+        let Some(since) = pair.head_since_ms.filter(|_| pair.phase == Phase::Idle) else { return };
+        let due = since + self.io.settings.head_ms;
+        if due > self.io.now_ms {
+            pair.head_watched = true;
+            return self.heads.push_back((due, place, serial));
+        }
+        self.io.cell.closed_slow.add(1);
+        let next = pair.refuse(&mut self.io, 408);
+        self.settle(place, next, None);
     }
 
     /// A pair's entry has come to the front: is it really late, or has something moved since?

@@ -41,6 +41,8 @@ pub(super) struct Worker {
     /// Pairs with a deadline, one entry each, oldest first.
     pub(super) deadlines: VecDeque<(u64, u32, u32)>,
     pub(super) lingering: VecDeque<(u64, u32, u32)>,
+    /// Pairs whose client has begun a request and not completed its head.
+    pub(super) heads: VecDeque<(u64, u32, u32)>,
     /// Clients to be looked at again, see `leaving`.
     pub(super) suspects: VecDeque<(u64, u32, u32)>,
 }
@@ -74,6 +76,7 @@ impl Worker {
             again: Vec::new(),
             deadlines: VecDeque::new(),
             lingering: VecDeque::new(),
+            heads: VecDeque::new(),
             suspects: VecDeque::new(),
         })
     }
@@ -179,6 +182,11 @@ impl Worker {
         let suspicious = pair.may_miss_client(level);
         if next == Next::Again && !std::mem::replace(&mut pair.again, true) {
             self.again.push(place);
+        }
+        if let Some(since) = pair.head_since_ms.filter(|_| self.io.settings.head_ms > 0)
+            && !std::mem::replace(&mut pair.head_watched, true)
+        {
+            self.heads.push_back((since + self.io.settings.head_ms, place, serial));
         }
         if phase == Phase::Exchange && !std::mem::replace(&mut pair.watched, true) {
             self.deadlines.push_back((due, place, serial));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use run::ServePlan;
 
-use super::Service;
+use crate::Service;
 use crate::conn::BoxedSession;
 use crate::{Options, ServeError};
 

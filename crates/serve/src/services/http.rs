@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use proto::http1::{Page, ServerSession, Site};
 use run::ServePlan;
 
-use super::Service;
 use super::files::Files;
+use crate::Service;
 use crate::conn::BoxedSession;
 use crate::server::lock;
 use crate::{Options, ServeError};
@@ -50,7 +50,7 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
         status,
         split: options.on("split_head")?,
         limit: Limit::from(options)?,
-        errors: [100, 400, 404, 405, 413, 431, 500, 501, 505].map(|s| (s, error_page(s))).into(),
+        errors: [100, 400, 404, 405, 408, 413, 431, 500, 501, 505].map(|s| (s, error_page(s))).into(),
     };
     Ok(Arc::new(Http { site: Arc::new(site) }))
 }

@@ -6,35 +6,13 @@ mod files;
 pub(crate) mod http;
 mod record;
 mod source;
+pub(crate) mod tls;
 
 use std::sync::Arc;
 
 use run::ServePlan;
 
-use crate::conn::BoxedSession;
-use crate::{Options, ServeError, Server, Stats};
-
-/// Makes the server half of each connection. Shared by all threads.
-pub trait Service: Send + Sync {
-    /// A session for one connection. Models use it again for another one after [`proto::Session::reset`].
-    fn session(&self) -> BoxedSession;
-
-    /// Told by every thread at every wake what time it is, seconds since the epoch.
-    fn tick(&self, _now_s: u64) {}
-
-    /// What a peer is told that is refused because the server is busy; empty for nothing.
-    fn busy_reply(&self) -> &[u8] {
-        b""
-    }
-
-    /// Adds what it counts itself to the counts of the server.
-    fn add_to(&self, _stats: &mut Stats) {}
-
-    /// Whether small pieces may be held back by Nagle's algorithm (off by default).
-    fn nagle(&self) -> bool {
-        false
-    }
-}
+use crate::{Options, ServeError, Server, Service};
 
 /// One row of [`SERVICES`].
 #[derive(Clone, Copy)]
@@ -43,6 +21,8 @@ pub struct ServiceSpec {
     pub name: &'static str,
     /// What it does, in one line.
     pub help: &'static str,
+    /// What it speaks, as TLS names it (ALPN); empty for no name.
+    pub alpn: &'static [&'static str],
     /// How it is started.
     pub kind: ServiceKind,
 }
@@ -64,19 +44,32 @@ pub const SERVICES: &[ServiceSpec] = &[
     ServiceSpec {
         name: "http",
         help: "HTTP/1.1: a built-in page or the files under a directory",
+        alpn: &["http/1.1"],
         kind: ServiceKind::Sessions(http::open),
     },
-    ServiceSpec { name: "echo", help: "sends back what it receives", kind: ServiceKind::Sessions(echo::open) },
-    ServiceSpec { name: "discard", help: "reads and drops", kind: ServiceKind::Sessions(discard::open) },
+    ServiceSpec {
+        name: "echo",
+        help: "sends back what it receives",
+        alpn: &[],
+        kind: ServiceKind::Sessions(echo::open),
+    },
+    ServiceSpec { name: "discard", help: "reads and drops", alpn: &[], kind: ServiceKind::Sessions(discard::open) },
     ServiceSpec {
         name: "record",
         help: "reads and writes records of one file (--root), through the page cache or past it",
+        alpn: &[],
         kind: ServiceKind::Sessions(record::open),
     },
-    ServiceSpec { name: "source", help: "sends as fast as it is read", kind: ServiceKind::Sessions(source::open) },
+    ServiceSpec {
+        name: "source",
+        help: "sends as fast as it is read",
+        alpn: &[],
+        kind: ServiceKind::Sessions(source::open),
+    },
     ServiceSpec {
         name: "proxy",
         help: "event-driven HTTP/1.1 proxy without a cache, on the event API",
+        alpn: &[],
         kind: ServiceKind::Whole(crate::proxy::start),
     },
 ];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proto::source::ServerPlan;
 use run::ServePlan;
 
-use super::Service;
+use crate::Service;
 use crate::conn::BoxedSession;
 use crate::{Options, ServeError};
 

@@ -5,25 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::Policy;
+use super::policy::{Active, Policy, Refuse};
 use crate::{Options, ServeError};
-
-/// The bounds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Active {
-    pub(crate) places: u32,
-    pub(crate) idle_ms: u32,
-    pub(crate) waiting: Option<u32>,
-    pub(crate) refuse: Refuse,
-}
-
-/// How a connection is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refuse {
-    Busy,
-    Close,
-    Reset,
-}
 
 pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
     let refuse = match options.get::<String>("refuse")?.as_deref() {

@@ -4,14 +4,14 @@
 mod high_connections;
 pub(crate) mod high_throughput;
 pub(crate) mod limits;
+mod policy;
 
 use run::ServePlan;
 
-use crate::conn::ReadTurn;
+use crate::error::find;
 use crate::{ModelSpec, Options, ServeError};
 
-pub(crate) use high_throughput::{Active, Refuse};
-pub(crate) use limits::Limits;
+pub(crate) use policy::{Active, Limits, Over, Policy, Refuse, head_ms};
 
 /// One row of [`STRATEGIES`].
 #[derive(Clone, Copy)]
@@ -47,35 +47,16 @@ pub const STRATEGIES: &[StrategySpec] = &[
     },
 ];
 
-/// What a strategy asks of a model.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Policy {
-    pub(crate) read: ReadTurn,
-    /// Whether buffers are taken only once there is something to read (completion models).
-    pub(crate) lazy_buffers: bool,
-    pub(crate) active: Option<Active>,
-    pub(crate) limits: Option<Limits>,
-}
-
-impl Policy {
-    /// No strategy: read what one call gives, four pieces at most in a turn.
-    pub(crate) const NONE: Self = Self {
-        read: ReadTurn { bytes: 4 * crate::conn::PIECE, drain: false },
-        lazy_buffers: false,
-        active: None,
-        limits: None,
-    };
-}
-
 /// The policy of a plan; an error when the model cannot honour it.
 pub(crate) fn choose(plan: &ServePlan, model: &ModelSpec, options: &Options<'_>) -> Result<Policy, ServeError> {
+    let head_ms = head_ms(options)?;
     if plan.strategy.is_empty() {
-        return Ok(Policy::NONE);
+        return Ok(Policy { head_ms, ..Policy::NONE });
     }
-    let row = crate::find(STRATEGIES, "strategy", &plan.strategy, |s| s.name)?;
+    let row = find(STRATEGIES, "strategy", &plan.strategy, |s| s.name)?;
     if !model.strategies.contains(&row.name) {
         let why = format!("model {} cannot honour strategy {}: {}", model.name, row.name, model.cannot);
         return Err(ServeError::Combination(why));
     }
-    (row.make)(options)
+    Ok(Policy { head_ms, ..(row.make)(options)? })
 }

@@ -17,11 +17,6 @@ pub(crate) fn proxy(upstream: SocketAddr, events: &str, options: &[(&str, &str)]
     start(&plan).unwrap()
 }
 
-pub(crate) fn require(name: &str, what: &str) {
-    println!("SKIP {name}: {what}");
-    assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
-}
-
 /// An upstream: `each` gets every connection, on a thread of its own.
 pub(crate) fn upstream(each: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,5 +1,5 @@
-//! The C header and the pkg-config file, as text. They are made from the same constants as the calls, and a test
-//! holds the files in the repository against them.
+//! The C header as text. It is made from the same constants as the calls, and a test holds the file in the repository
+//! against it.
 
 use event::Mask;
 
@@ -18,17 +18,6 @@ pub fn generate() -> String {
     }
     text.push_str(REST);
     text
-}
-
-/// The pkg-config file of a library that is installed below `prefix`.
-pub fn pkg_config(prefix: &str) -> String {
-    format!(
-        "prefix={prefix}\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\
-         Name: loadline-event\nDescription: Explicit event API: declare_interest and get_next_event\n\
-         Version: {}\nLibs: -L${{libdir}} -lloadline_event_c\nLibs.private: -lpthread -ldl -lm -lgcc_s -lc\n\
-         Cflags: -I${{includedir}}\n",
-        env!("CARGO_PKG_VERSION")
-    )
 }
 
 const TOP: &str = "\

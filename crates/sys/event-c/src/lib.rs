@@ -1,7 +1,7 @@
 //! The event API for C, with the names, types and values of the source (G. Banga, J. Mogul, P. Druschel, *A Scalable
 //! and Explicit Event Delivery Mechanism for UNIX*, USENIX 1999). The header is [`HEADER`], `include/loadline_event.h`.
 //! `cargo build --release -p loadline-event-c` makes `libloadline_event_c.a` and
-//! `libloadline_event_c.so`; [`header::pkg_config`] gives the text of `loadline-event.pc` for a prefix.
+//! `libloadline_event_c.so`; `scripts/install event` puts them and `loadline-event.pc` below a prefix.
 //!
 //! Interest is per thread: the first call of a thread makes its queue, on the back end named by
 //! `event_use_backend` or the environment variable `LOADLINE_EVENTS`, otherwise on epoll.

@@ -11,11 +11,6 @@ fn libraries() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().to_path_buf()
 }
 
-fn skip(what: &str) {
-    println!("SKIP a_c_program_uses_both_libraries: {what}");
-    assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"));
-}
-
 /// The program that the page for users shows.
 fn shown_program(dir: &Path) -> PathBuf {
     let page = include_str!("../../../../docs/event-library.md");
@@ -39,11 +34,11 @@ fn build(cc: &str, program: &Path, out: &Path, library: &[&str]) {
     assert!(status.success());
 }
 
-fn echoes(program: &Path, backend: &str) {
+fn echoes(program: &Path, lib: &Path, backend: &str) {
     let mut child = Command::new(program)
         .arg("2")
         .env("LOADLINE_EVENTS", backend)
-        .env("LD_LIBRARY_PATH", libraries())
+        .env("LD_LIBRARY_PATH", lib)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -64,15 +59,13 @@ fn echoes(program: &Path, backend: &str) {
     assert!(child.wait().unwrap().success(), "{backend}");
 }
 
-#[test]
-fn a_c_program_uses_both_libraries() {
-    let Some(cc) = ["cc", "gcc", "clang"]
-        .into_iter()
-        .find(|cc| Command::new(cc).arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success()))
-    else {
-        return skip("no C compiler");
-    };
-    let dir = tempfile::TempDir::new().unwrap();
+fn compiler() -> Option<&'static str> {
+    let runs = |cc: &&str| Command::new(cc).arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
+    ["cc", "gcc", "clang"].into_iter().find(runs)
+}
+
+/// The static library; the shared one lies beside it.
+fn archive() -> PathBuf {
     let lib = libraries();
     let archive = lib.join("libloadline_event_c.a");
     if !archive.exists() {
@@ -86,18 +79,30 @@ fn a_c_program_uses_both_libraries() {
         }
         assert!(command.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
     }
+    archive
+}
+
+#[test]
+fn a_c_program_uses_both_libraries() {
+    let Some(cc) = compiler() else { return testkit::skip("the library for C", "no C compiler") };
+    let dir = tempfile::TempDir::new().unwrap();
+    let lib = libraries();
+    let archive = archive();
+    // Programs ask for the library by its SONAME.
+    std::os::unix::fs::symlink(lib.join("libloadline_event_c.so"), dir.path().join("libloadline_event_c.so.0"))
+        .unwrap();
     let (fixed, shared) = (dir.path().join("fixed"), dir.path().join("shared"));
     let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/echo.c");
-    build(cc, &echo, &fixed, &[archive.to_str().unwrap(), "-lpthread", "-ldl", "-lm", "-lgcc_s"]);
+    build(cc, &echo, &fixed, &[archive.to_str().unwrap(), "-lpthread", "-ldl", "-lm"]);
     let by_name = ["-L", lib.to_str().unwrap(), "-lloadline_event_c"];
     build(cc, &echo, &shared, &by_name);
     let hello = dir.path().join("hello");
     build(cc, &shown_program(dir.path()), &hello, &by_name);
-    let said = Command::new(&hello).env("LD_LIBRARY_PATH", &lib).output().unwrap();
+    let said = Command::new(&hello).env("LD_LIBRARY_PATH", dir.path()).output().unwrap();
     assert_eq!((said.status.code(), said.stdout.as_slice()), (Some(0), &b"5 bytes\n"[..]));
     for backend in ["epoll", "uring", "poll", "select"] {
-        echoes(&fixed, backend);
-        echoes(&shared, backend);
+        echoes(&fixed, dir.path(), backend);
+        echoes(&shared, dir.path(), backend);
     }
     let mut wrong = Command::new(&fixed)
         .env("LOADLINE_EVENTS", "kqueue")
@@ -108,20 +113,49 @@ fn a_c_program_uses_both_libraries() {
     assert_eq!(wrong.wait().unwrap().code(), Some(1));
 }
 
+/// What `pkg-config ARGS loadline-event` says of an installation.
+fn pkg_config(root: &Path, args: &[&str]) -> Option<Vec<String>> {
+    let mut command = Command::new("pkg-config");
+    command.args(args).arg("loadline-event").env("PKG_CONFIG_PATH", root.join("lib/pkgconfig"));
+    let out = command.output().ok()?;
+    assert!(out.status.success(), "{out:?}");
+    Some(String::from_utf8(out.stdout).unwrap().split_whitespace().map(str::to_string).collect())
+}
+
+/// Installs the libraries below a directory, as `make install-event` does.
+fn install(root: &Path) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/install");
+    let status = Command::new(script).arg("event").env("FROM", libraries()).env("PREFIX", root).status();
+    assert!(status.unwrap().success());
+}
+
 #[test]
-fn pkg_config_reads_our_file() {
+fn an_installed_library_links_by_its_soname_and_as_a_whole() {
+    let Some(cc) = compiler() else { return testkit::skip("the library for C", "no C compiler") };
     let dir = tempfile::TempDir::new().unwrap();
-    let text = loadline_event_c::header::pkg_config("/opt/loadline");
-    std::fs::write(dir.path().join("loadline-event.pc"), &text).unwrap();
-    let Ok(out) = Command::new("pkg-config")
-        .args(["--cflags", "--libs", "loadline-event"])
-        .env("PKG_CONFIG_PATH", dir.path())
-        .output()
-    else {
-        println!("SKIP pkg_config_reads_our_file: no pkg-config");
-        assert!(text.contains("-lloadline_event_c"));
-        return;
+    let root = dir.path().join("usr");
+    archive();
+    install(&root);
+    let Some(shared) = pkg_config(&root, &["--cflags", "--libs"]) else {
+        return testkit::skip("the library for C", "no pkg-config");
     };
-    let shown = String::from_utf8(out.stdout).unwrap();
-    assert!(shown.contains("-I/opt/loadline/include") && shown.contains("-lloadline_event_c"), "{shown}");
+    let fixed = pkg_config(&root, &["--static", "--cflags", "--libs"]).unwrap();
+    let program = shown_program(dir.path());
+    for (name, flags, first) in [("shared", shared, "-Wall"), ("fixed", fixed, "-static")] {
+        let out = dir.path().join(name);
+        let mut command = Command::new(cc);
+        let status = command.arg(first).arg(&program).arg("-o").arg(&out).args(&flags).status().unwrap();
+        assert!(status.success(), "{name}: {flags:?}");
+        // What is static needs no path to the libraries.
+        let path = if name == "shared" { root.join("lib") } else { PathBuf::new() };
+        let said = Command::new(&out).env("LD_LIBRARY_PATH", path).output().unwrap();
+        assert_eq!((said.status.code(), said.stdout.as_slice()), (Some(0), &b"5 bytes\n"[..]), "{name}");
+    }
+    let needed = |file: &Path| {
+        let out = Command::new("readelf").arg("-d").arg(file).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    assert!(needed(&root.join("lib/libloadline_event_c.so")).contains("soname: [libloadline_event_c.so.0]"));
+    assert!(needed(&dir.path().join("shared")).contains("Shared library: [libloadline_event_c.so.0]"));
+    assert!(!needed(&dir.path().join("fixed")).contains("Shared library"));
 }

@@ -6,16 +6,18 @@
 //! and receive, a provided buffer ring, skipped completions of successful operations, min-wait timeouts. Nothing is
 //! retried here: completions say what happened and the caller decides.
 
+mod address;
 mod buffers;
 mod memory;
 mod ops;
 mod serving;
+mod witness;
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use io_uring::{IoUring, squeue, types};
 
+use address::Address;
 pub use buffers::{BufferId, Buffers};
 /// Flags of an operation: `How::SKIP_SUCCESS` gives no completion when it succeeds, `How::IO_LINK` starts the next
 /// operation only after this one succeeded.
@@ -23,7 +25,9 @@ pub use io_uring::squeue::Flags as How;
 use memory::Memory;
 pub use memory::mapped_bytes;
 pub use ops::File;
+pub use witness::Witness;
 
+use crate::peer::Peer;
 use crate::{Errno, Result};
 
 /// What a ring is to have.
@@ -46,7 +50,7 @@ pub struct Config {
     /// Size of a receive buffer in bytes.
     pub buffer_bytes: u32,
     /// Addresses that connect and bind name by number.
-    pub addresses: Vec<SocketAddr>,
+    pub addresses: Vec<Peer>,
     /// Operations go on whenever the thread enters or leaves the kernel, not only when it waits for completions: for
     /// threads that wait elsewhere. Costs interruptions.
     pub eager: bool,
@@ -96,7 +100,7 @@ pub struct Ring {
     slots: Rc<Memory>,
     slot_bytes: usize,
     slot_count: u32,
-    addresses: Box<[ops::Address]>,
+    addresses: Box<[Address]>,
     // Shares of the receive buffers, so that they outlive the ring whoever is dropped first.
     buffers: Option<(Rc<Memory>, Rc<Memory>)>,
     min_wait: bool,
@@ -144,7 +148,7 @@ impl Ring {
             slots,
             slot_bytes: config.slot_bytes as usize,
             slot_count: config.slots,
-            addresses: config.addresses.iter().map(|&a| ops::Address::new(a)).collect(),
+            addresses: config.addresses.iter().map(Address::new).collect(),
             buffers: buffers.as_ref().map(|b| (Rc::clone(&b.ring), Rc::clone(&b.data))),
         };
         Ok((ring, buffers))

@@ -1,11 +1,11 @@
 //! The operations a ring can be given, one function each. Results arrive as completions under `user`.
 
-use std::net::SocketAddr;
 use std::ops::Range;
 
 use io_uring::types::{CancelBuilder, DestinationSlot, Fd, Fixed};
 use io_uring::{opcode, squeue};
 
+use super::address::Address;
 use super::{How, Ring};
 use crate::{Errno, Result};
 
@@ -34,47 +34,6 @@ macro_rules! on_file {
     };
 }
 
-/// An address in the form that the kernel reads.
-pub(super) struct Address {
-    storage: libc::sockaddr_storage,
-    len: libc::socklen_t,
-    family: i32,
-}
-
-impl Address {
-    pub(super) fn new(addr: SocketAddr) -> Self {
-        // SAFETY: all-zero bytes are a valid sockaddr_storage.
-        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
-        let to = &raw mut storage;
-        let (len, family) = match addr {
-            SocketAddr::V4(v4) => {
-                let sin = libc::sockaddr_in {
-                    sin_family: libc::AF_INET as libc::sa_family_t,
-                    sin_port: v4.port().to_be(),
-                    sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
-                    sin_zero: [0; 8],
-                };
-                // SAFETY: sockaddr_storage is large and aligned enough for every socket address.
-                unsafe { to.cast::<libc::sockaddr_in>().write(sin) };
-                (size_of::<libc::sockaddr_in>(), libc::AF_INET)
-            }
-            SocketAddr::V6(v6) => {
-                let sin6 = libc::sockaddr_in6 {
-                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                    sin6_port: v6.port().to_be(),
-                    sin6_flowinfo: v6.flowinfo(),
-                    sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
-                    sin6_scope_id: v6.scope_id(),
-                };
-                // SAFETY: as above.
-                unsafe { to.cast::<libc::sockaddr_in6>().write(sin6) };
-                (size_of::<libc::sockaddr_in6>(), libc::AF_INET6)
-            }
-        };
-        Self { storage, len: len as libc::socklen_t, family }
-    }
-}
-
 /// Option values that entries point to; they live as long as the program.
 static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
@@ -90,12 +49,12 @@ impl Ring {
         unsafe { std::slice::from_raw_parts_mut(self.slots.at(at * len), len) }
     }
 
-    /// Opens a TCP socket of the family of address `address` at a place in the table of registered files.
+    /// Opens a stream socket of the family of address `address` at a place in the table of registered files.
     #[inline]
     pub fn socket(&mut self, at: u32, address: u32, how: How, user: u64) -> Result<()> {
-        let family = self.address(address)?.family;
+        let (family, protocol) = self.address(address).map(|a| (a.family, a.protocol))?;
         let target = DestinationSlot::try_from_slot_target(at).map_err(|_| Errno::INVAL)?;
-        let entry = opcode::Socket::new(family, libc::SOCK_STREAM, libc::IPPROTO_TCP).file_index(Some(target)).build();
+        let entry = opcode::Socket::new(family, libc::SOCK_STREAM, protocol).file_index(Some(target)).build();
         self.push(&entry.flags(how).user_data(user))
     }
 

@@ -1,6 +1,6 @@
 //! No medium at all: the loopback of one namespace.
 
-use super::{Joined, MediumPlan, Wire};
+use super::medium::{Joined, MediumPlan, Wire};
 use crate::arguments::Arguments;
 use crate::error::Result;
 use crate::net::Net;

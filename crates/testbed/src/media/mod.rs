@@ -1,6 +1,7 @@
 //! What can join hosts: one file a kind, one row a medium.
 
 mod loopback;
+mod medium;
 mod qdiscs;
 mod shared;
 mod switch;
@@ -8,62 +9,10 @@ mod wan;
 
 use crate::arguments::Arguments;
 use crate::error::{Result, TestbedError};
-use crate::forward::Counts;
 use crate::net::Net;
-
-/// One row of [`MEDIA`].
-pub struct MediumSpec {
-    /// Its name.
-    pub name: &'static str,
-    /// What may follow the name.
-    pub arguments: &'static str,
-    /// What it is, in one sentence.
-    pub help: &'static str,
-    /// Reads the arguments.
-    plan: fn(&mut Arguments) -> Result<Box<dyn MediumPlan>, String>,
-}
-
-impl std::fmt::Debug for MediumSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MediumSpec").field("name", &self.name).field("help", &self.help).finish_non_exhaustive()
-    }
-}
-
-/// A medium that was read and not yet built.
-trait MediumPlan: std::fmt::Debug + Send + Sync {
-    /// Whether every host has a namespace of its own.
-    fn hosts_apart(&self) -> bool {
-        true
-    }
-
-    /// Joins the hosts.
-    fn join(&self, net: &Net) -> Result<Box<dyn Joined>>;
-}
-
-/// A medium in use.
-pub(crate) trait Joined: Send + Sync {
-    /// What each of its wires did so far.
-    fn wires(&self) -> Vec<Wire>;
-
-    /// What it is made of, for notes: `kernel: …`, `user space: …`.
-    fn made_of(&self) -> String;
-
-    /// Time on the wire that passes at once after a pause, microseconds; 0 where every frame takes its own.
-    fn catches_up_us(&self) -> u64 {
-        0
-    }
-}
-
-/// One wire, or one direction of one.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wire {
-    /// `ethernet10`, `switch to client1`, …
-    pub(crate) name: String,
-    /// Bits per second; `None` is without bound.
-    pub(crate) bits_per_s: Option<u64>,
-    /// Counts, or why there are none.
-    pub(crate) counts: Result<Counts, String>,
-}
+use medium::MediumPlan;
+pub use medium::MediumSpec;
+pub(crate) use medium::{Joined, Wire};
 
 /// Every medium.
 pub const MEDIA: &[MediumSpec] = &[
@@ -71,30 +20,35 @@ pub const MEDIA: &[MediumSpec] = &[
         name: "ethernet10",
         arguments: "[:user]",
         help: "one shared half-duplex wire of 10 Mbit/s: all hosts, both directions, 800 ns a byte, 24 bytes of framing",
+        shared_wire: true,
         plan: |arguments| shared::plan("ethernet10", 10_000_000, arguments),
     },
     MediumSpec {
         name: "hub100",
         arguments: "[:user]",
         help: "the same shared wire at 100 Mbit/s",
+        shared_wire: true,
         plan: |arguments| shared::plan("hub100", 100_000_000, arguments),
     },
     MediumSpec {
         name: "switch",
         arguments: "[:RATE]",
-        help: "full duplex, RATE each way for every port (switch:100M); without a rate as fast as the processors",
+        help: "full duplex, RATE each way for every port (switch:100M); without a rate as fast as the CPUs",
+        shared_wire: false,
         plan: switch::plan,
     },
     MediumSpec {
         name: "wan",
         arguments: "[:delay=TIME,jitter=TIME,loss=SHARE,reorder=SHARE,rate=RATE,queue=BYTES,seed=N]",
         help: "a long line each way between all hosts; delay is one way, so a round trip takes twice as long",
+        shared_wire: false,
         plan: wan::plan,
     },
     MediumSpec {
         name: "loopback",
         arguments: "",
         help: "no medium: all hosts share one namespace and talk over its loopback, each with an address of its own",
+        shared_wire: false,
         plan: loopback::plan,
     },
 ];
@@ -103,6 +57,7 @@ pub const MEDIA: &[MediumSpec] = &[
 #[derive(Debug)]
 pub struct Medium {
     text: String,
+    spec: &'static MediumSpec,
     plan: Box<dyn MediumPlan>,
 }
 
@@ -117,12 +72,17 @@ impl Medium {
         };
         let plan = (spec.plan)(&mut arguments).map_err(wrong)?;
         arguments.finish().map_err(wrong)?;
-        Ok(Self { text: text.into(), plan })
+        Ok(Self { text: text.into(), spec, plan })
     }
 
     /// The text it was read from.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Its row.
+    pub fn spec(&self) -> &'static MediumSpec {
+        self.spec
     }
 
     pub(crate) fn hosts_apart(&self) -> bool {

@@ -10,8 +10,8 @@
 
 use std::fmt::Write as _;
 
+use super::medium::{Joined, MediumPlan, Wire};
 use super::qdiscs::Qdiscs;
-use super::{Joined, MediumPlan, Wire};
 use crate::arguments::Arguments;
 use crate::error::{Result, setup};
 use crate::forward::{Engine, FRAMING_BYTES, Hub};

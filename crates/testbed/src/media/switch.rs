@@ -1,7 +1,8 @@
 //! A switch: full duplex, each port with its own rate each way. A bridge, and an `htb` on both ends of each cable.
 
+use super::medium::{Joined, MediumPlan, Wire};
 use super::qdiscs::Qdiscs;
-use super::{Joined, MediumPlan, Wire, shared};
+use super::shared;
 use crate::arguments::{self, Arguments};
 use crate::error::Result;
 use crate::net::Net;

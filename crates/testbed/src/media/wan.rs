@@ -1,6 +1,6 @@
 //! A long line between hosts, made by our own forwarder: netem is missing on many kernels.
 
-use super::{Joined, MediumPlan, Wire};
+use super::medium::{Joined, MediumPlan, Wire};
 use crate::arguments::{self, Arguments};
 use crate::error::{Result, setup};
 use crate::forward::{Engine, Line, LinePlan};

@@ -1,4 +1,4 @@
-//! What the live tests share: skipping with a reason, and iperf3.
+//! What the live tests share: testbeds, iperf3, and this very program run again by another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;
@@ -7,23 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use loadline_testbed::{Spec, Testbed};
-
-/// Says that a test cannot run here; under `LOADLINE_REQUIRE=all` that is a failure.
-pub(crate) fn skip(test: &str, reason: &str) {
-    assert!(std::env::var("LOADLINE_REQUIRE").as_deref() != Ok("all"), "{test}: {reason}");
-    println!("SKIP {test}: {reason}");
-}
+use testkit::skip;
 
 /// A testbed, or the reason why this machine has none.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
-    Testbed::build(spec).map_err(|e| skip(test, &e.to_string())).ok()
-}
-
-/// Whether a program can be started.
-pub(crate) fn has(test: &str, program: &str) -> bool {
-    let there =
-        std::process::Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    there.map_err(|_| skip(test, &format!("{program} is not installed"))).is_ok()
+    Testbed::build(spec).map_err(|e| skip(test, e.to_string())).ok()
 }
 
 /// One iperf3 server that serves one client; reads along what it receives.
@@ -95,11 +83,7 @@ fn interval_bytes(line: &str) -> Option<f64> {
 pub(crate) fn await_listener(bed: &Testbed, host: &str, port: u16) {
     let table = format!("/proc/{}/net/tcp6", bed.netns_pid(host).unwrap());
     let needle = format!(":{port:04X} 00000000000000000000000000000000:0000 0A");
-    let end = Instant::now() + Duration::from_secs(5);
-    while !std::fs::read_to_string(&table).unwrap().contains(&needle) {
-        assert!(Instant::now() < end, "nothing listens on port {port} of {host}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    testkit::eventually(|| std::fs::read_to_string(&table).unwrap().contains(&needle).then_some(()));
 }
 
 /// A user without any privilege.

@@ -2,6 +2,7 @@
 //! after a write that would block, read until a short read. A keep-alive request costs one send and one receive, and a
 //! share of one epoll_pwait2. Source: epoll(7).
 
+mod adopt;
 mod ops;
 mod partner;
 
@@ -9,15 +10,48 @@ use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
+use proto::Client;
+use run::{Io, LoadPart};
 use sys::epoll::{Epoll, Events, Interest};
 use sys::{Errno, clock, socket};
 
+use self::adopt::adopt;
 pub(crate) use self::ops::EpollOps;
 use self::ops::Slot;
 pub(crate) use self::partner::Told;
-use self::partner::{PARTNER, Partner, adopt};
-use super::Setup;
+use self::partner::{PARTNER, Partner};
+use super::row::DriverSpec;
+use super::setup::Setup;
+use super::shard::{Shard, failed};
+use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
+
+/// Its row.
+pub(super) const SPEC: DriverSpec = DriverSpec {
+    io: Io::Epoll,
+    name: "epoll",
+    help: "edge-triggered readiness, one read and one write per request, no epoll_ctl",
+    system: "epoll",
+    auto: true,
+    ..DriverSpec::BASE
+};
+
+/// One shard on this driver; of two-process S-Clients it establishes, and the part of the other process is added.
+pub(super) fn run<C: Client>(mut shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+    let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
+    let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
+    let (end, listener) = partner.split();
+    driver.hand_over_to(end);
+    std::thread::scope(|scope| {
+        let heard = scope.spawn(|| listener.listen(theirs));
+        let part = shard.drive(&mut driver);
+        // Its end of the socketpair goes with it: the partner sees that nothing more comes.
+        drop(driver);
+        let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
+        handled.merge(&part?);
+        Ok(handled)
+    })
+}
 
 /// Events taken by one wait: few enough that times within a pass stay true, enough to spread the cost of the call.
 const EVENTS: usize = 256;
@@ -49,10 +83,11 @@ impl EpollDriver {
         let ops = EpollOps {
             epoll: Epoll::new()?,
             slots,
-            target: setup.target,
+            target: setup.target.clone(),
             sources: setup.source_addrs(),
             next_source: 0,
             nodelay: setup.nodelay,
+            quick_ack: setup.quick_ack,
             now_ns: clock::monotonic_ns(),
             scratch: vec![0; BUFFER].into_boxed_slice(),
             partner: None,

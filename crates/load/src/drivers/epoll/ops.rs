@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use run::Phase;
 use sys::epoll::{Epoll, Interest};
+use sys::peer::Peer;
 use sys::{Errno, clock, socket};
 
 use super::partner::Partner;
@@ -15,10 +16,11 @@ use crate::driver::{Ops, Sent, Start};
 pub(crate) struct EpollOps {
     pub(super) epoll: Epoll,
     pub(super) slots: Vec<Slot>,
-    pub(super) target: SocketAddr,
+    pub(super) target: Peer,
     pub(super) sources: Vec<SocketAddr>,
     pub(super) next_source: usize,
     pub(super) nodelay: bool,
+    pub(super) quick_ack: bool,
     pub(super) now_ns: u64,
     pub(super) scratch: Box<[u8]>,
     /// The other process of a two-process S-Client.
@@ -50,7 +52,7 @@ impl EpollOps {
 
     /// A socket, bound to the next source address if there are any.
     fn open(&mut self) -> Result<OwnedFd, Errno> {
-        let fd = socket::tcp(self.target)?;
+        let fd = self.target.socket()?;
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }
@@ -104,7 +106,7 @@ impl Ops for EpollOps {
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
-        socket::connect(&fd, self.target)?;
+        self.target.connect(&fd)?;
         // Registered after the connect: when it is up already (loopback), this tells without a wake-up.
         self.register(conn, fd, true)
     }
@@ -118,7 +120,7 @@ impl Ops for EpollOps {
             self.close(conn);
             return self.connect(conn);
         }
-        match socket::connect(fd, self.target) {
+        match self.target.connect(fd) {
             Ok(_) => Ok(()),
             Err(e) => {
                 self.close(conn);
@@ -133,7 +135,13 @@ impl Ops for EpollOps {
         let Some(fd) = &slot.fd else { return Err(Errno::BADF) };
         let n = fill(&mut self.scratch).min(self.scratch.len());
         let sent = match socket::send(fd, &self.scratch[..n]) {
-            Ok(sent) if sent == n => return Ok(Sent::All),
+            Ok(sent) if sent == n => {
+                // The kernel goes back to delaying as soon as data leaves, so this comes after it, each time.
+                if self.quick_ack {
+                    socket::set_quick_ack(fd, true)?;
+                }
+                return Ok(Sent::All);
+            }
             Ok(sent) => sent,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(e) => return Err(e),

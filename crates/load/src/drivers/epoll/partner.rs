@@ -8,19 +8,18 @@ use std::rc::Rc;
 use run::Phase;
 use sys::{Errno, clock, pass};
 
-use super::EpollOps;
-use crate::driver::{Completion, Start};
+use crate::driver::Start;
 
 /// The way to the other process, and on the handling side what came over it.
 #[derive(Debug)]
 pub(crate) struct Partner {
-    end: OwnedFd,
+    pub(super) end: OwnedFd,
     /// Numbers without a connection; only the handling side gives them itself.
-    free: Vec<u32>,
-    handles: bool,
+    pub(super) free: Vec<u32>,
+    pub(super) handles: bool,
     /// Something waits in the socketpair that no number was free for.
-    behind: bool,
-    told: Rc<Cell<Told>>,
+    pub(super) behind: bool,
+    pub(super) told: Rc<Cell<Told>>,
 }
 
 /// What the establishing process said last.
@@ -34,8 +33,8 @@ pub(crate) struct Told {
 /// The number of the socketpair among the connections.
 pub(super) const PARTNER: u64 = u64::MAX;
 // Kinds of messages.
-const CONNECTION: u8 = 1;
-const PHASE: u8 = 2;
+pub(super) const CONNECTION: u8 = 1;
+pub(super) const PHASE: u8 = 2;
 
 fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE] {
     let mut bytes = [0; pass::MESSAGE];
@@ -84,48 +83,5 @@ impl Partner {
         while pass::send(&self.end, &message(PHASE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }
-    }
-}
-
-/// Takes what the establishing process sent, for as long as there are numbers for it.
-pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Completion<'_>)) -> Result<(), Errno> {
-    loop {
-        let Some(partner) = ops.partner.as_mut().filter(|p| p.handles) else { return Ok(()) };
-        partner.behind = partner.free.is_empty();
-        if partner.behind {
-            return Ok(());
-        }
-        let mut told = partner.told.get();
-        let (bytes, fd) = match pass::recv(&partner.end) {
-            Ok(Some(got)) => got,
-            Ok(None) => {
-                told.gone = true;
-                partner.told.set(told);
-                return Ok(());
-            }
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(e) => return Err(e),
-        };
-        let value = |n: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * n + i]));
-        match (bytes[0], fd) {
-            (CONNECTION, Some(fd)) => {
-                let Some(conn) = partner.free.pop() else { return Ok(()) };
-                ops.register(conn, fd, false)?;
-                f(ops, Completion::Adopted { conn, start: Start { intended_ns: value(1), sent_ns: value(2) } });
-            }
-            (PHASE, _) => {
-                (told.phase, told.at_ns) = (phase_of(bytes[1]), value(1));
-                partner.told.set(told);
-            }
-            _ => {}
-        }
-    }
-}
-
-fn phase_of(number: u8) -> Phase {
-    match number {
-        0 => Phase::WarmUp,
-        1 => Phase::Measure,
-        _ => Phase::Drain,
     }
 }

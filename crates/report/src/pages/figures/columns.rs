@@ -5,47 +5,13 @@
 
 use run::{Run, Trial};
 
+use super::column::{Column, Columns, cell, word};
 use super::tabulated::TABLES;
 use super::value::value;
 use super::{plateau, ranked};
-use crate::number::{count, number, quantity};
+use crate::number::{count, number};
 use crate::pages::pick;
-use crate::{Block, Cell, Col, Table, Unit};
-
-/// One table of an experiment.
-pub(super) struct Columns {
-    pub(super) experiment: &'static str,
-    pub(super) caption: &'static str,
-    pub(super) columns: &'static [Column],
-    /// The source's own table: its caption, and a CSV with a header.
-    pub(super) published: Option<(&'static str, &'static str)>,
-}
-
-/// One column.
-pub(super) struct Column {
-    pub(super) head: &'static str,
-    /// Path of the value, see `value.rs`.
-    pub(super) of: &'static str,
-    pub(super) unit: Unit,
-    pub(super) show: Show,
-}
-
-/// What of a value is shown.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Show {
-    Value,
-    /// By which share it grew since the row before.
-    Growth,
-    /// By how much it grew since the row before.
-    Change,
-    /// No value: the first word of the note that begins so.
-    Note,
-}
-
-/// A column of values.
-pub(super) const fn c(head: &'static str, of: &'static str, unit: Unit) -> Column {
-    Column { head, of, unit, show: Show::Value }
-}
+use crate::{Block, Cell, Col, Table};
 
 /// The tables of an experiment.
 pub(super) fn tables(name: &str, run: &Run) -> Vec<Block> {
@@ -79,42 +45,6 @@ fn ours(spec: &Columns, trials: &[Trial]) -> Option<Table> {
     };
     let rows = trials.iter().enumerate().map(row).collect();
     Some(Table { caption: spec.caption.into(), columns, rows, ..Table::default() })
-}
-
-pub(super) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Cell {
-    if let Some(word) = word(trial, column) {
-        return Cell::new(word);
-    }
-    let Some(now) = value(trial, column.of) else { return below_noise(column, trial) };
-    let last = before.and_then(|t| value(t, column.of));
-    match (column.show, last) {
-        (Show::Value, _) if column.unit == Unit::Plain && now.fract() == 0.0 && (0.0..1e15).contains(&now) => {
-            count(now as u64).into()
-        }
-        (Show::Value | Show::Note, _) => quantity(now, column.unit).into(),
-        (_, None) => Cell::default(),
-        (Show::Growth, Some(last)) => signed(now / last - 1.0, column.unit),
-        (Show::Change, Some(last)) => signed(now - last, column.unit),
-    }
-}
-
-/// The first word of the note that a column names.
-fn word<'a>(trial: &'a Trial, column: &Column) -> Option<&'a str> {
-    let note = (column.show == Show::Note).then_some(column.of)?;
-    trial.notes.iter().find_map(|n| n.strip_prefix(note))?.split_whitespace().next()
-}
-
-/// What a growth would have had to be above, where it was not told from noise.
-fn below_noise(column: &Column, trial: &Trial) -> Cell {
-    match value(trial, &format!("{}_noise", column.of)) {
-        Some(noise) => Cell::new(format!("< {}", quantity(noise, column.unit))),
-        None => Cell::absent("not measured in this trial"),
-    }
-}
-
-fn signed(v: f64, unit: Unit) -> Cell {
-    let sign = if v > 0.0 { "+" } else { "" };
-    Cell::new(format!("{sign}{}", quantity(v, unit)))
 }
 
 /// A published table as it stands; figures to the right.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use run::Trial;
 
+use super::figure::{Figure, Lines, Quantity};
 use super::published::{Point, points};
 use super::value::value;
-use super::{Figure, Lines, Quantity};
 use crate::number::{number, quantity};
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Cell, Col, Table};
@@ -60,7 +60,7 @@ type Line = (String, Vec<(f64, f64)>);
 
 /// The lines by name, in the order in which the trials first name them.
 fn lines(figure: &Figure, trials: &[Trial]) -> Vec<Line> {
-    let trials = || trials.iter().filter(|t| t.label.contains(figure.only));
+    let trials = || trials.iter().filter(|t| (figure.only)(t));
     let mut found: Vec<Line> = Vec::new();
     let mut add = |name: &str, point: (f64, f64)| match found.iter_mut().find(|(known, _)| known == name) {
         Some((_, points)) => points.push(point),
@@ -70,13 +70,13 @@ fn lines(figure: &Figure, trials: &[Trial]) -> Vec<Line> {
         let Some(x) = value(trial, figure.x.of) else { continue };
         match figure.lines {
             Lines::One(name) => value(trial, figure.y.of).into_iter().for_each(|y| add(name, (x, y))),
-            Lines::ByLabel => {
-                let name = trial.label.split(", ").next().unwrap_or_default();
+            Lines::ByKey => {
+                let name = trial.key.line.as_deref().unwrap_or_default();
                 value(trial, figure.y.of).into_iter().for_each(|y| add(name, (x, y)));
             }
             Lines::Values(all) => {
-                for (name, path) in all {
-                    value(trial, path).into_iter().for_each(|y| add(name, (x, y)));
+                for (name, of) in all {
+                    value(trial, *of).into_iter().for_each(|y| add(name, (x, y)));
                 }
             }
         }

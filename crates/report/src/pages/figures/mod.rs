@@ -3,8 +3,10 @@
 //!
 //! To add a figure, add a row to `table.rs` and, where the source printed numbers, a small file in `data/`.
 
+mod column;
 mod columns;
 mod draw;
+mod figure;
 mod plateau;
 mod published;
 mod ranked;
@@ -14,61 +16,13 @@ mod value;
 
 use run::Run;
 
-use crate::plot::Scale;
-use crate::{Block, Section, Unit, Weight};
-
-/// One chart of an experiment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Figure {
-    /// The experiment, as in `loadline lab NAME`.
-    pub(super) experiment: &'static str,
-    /// What is to be seen, in a sentence.
-    pub(super) title: &'static str,
-    /// How it was measured, and what the published points are.
-    pub(super) caption: &'static str,
-    /// Horizontal axis.
-    pub(super) x: Quantity,
-    /// Vertical axis.
-    pub(super) y: Quantity,
-    /// What the lines are.
-    pub(super) lines: Lines,
-    /// Only trials whose label contains this; empty takes all.
-    pub(super) only: &'static str,
-    /// Published points: a CSV of `series,x,y`; empty where the source printed none.
-    pub(super) published: &'static str,
-    /// Published levels that are no points: height and name.
-    pub(super) levels: &'static [(f64, &'static str)],
-}
-
-/// A quantity on an axis.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quantity {
-    /// Path of the value in a trial, see `value.rs`.
-    pub(super) of: &'static str,
-    /// Name of the axis.
-    pub(super) label: &'static str,
-    /// How ticks are written.
-    pub(super) unit: Unit,
-    /// How values become distances.
-    pub(super) scale: Scale,
-}
-
-/// What the lines of a figure are.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Lines {
-    /// One line of this name over all trials.
-    One(&'static str),
-    /// One line for each first part of the labels, up to `, `: `epoll, 750 cold` belongs to `epoll`.
-    ByLabel,
-    /// One line a value: name and path; the path of `y` is not used.
-    Values(&'static [(&'static str, &'static str)]),
-}
+use crate::{Block, Section, Weight};
 
 /// A table of more trials stands behind the figures.
 const LONG: usize = 60;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some(name) = experiment(run) else { return Vec::new() };
+    let Some(name) = run.plan.experiment() else { return Vec::new() };
     let mut blocks = Vec::new();
     let mut compared = Vec::new();
     for figure in table::FIGURES.iter().filter(|f| f.experiment == name) {
@@ -103,15 +57,50 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Whether the page has a table of the trials of its own.
 pub(super) fn has_table(run: &Run) -> bool {
-    experiment(run).is_some_and(|name| !columns::tables(name, run).is_empty())
+    run.plan.experiment().is_some_and(|name| !columns::tables(name, run).is_empty())
 }
 
 /// Whether the trials are of several servers, each with its own verdict in its row.
 pub(super) fn judged_by_row(run: &Run) -> bool {
-    run.trials.len() > 1 && experiment(run).is_some_and(ranked::ranks)
+    run.trials.len() > 1 && run.plan.experiment().is_some_and(ranked::ranks)
 }
 
-/// The name of the experiment, from `lab NAME`.
-pub(super) fn experiment(run: &Run) -> Option<&str> {
-    run.plan.command.strip_prefix("lab ").map(str::trim)
+#[cfg(test)]
+mod tests {
+    use super::figure::{Figure, Lines};
+    use super::value::Of;
+    use super::*;
+
+    /// Every value that a figure, a table, a ranking or the plateau shows.
+    fn shown() -> Vec<Of> {
+        let of_figure = |figure: &Figure| {
+            let lines = match figure.lines {
+                Lines::Values(all) => all.iter().map(|(_, of)| *of).collect(),
+                _ => Vec::new(),
+            };
+            [lines, vec![figure.x.of, figure.y.of]].concat()
+        };
+        let figures = table::FIGURES.iter().flat_map(of_figure);
+        let tables = tabulated::TABLES.iter().flat_map(|t| t.columns).map(|c| c.of);
+        figures.chain(tables).chain(ranked::shown()).chain(plateau::shown()).collect()
+    }
+
+    #[test]
+    fn every_cost_and_counter_that_is_shown_is_a_row_of_its_table() {
+        let (mut costs, mut counters) = (0, 0);
+        for of in shown() {
+            match of {
+                Of::Cost(_, id) => {
+                    assert!(judge::COSTS.iter().any(|cost| cost.id == id), "there is no cost {id}");
+                    costs += 1;
+                }
+                Of::Counter(_, id) => {
+                    assert!(run::counter(id).is_some(), "there is no counter {id}");
+                    counters += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(costs > 20 && counters > 2, "{costs} costs and {counters} counters");
+    }
 }

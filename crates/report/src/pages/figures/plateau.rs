@@ -5,19 +5,20 @@
 
 use run::{Run, Trial};
 
-use super::value::value;
+use super::value::Who::{Client, Server};
+use super::value::{Of, value};
 use crate::{Cell, Col, Table};
 
 /// The record size that the source takes apart, bytes.
-const RECORD: f64 = 2048.0;
+const RECORD: u64 = 2048;
 
-/// One level; paths as in `value.rs`, empty where it has no such count.
+/// One level; absent where it has no such count.
 struct Level {
     name: &'static str,
-    bytes_out: &'static str,
-    packets_out: &'static str,
-    bytes_in: &'static str,
-    packets_in: &'static str,
+    bytes_out: Option<Of>,
+    packets_out: Option<Of>,
+    bytes_in: Option<Of>,
+    packets_in: Option<Of>,
     /// What the source printed of it.
     source: &'static str,
 }
@@ -25,49 +26,55 @@ struct Level {
 const LEVELS: &[Level] = &[
     Level {
         name: "messages, client",
-        bytes_out: "axis message_out_bytes",
-        packets_out: "",
-        bytes_in: "axis message_in_bytes",
-        packets_in: "",
+        bytes_out: Some(Of::Field(|t| t.results.message_out_bytes)),
+        packets_out: None,
+        bytes_in: Some(Of::Field(|t| t.results.message_in_bytes)),
+        packets_in: None,
         source: "redirector: 60 out, 2108 in",
     },
     Level {
         name: "TCP segments, client",
-        bytes_out: "",
-        packets_out: "client cost segments_out",
-        bytes_in: "",
-        packets_in: "client cost segments_in",
+        bytes_out: None,
+        packets_out: Some(Of::Cost(Client, "segments_out")),
+        bytes_in: None,
+        packets_in: Some(Of::Cost(Client, "segments_in")),
         source: "",
     },
     Level {
         name: "IP, client",
-        bytes_out: "client cost bytes_out",
-        packets_out: "client cost packets_out",
-        bytes_in: "client cost bytes_in",
-        packets_in: "client cost packets_in",
+        bytes_out: Some(Of::Cost(Client, "bytes_out")),
+        packets_out: Some(Of::Cost(Client, "packets_out")),
+        bytes_in: Some(Of::Cost(Client, "bytes_in")),
+        packets_in: Some(Of::Cost(Client, "packets_in")),
         source: "frames: 60 out, 2107.7 in, in 1.997 packets",
     },
     Level {
         name: "IP, server",
-        bytes_out: "server cost bytes_out",
-        packets_out: "server cost packets_out",
-        bytes_in: "server cost bytes_in",
-        packets_in: "server cost packets_in",
+        bytes_out: Some(Of::Cost(Server, "bytes_out")),
+        packets_out: Some(Of::Cost(Server, "packets_out")),
+        bytes_in: Some(Of::Cost(Server, "bytes_in")),
+        packets_in: Some(Of::Cost(Server, "packets_in")),
         source: "server: 2108 a context block",
     },
     Level {
         name: "wire, both ways",
-        bytes_out: "axis wire_bytes_per_read",
-        packets_out: "axis frames_per_read",
-        bytes_in: "",
-        packets_in: "",
+        bytes_out: Some(Of::Field(|t| t.results.wire_bytes_per_read)),
+        packets_out: Some(Of::Field(|t| t.results.frames_per_read)),
+        bytes_in: None,
+        packets_in: None,
         source: "",
     },
 ];
 
+/// What the levels show.
+#[cfg(test)]
+pub(super) fn shown() -> impl Iterator<Item = Of> {
+    LEVELS.iter().flat_map(|l| [l.bytes_out, l.packets_out, l.bytes_in, l.packets_in]).flatten()
+}
+
 /// The table, where there is a trial of that size.
 pub(super) fn table(run: &Run) -> Option<Table> {
-    let trial = run.trials.iter().find(|t| value(t, "axis record_bytes") == Some(RECORD))?;
+    let trial = run.trials.iter().find(|t| t.key.record_bytes == Some(RECORD))?;
     let columns = vec![
         Col::words("level", 0),
         Col::figures("bytes out", 0),
@@ -84,8 +91,8 @@ pub(super) fn table(run: &Run) -> Option<Table> {
 
 /// A level of which at least one count is known.
 fn row(level: &Level, trial: &Trial) -> Option<Vec<Cell>> {
-    let paths = [level.bytes_out, level.packets_out, level.bytes_in, level.packets_in];
-    let values = paths.map(|path| value(trial, path));
+    let counts = [level.bytes_out, level.packets_out, level.bytes_in, level.packets_in];
+    let values = counts.map(|of| value(trial, of?));
     values.iter().any(Option::is_some).then(|| {
         let figure = |v: Option<f64>| match v {
             Some(v) => Cell::new(exact(v)),
@@ -110,8 +117,9 @@ mod tests {
 
     #[test]
     fn only_levels_that_were_counted_have_a_row() {
-        let axes = [("record_bytes", RECORD), ("message_out_bytes", 60.0), ("message_in_bytes", 2108.0)];
-        let trial = Trial { axes: axes.map(|(name, v)| (name.to_string(), v)).into(), ..Trial::default() };
+        let mut trial = Trial::default();
+        trial.key.record_bytes = Some(RECORD);
+        (trial.results.message_out_bytes, trial.results.message_in_bytes) = (Some(60.0), Some(2108.0));
         let run = Run { trials: vec![Trial::default(), trial], ..Run::default() };
         let table = table(&run).unwrap();
         let text: Vec<&str> = table.rows[0].iter().map(|c| c.text.as_str()).collect();

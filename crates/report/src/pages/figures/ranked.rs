@@ -5,16 +5,17 @@
 
 use run::Trial;
 
-use super::columns::{Column, Show, c, cell};
-use super::value::value;
+use super::column::{Column, Show, c, cell, words};
+use super::value::Who::Server;
+use super::value::{Of, value};
 use crate::pages::pick;
 use crate::{Cell, Col, Table, Unit};
 
 /// One experiment's ranking.
 struct Ranked {
     experiment: &'static str,
-    /// Path of the value that trials of one table share, and a caption for each of its values.
-    group: &'static str,
+    /// The value that trials of one table share, and a caption for each of its values.
+    group: Of,
     captions: &'static [(f64, &'static str)],
     keys: &'static [Key],
     /// The terminal gives them up from behind.
@@ -23,7 +24,7 @@ struct Ranked {
 
 /// What trials are ordered by.
 struct Key {
-    of: &'static str,
+    of: Of,
     most_first: bool,
     /// Values that are the same in so many digits are a tie, which the next key breaks; 0: as they are.
     digits: i32,
@@ -31,12 +32,12 @@ struct Key {
 
 const RANKED: &[Ranked] = &[Ranked {
     experiment: "io-models",
-    group: "axis entry",
+    group: Of::Field(|t| t.key.entry.map(f64::from)),
     captions: &[
         (
             1.0,
             "Entry 1, as fast as they can: by connections held, then by throughput (what the client received), then by \
-             processor time a message.",
+             CPU time per message.",
         ),
         (
             2.0,
@@ -45,22 +46,28 @@ const RANKED: &[Ranked] = &[Ranked {
         (3.0, "Entry 3, as many as the model holds, limited the same way."),
     ],
     keys: &[
-        Key { of: "axis held", most_first: true, digits: 0 },
-        Key { of: "axis bytes_per_s", most_first: true, digits: 2 },
-        Key { of: "server cost process_cpu_us", most_first: false, digits: 0 },
+        Key { of: Of::Field(|t| t.results.held), most_first: true, digits: 0 },
+        Key { of: Of::Field(|t| t.results.bytes_per_s), most_first: true, digits: 2 },
+        Key { of: Of::Cost(Server, "process_cpu_us"), most_first: false, digits: 0 },
     ],
     columns: &[
-        c("held", "axis held", Unit::Plain),
-        c("throughput", "axis bytes_per_s", Unit::BytesPerSecond),
-        c("cpu/message", "server cost process_cpu_us", Unit::Micros),
-        Column { head: "limited by", of: "what limited it: ", unit: Unit::Plain, show: Show::Note },
-        c("memory", "axis memory_per_connection_bytes", Unit::Bytes),
+        c("held", Of::Field(|t| t.results.held), Unit::Plain),
+        c("throughput", Of::Field(|t| t.results.bytes_per_s), Unit::BytesPerSecond),
+        c("cpu/message", Of::Cost(Server, "process_cpu_us"), Unit::Micros),
+        words("limited by", |t| t.results.limited_by.as_ref().map(ToString::to_string)),
+        c("memory", Of::Field(|t| t.results.memory_per_connection_bytes), Unit::Bytes),
     ],
 }];
 
 /// Whether an experiment ranks its trials, each with what limited it: then a verdict on all of them together says nothing.
 pub(super) fn ranks(name: &str) -> bool {
     RANKED.iter().any(|r| r.experiment == name)
+}
+
+/// What the rankings show and rank by.
+#[cfg(test)]
+pub(super) fn shown() -> impl Iterator<Item = Of> {
+    RANKED.iter().flat_map(|r| r.columns.iter().map(|c| c.of).chain(r.keys.iter().map(|key| key.of)))
 }
 
 /// The rankings of an experiment, a table for each group that has trials.
@@ -83,7 +90,7 @@ fn one(ranked: &Ranked, group: &(f64, &str), trials: &[Trial]) -> Option<Table> 
     let rows: Vec<Vec<Cell>> = of.iter().map(|t| row(t)).collect();
     let mut columns = vec![Col::words("model", 0)];
     let head = |(i, c): (usize, &Column)| match c.show {
-        Show::Note => Col::words(c.head, 1 + i as u8 / 2),
+        Show::Words(_) => Col::words(c.head, 1 + i as u8 / 2),
         _ => Col::figures(c.head, 1 + i as u8 / 2),
     };
     columns.extend(ranked.columns.iter().enumerate().map(head));
@@ -106,20 +113,20 @@ fn rounded(v: f64, digits: i32) -> f64 {
 mod tests {
     use super::*;
 
-    fn trial(label: &str, entry: f64, held: f64, bytes_per_s: f64) -> Trial {
-        let axes = [("entry", entry), ("held", held), ("bytes_per_s", bytes_per_s)];
-        let axes = axes.map(|(name, v)| (name.to_string(), v)).into();
-        Trial { label: label.into(), axes, ..Trial::default() }
+    fn trial(label: &str, entry: u32, held: f64, bytes_per_s: f64) -> Trial {
+        let key = run::Key { entry: Some(entry), ..run::Key::default() };
+        let results = run::Results { held: Some(held), bytes_per_s: Some(bytes_per_s), ..run::Results::default() };
+        Trial { label: label.into(), key, results, ..Trial::default() }
     }
 
     #[test]
     fn more_connections_come_first_and_equal_throughputs_are_a_tie() {
         let trials = [
-            trial("few", 1.0, 10.0, 9e6),
-            trial("first of two", 1.0, 20.0, 2.41e6),
-            trial("second of two", 1.0, 20.0, 2.42e6),
-            trial("more through", 1.0, 20.0, 3e6),
-            trial("another entry", 2.0, 99.0, 9e6),
+            trial("few", 1, 10.0, 9e6),
+            trial("first of two", 1, 20.0, 2.41e6),
+            trial("second of two", 1, 20.0, 2.42e6),
+            trial("more through", 1, 20.0, 3e6),
+            trial("another entry", 2, 99.0, 9e6),
         ];
         let tables = tables("io-models", &trials);
         let names = |t: &Table| t.rows.iter().map(|r| r[0].text.clone()).collect::<Vec<_>>();
@@ -130,10 +137,8 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_comes_last() {
-        let trials = [
-            Trial { axes: [("entry".to_string(), 1.0)].into(), ..trial("none", 1.0, 0.0, 0.0) },
-            trial("some", 1.0, 1.0, 0.0),
-        ];
+        let trials =
+            [Trial { results: run::Results::default(), ..trial("none", 1, 0.0, 0.0) }, trial("some", 1, 1.0, 0.0)];
         assert_eq!(tables("io-models", &trials)[0].rows[0][0].text, "some");
         assert_eq!((rounded(0.0, 2), rounded(2_449.0, 2)), (0.0, 2_400.0));
     }

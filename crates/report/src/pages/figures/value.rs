@@ -1,90 +1,75 @@
-//! A value of a trial by its path: what a figure's row can put on an axis.
-//!
-//! | path | value |
-//! |---|---|
-//! | `axis NAME` | what the experiment placed in `axes` |
-//! | `completed_rate`, `offered_rate`, `sent_rate`, `goodput`, `concurrency` | of the measured window |
-//! | `tally attempted`, `tally connected`, `tally completed`, `tally errors` | counts of the whole trial |
-//! | `sent_bytes`, `received_bytes` | bytes per second of the window, as the client counts them |
-//! | `asked` | connections or descriptors that were asked for |
-//! | `response mean` … `connect p99` | microseconds of a summary |
-//! | `client cost ID`, `server cost ID` | a cost per request |
-//! | `client counter ID`, `server counter ID` | a counter over the window |
-//! | `client rate ID`, `server rate ID` | its growth per second |
-//! | `client busy min`, `mean`, `max`, and `server busy …` | busy share of the host's processors over the samples |
-//! | `client privileged`, `server privileged` | share of the host's processor time in the kernel and in interrupts |
+//! A value of a trial: what a figure's row puts on an axis, and a table's row in a column. Fields are named by the code
+//! that reads them; costs and counters by their ids, which tests look up.
 
 use run::{Recording, Side, Summary, Trial, Window};
 
-use crate::pages::pick;
+/// Where the value is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Of {
+    /// A field, or what follows from some.
+    Field(fn(&Trial) -> Option<f64>),
+    /// A figure of the response time, microseconds.
+    Response(fn(&Summary) -> f64),
+    /// The same of the time to connect.
+    Connect(fn(&Summary) -> f64),
+    /// A cost per request of a side, by its id.
+    Cost(Who, &'static str),
+    /// A counter of a side over the window, by its id.
+    Counter(Who, &'static str),
+    /// Busy share of a side's processors over the samples.
+    Busy(Who, Busy),
+    /// Share of a side's processor time in the kernel and in interrupts.
+    Privileged(Who),
+}
 
-/// The value at a path; `None` where the trial has none.
-pub(super) fn value(trial: &Trial, path: &str) -> Option<f64> {
-    let words: Vec<&str> = path.split_whitespace().collect();
-    let found = match words.as_slice() {
-        ["axis", name] => trial.axes.get(*name).copied(),
-        ["completed_rate"] => Some(trial.rates.completed_rate),
-        ["offered_rate"] => Some(trial.rates.offered_rate),
-        ["sent_rate"] => Some(trial.rates.sent_rate),
-        ["goodput"] => Some(trial.rates.goodput),
-        ["concurrency"] => Some(pick::concurrency(trial)),
-        ["tally", count] => of_tally(trial, count),
-        ["sent_bytes"] => Some(trial.measured.tally.bytes_sent as f64 / positive(trial.measured.length_s)?),
-        ["received_bytes"] => Some(trial.measured.tally.bytes_received as f64 / positive(trial.measured.length_s)?),
-        ["asked"] => pick::asked(trial),
-        ["response", figure] => of_summary(&trial.latency_us, figure),
-        ["service", figure] => of_summary(&trial.service_us, figure),
-        ["connect", figure] => of_summary(&trial.connect_us, figure),
-        [side, rest @ ..] => of_side(self::side(trial, side)?, trial, rest),
-        [] => None,
+/// A side of a trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Who {
+    Client,
+    Server,
+}
+
+/// Which of the shares between two samples.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Busy {
+    Least,
+    Mean,
+    Most,
+}
+
+/// Completed per second.
+pub(super) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
+/// Mean response time.
+pub(super) const RESPONSE: Of = Of::Response(|s| s.mean);
+
+/// The value; `None` where the trial has none.
+pub(super) fn value(trial: &Trial, of: Of) -> Option<f64> {
+    let found = match of {
+        Of::Field(field) => field(trial),
+        Of::Response(figure) => of_summary(&trial.latency_us, figure),
+        Of::Connect(figure) => of_summary(&trial.connect_us, figure),
+        Of::Cost(who, id) => side(trial, who)?.costs.get(id)?.per_request.value(),
+        Of::Counter(who, id) => side(trial, who)?.counters.iter().find(|(known, _)| known.as_str() == id)?.1.value(),
+        Of::Busy(who, which) => busy(&side(trial, who)?.recording, trial, which),
+        Of::Privileged(who) => privileged(&side(trial, who)?.recording, trial),
     };
     found.filter(|v| v.is_finite())
 }
 
-fn side<'a>(trial: &'a Trial, name: &str) -> Option<&'a Side> {
-    match name {
-        "client" => Some(&trial.client),
-        "server" => trial.server.as_ref(),
-        _ => None,
+/// A count of the window, per second.
+pub(super) fn per_s(trial: &Trial, n: u64) -> Option<f64> {
+    Some(n as f64 / positive(trial.measured.length_s)?)
+}
+
+fn side(trial: &Trial, who: Who) -> Option<&Side> {
+    match who {
+        Who::Client => Some(&trial.client),
+        Who::Server => trial.server.as_ref(),
     }
 }
 
-fn of_tally(trial: &Trial, count: &str) -> Option<f64> {
-    let tally = &trial.tally;
-    Some(match count {
-        "attempted" => tally.attempted,
-        "connected" => tally.connected,
-        "completed" => tally.completed,
-        "errors" => tally.error_count(),
-        _ => return None,
-    } as f64)
-}
-
-fn of_summary(s: &Summary, figure: &str) -> Option<f64> {
-    if s.count == 0 {
-        return None;
-    }
-    match figure {
-        "mean" => Some(s.mean),
-        "p50" => Some(s.p50),
-        "p90" => Some(s.p90),
-        "p99" => Some(s.p99),
-        "p99_9" => Some(s.p99_9),
-        "max" => Some(s.max),
-        _ => None,
-    }
-}
-
-fn of_side(side: &Side, trial: &Trial, words: &[&str]) -> Option<f64> {
-    let counter = |id: &str| side.counters.iter().find(|(known, _)| known.as_str() == id)?.1.value();
-    match words {
-        ["cost", id] => side.costs.get(*id)?.per_request.value(),
-        ["counter", id] => counter(id),
-        ["rate", id] => Some(counter(id)? / positive(trial.measured.length_s)?),
-        ["busy", which] => busy(&side.recording, trial, which),
-        ["privileged"] => privileged(&side.recording, trial),
-        _ => None,
-    }
+fn of_summary(s: &Summary, figure: fn(&Summary) -> f64) -> Option<f64> {
+    (s.count > 0).then(|| figure(s))
 }
 
 fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
@@ -95,7 +80,7 @@ fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
 }
 
 /// Least, mean or most busy share of the host's processors between two samples of the window.
-fn busy(rec: &Recording, trial: &Trial, which: &str) -> Option<f64> {
+fn busy(rec: &Recording, trial: &Trial, which: Busy) -> Option<f64> {
     let window = trial.measured.window;
     let inside: Vec<f64> = rec.t_s.iter().copied().filter(|t| window.holds(*t)).collect();
     let share = |begin_s: f64, end_s: f64| {
@@ -106,10 +91,9 @@ fn busy(rec: &Recording, trial: &Trial, which: &str) -> Option<f64> {
     };
     let shares = || inside.windows(2).filter_map(|w| share(w[0], w[1]));
     match which {
-        "min" => shares().reduce(f64::min),
-        "max" => shares().reduce(f64::max),
-        "mean" => share(window.begin_s, window.end_s),
-        _ => None,
+        Busy::Least => shares().reduce(f64::min),
+        Busy::Most => shares().reduce(f64::max),
+        Busy::Mean => share(window.begin_s, window.end_s),
     }
 }
 

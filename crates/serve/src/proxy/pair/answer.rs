@@ -72,7 +72,7 @@ impl Pair {
             return self.answer_body_with(io, bytes, found.length);
         }
         let extra: &[u8] = if self.keep_client { b"" } else { b"Connection: close\r\n" };
-        head::copy_without_connection(head, extra, self.to_client.buffer());
+        head::copy_without_connection(head, &[], extra, self.to_client.buffer());
         self.answer_body(io, rest)
     }
 

@@ -50,6 +50,10 @@ pub(super) struct Pair {
     pub(super) serial: u32,
     /// When something last moved, milliseconds.
     pub(super) progress_ms: u64,
+    /// Since when the head of a request is incomplete, milliseconds.
+    pub(super) head_since_ms: Option<u64>,
+    /// It stands in the line of those.
+    pub(super) head_watched: bool,
     /// It stands in the line of deadlines.
     pub(super) watched: bool,
     /// It stands in the list of those to be continued.
@@ -87,6 +91,8 @@ impl Pair {
             phase: Phase::Idle,
             serial,
             progress_ms: now_ms,
+            head_since_ms: None,
+            head_watched: false,
             watched: false,
             again: false,
             suspected: false,

@@ -1,9 +1,19 @@
 //! The way up: a request head is awaited, an upstream connection taken, and the request passed on.
 
+use proto::http1::empty_lines;
+
 use super::{Answer, Next, Pair, Phase};
 use crate::proxy::end::{End, Read};
 use crate::proxy::head::{self, Refused};
 use crate::proxy::io::Io;
+
+/// What became of the bytes of a request head.
+enum Begin {
+    Incomplete,
+    Forwarded,
+    /// It may not be passed on: the answer to it waits.
+    Answered,
+}
 
 impl Pair {
     /// Awaits a request head.
@@ -16,8 +26,9 @@ impl Pair {
         loop {
             if !self.input.is_empty() && (!looked || self.phase == Phase::Idle) {
                 match self.begin(io) {
-                    Ok(true) => return self.exchange(io),
-                    Ok(false) => {}
+                    Ok(Begin::Forwarded) => return self.exchange(io),
+                    Ok(Begin::Answered) => return self.end(io),
+                    Ok(Begin::Incomplete) => {}
                     Err(status) => return self.refuse(io, status),
                 }
             }
@@ -37,21 +48,22 @@ impl Pair {
     }
 
     /// Starts an exchange if the head of a request is complete.
-    fn begin(&mut self, io: &mut Io) -> Result<bool, Refused> {
-        // Empty lines before a request are skipped (RFC 9112, section 2.2).
-        let skip = self.input.iter().take_while(|&&b| b == b'\r' || b == b'\n').count();
-        self.input.drain(..skip);
-        let Some(found) = head::request(&self.input)? else {
-            return if self.input.len() > io.settings.head_bytes { Err(431) } else { Ok(false) };
+    fn begin(&mut self, io: &mut Io) -> Result<Begin, Refused> {
+        self.input.drain(..empty_lines(&self.input));
+        let Some(found) = head::request(&self.input, &mut self.request)? else {
+            if !self.input.is_empty() {
+                self.head_since_ms.get_or_insert(io.now_ms);
+            }
+            return if self.input.len() > io.settings.head_bytes { Err(431) } else { Ok(Begin::Incomplete) };
         };
+        self.head_since_ms = None;
         if found.length > io.settings.head_bytes {
             return Err(431);
         }
-        self.request.clear();
-        if found.rewrite {
-            head::copy_without_connection(&self.input[..found.length], b"", &mut self.request);
-        } else {
-            self.request.extend_from_slice(&self.input[..found.length]);
+        if found.answered {
+            self.to_client.push(&self.request);
+            io.cell.requests.add(1);
+            return Ok(Begin::Answered);
         }
         self.input.drain(..found.length);
         (self.upload, self.keep_client, self.is_head) = (found.body, found.keep, found.is_head);
@@ -61,7 +73,7 @@ impl Pair {
         self.partial.clear();
         // What may not be sent twice does not go to a connection that may be gone already.
         self.attach(io, self.repeatable)?;
-        Ok(true)
+        Ok(Begin::Forwarded)
     }
 
     /// Takes a kept upstream connection or starts a new one, and sends the request head.
@@ -133,7 +145,7 @@ impl Pair {
     fn pass_up(&mut self, io: &mut Io) -> Result<Next, Next> {
         let Some(upstream) = &mut self.upstream else { return Ok(Next::Wait) };
         if !self.input.is_empty() {
-            let own = self.upload.take(&self.input).map_err(|_| Next::Close)?;
+            let Ok(own) = self.upload.take(&self.input) else { return Err(self.refuse(io, 400)) };
             // A broken upstream is noticed when it is read.
             let _ = self.to_upstream.send(upstream, &self.input[..own]);
             self.input.drain(..own);
@@ -146,7 +158,7 @@ impl Pair {
             Read::Bytes(n) => {
                 io.received(n);
                 self.progress_ms = io.now_ms;
-                let own = self.upload.take(&io.buffer[..n]).map_err(|_| Next::Close)?;
+                let Ok(own) = self.upload.take(&io.buffer[..n]) else { return Err(self.refuse(io, 400)) };
                 if self.to_upstream.send(upstream, &io.buffer[..own]).is_err() {
                     upstream.readable = true;
                 }

@@ -1,0 +1,116 @@
+//! What a flag means that is not given: help takes it from the default plan itself, so that it cannot say anything else.
+
+use clap::{Arg, Command};
+use run::{Blocks, Objective, Plan};
+
+/// Commands whose flags end in a plan.
+const PLANNED: &[&str] = &["find", "load", "prove"];
+
+/// A flag, of one command or of all (`""`), and what it is without being given.
+type Row = (&'static str, &'static str, fn(&Plan) -> String);
+
+const DEFAULTS: &[Row] = &[
+    ("", "server_pid", |_| "found from the listening socket".into()),
+    ("", "method", |_| "GET, with --body POST".into()),
+    ("", "expect_status", |_| "2xx and 3xx are right".into()),
+    ("", "expect_bytes", |_| "all until the server closes".into()),
+    ("", "message_bytes", |_| "by the protocol".into()),
+    ("", "record_bytes", |_| "by the protocol".into()),
+    ("", "threads", |p| p.load.threads.to_string()),
+    ("", "io", |_| super::rows::io_default()),
+    ("", "source", |_| "what the kernel chooses".into()),
+    ("", "cpus", |_| "those that a local server does not use".into()),
+    ("", "seed", |p| p.load.seed.to_string()),
+    ("", "warmup", |p| time(p.load.warmup_s)),
+    ("", "timeout", |p| time(p.load.timeout_s)),
+    ("", "connect_timeout", |p| format!("{}, T {}", time(p.load.connect_timeout_s), time(super::T_MS / 1e3))),
+    ("", "pipeline", |_| "1".into()),
+    ("", "think", |_| "no pause".into()),
+    ("", "interval", |p| time(p.observe.interval_s)),
+    ("", "at_rest", |p| time(p.observe.at_rest_s)),
+    ("find", "p50", |_| "10 times the unloaded one, where no time is limited".into()),
+    ("find", "p99", |_| "100ms then, or 100 unloaded medians".into()),
+    ("", "p99_9", |_| "no limit".into()),
+    ("", "mean", |_| "no limit".into()),
+    ("find", "precision", |p| format!("{}%", 100.0 * p.search.precision)),
+    ("find", "errors", |_| format!("{}%", 100.0 * Objective::default().errors)),
+    ("find", "budget", |p| time(p.search.budget_s)),
+    ("find", "connections", |p| p.search.max_connections.to_string()),
+    ("find", "prove_dir", |_| "the disk is not tried".into()),
+    ("prove", "connections", |_| crate::commands::prove::CONNECTIONS.to_string()),
+    ("prove", "budget", |_| time(crate::commands::prove::BUDGET_S)),
+    ("prove", "prove_dir", |_| "the disk is not tried".into()),
+    ("load", "connections", |_| "1".into()),
+    ("load", "arrival", |_| super::rows::arrival_default()),
+    ("load", "max_connections", |_| super::POOL.to_string()),
+    ("load", "cold", |p| p.cold.connections.to_string()),
+    ("load", "cold_rate", |p| p.cold.rate.to_string()),
+    ("load", "cold_trickle", |_| "silence".into()),
+    ("load", "duration", |p| time(p.load.duration_s)),
+    ("load", "p50", |_| "no limit".into()),
+    ("load", "p99", |_| "no limit".into()),
+    ("load", "errors", |_| "no limit".into()),
+    ("load", "block", |_| Blocks::default().block.to_string()),
+    ("load", "block_rate", |_| "as fast as answers come".into()),
+    ("load", "sends_per_connection", |_| "until the end".into()),
+];
+
+/// The command line with the default of every flag in its help.
+pub(crate) fn shown(command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(&name, |sub| sub.mut_args(|arg| with_default(&name, arg)))
+    })
+}
+
+fn with_default(command: &str, arg: Arg) -> Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let takes_one = arg.get_action().takes_values() && !arg.is_required_set() && !arg.is_positional();
+    if !takes_one || !arg.get_default_values().is_empty() || help.contains("[default") {
+        return arg;
+    }
+    let wanted = |row: &&Row| row.1 == id(&arg) && (row.0.is_empty() || row.0 == command);
+    let row = DEFAULTS.iter().filter(|_| PLANNED.contains(&command)).find(wanted);
+    let value = row.map_or_else(|| "none".into(), |row| (row.2)(&Plan::default()));
+    arg.help(format!("{help} [default: {value}]"))
+}
+
+/// The id of a flag, however it was made.
+fn id(arg: &Arg) -> String {
+    arg.get_id().as_str().replace('-', "_")
+}
+
+/// Seconds as they are written on a command line.
+fn time(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{}ms", seconds * 1e3) } else { format!("{seconds}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::Cli;
+
+    #[test]
+    fn every_row_is_a_flag_and_every_flag_shows_its_default() {
+        let plain = Cli::command();
+        for (command, flag, _) in DEFAULTS {
+            let of =
+                |name: &str| plain.find_subcommand(name).is_some_and(|c| c.get_arguments().any(|a| id(a) == *flag));
+            assert!(PLANNED.iter().any(|name| (command.is_empty() || name == command) && of(name)), "{command} {flag}");
+        }
+        let command = shown(Cli::command());
+        let find = command.find_subcommand("find").unwrap().clone().render_help().to_string();
+        for words in ["[default: 30s]", "[default: 0.1%]", "[default: 500ms]", "[default: 1024]"] {
+            assert!(find.contains(words), "{words}: {find}");
+        }
+        for sub in command.get_subcommands() {
+            for arg in sub.get_arguments().filter(|a| a.get_action().takes_values() && !a.is_positional()) {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let told = help.contains("[default") || !arg.get_default_values().is_empty() || arg.is_required_set();
+                assert!(told, "{} {}: {help}", sub.get_name(), arg.get_id());
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `--header`: `K: V`, with `$env:NAME` in the value for a variable of the environment, or `@FILE` with a header a line.
+//! What comes from a file or the environment is a secret: it is kept out of everything that is printed or written down.
+
+use anyhow::Context as _;
+use run::Secrets;
+
+/// One header as it goes into a plan; a secret value is a placeholder already.
+type Header = (String, String);
+
+/// The headers that a flag gives. No error shows a value, since it may be a secret.
+pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Header>> {
+    let Some(file) = flag.strip_prefix('@') else { return Ok(vec![header(flag, secrets)?]) };
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the headers in {file}"))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let read = lines.map(|(i, line)| {
+        let (name, value) = header(line, secrets).with_context(|| format!("{file}, line {}", i + 1))?;
+        Ok((name, secrets.keep(&value)))
+    });
+    read.collect()
+}
+
+fn header(text: &str, secrets: &mut Secrets) -> anyhow::Result<Header> {
+    let (name, value) = text.split_once(':').context("a header has no colon; write it like 'K: V'")?;
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    anyhow::ensure!(
+        !name.is_empty() && name.chars().all(token) && !value.contains(['\r', '\n']),
+        "a header has a name that is no name, or a line end in its value; write it like 'K: V'"
+    );
+    Ok((name.into(), from_environment(name, value.trim(), secrets)?))
+}
+
+/// A header's value with variables in the place of `$env:NAME`.
+pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets) -> anyhow::Result<String> {
+    let mut pieces = value.split("$env:");
+    let mut out = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(piece.len());
+        let (variable, rest) = piece.split_at(end);
+        let set = std::env::var(variable).ok().filter(|v| !variable.is_empty() && !v.contains(['\r', '\n']));
+        let set = set.with_context(|| {
+            format!("header {header:?} needs $env:{variable}, which is not set to one line of text: export it first")
+        })?;
+        out.extend([set.as_str(), rest]);
+    }
+    Ok(if value.contains("$env:") { secrets.keep(&out) } else { out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(flag: &str) -> Result<Vec<Header>, String> {
+        read(flag, &mut Secrets::default()).map_err(|e| format!("{e:#}"))
+    }
+
+    #[test]
+    fn headers_cannot_smuggle_lines_and_errors_show_no_value() {
+        assert_eq!(tried("X-A: b"), Ok(vec![("X-A".into(), "b".into())]));
+        for wrong in ["X-A: topsecret\r\nEvil: 1", "topsecret", "to psecret: 1"] {
+            assert!(!tried(wrong).unwrap_err().contains("psecret"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn files_and_variables_give_placeholders() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("headers");
+        std::fs::write(&file, "Accept: text/html\n\nX-A: abc\n").unwrap();
+        let from_file = tried(&format!("@{}", file.display())).unwrap();
+        assert!(from_file.iter().all(|(_, value)| value.starts_with("<redacted:")), "{from_file:?}");
+        assert_eq!(from_file.len(), 2);
+        // A variable that every test process has.
+        let (_, path) = tried("X-Path: a $env:PATH").unwrap().remove(0);
+        assert!(path.starts_with("<redacted:"), "{path}");
+        assert!(tried("X: $env:LOADLINE_NO_SUCH").unwrap_err().contains("export it"));
+        assert!(tried("@/nonexistent").unwrap_err().contains("/nonexistent"));
+    }
+}

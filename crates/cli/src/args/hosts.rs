@@ -1,0 +1,110 @@
+//! Which other hosts take part.
+
+use clap::Args;
+use run::{HostPlan, Plan, Role};
+
+/// The name that stands for all nodes of an allocation.
+const SLURM: &str = "slurm";
+/// The engine when nothing is said.
+const SSH: &str = "ssh";
+
+/// Which other hosts take part.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct HostArgs {
+    /// Generate the load on these hosts, all together: a,b,c; or slurm: all nodes of the allocation
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',', help_heading = "Other hosts")]
+    client_hosts: Vec<String>,
+    /// Generators on each of them [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Other hosts", requires = "client_hosts")]
+    agents_per_host: Option<u32>,
+    /// Read the server's counters and processes on this host, where it listens at the target's port
+    #[arg(long, value_name = "HOST", help_heading = "Other hosts")]
+    server_host: Option<String>,
+    /// What starts processes there (`loadline list engines`), or a command of your own: 'CMD {host} …' [default: ssh]
+    #[arg(long, value_name = "ENGINE", help_heading = "Other hosts")]
+    via: Option<String>,
+    /// The same for the clients' hosts alone
+    #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "client_hosts")]
+    client_via: Option<String>,
+    /// The same for the server's host alone
+    #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "server_host")]
+    server_via: Option<String>,
+    /// loadline on the other hosts; without, this program is copied to a folder of your own there
+    #[arg(long, value_name = "FILE", help_heading = "Other hosts")]
+    agent_path: Option<String>,
+}
+
+impl HostArgs {
+    /// Puts the flags that were given into the plan: hosts of a side that are named here replace those of its file.
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
+        let nobody = self.client_hosts.is_empty() && self.server_host.is_none() && plan.hosts.is_empty();
+        anyhow::ensure!(
+            !nobody || self.via.is_none() && self.agent_path.is_none(),
+            "--via and --agent-path are about other hosts: name some with --client-hosts or --server-host"
+        );
+        if let Some(name) = &self.server_host {
+            plan.hosts.retain(|host| host.role != Role::Server);
+            plan.hosts.push(self.host(name, Role::Server, self.server_via.as_ref(), SSH));
+        }
+        if !self.client_hosts.is_empty() {
+            plan.hosts.retain(|host| host.role != Role::Client);
+            let clients = self.clients()?;
+            plan.hosts.extend(clients);
+        }
+        Ok(())
+    }
+
+    fn clients(&self) -> anyhow::Result<Vec<HostPlan>> {
+        let of = |names: &[String], engine: &str| {
+            let host = |name: &String| self.host(name, Role::Client, self.client_via.as_ref(), engine);
+            names.iter().map(host).collect()
+        };
+        if self.client_hosts != [SLURM] {
+            return Ok(of(&self.client_hosts, SSH));
+        }
+        let mut nodes = lab::via::allocation()?;
+        // The server has its node for itself.
+        nodes.retain(|node| Some(node) != self.server_host.as_ref());
+        Ok(of(&nodes, SLURM))
+    }
+
+    fn host(&self, name: &str, role: Role, own: Option<&String>, engine: &str) -> HostPlan {
+        let via = own.or(self.via.as_ref()).map_or(engine, String::as_str);
+        HostPlan {
+            name: name.trim().into(),
+            role,
+            via: via.into(),
+            agents: self.agents_per_host.unwrap_or(1),
+            agent_path: self.agent_path.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(args: &HostArgs) -> Result<Vec<String>, String> {
+        let mut plan = Plan::default();
+        args.apply(&mut plan).map_err(|e| e.to_string())?;
+        Ok(plan.hosts.iter().map(|h| format!("{:?} {} by {} x{}", h.role, h.name, h.via, h.agents)).collect())
+    }
+
+    #[test]
+    fn each_side_has_its_hosts_and_its_engine() {
+        let args = HostArgs {
+            client_hosts: vec!["a".into(), "b".into()],
+            agents_per_host: Some(3),
+            server_host: Some("s".into()),
+            client_via: Some("podman".into()),
+            ..HostArgs::default()
+        };
+        assert_eq!(plan(&args).unwrap(), ["Server s by ssh x3", "Client a by podman x3", "Client b by podman x3"]);
+        let args = HostArgs { via: Some("x {host}".into()), server_host: Some("s".into()), ..HostArgs::default() };
+        assert_eq!(plan(&args).unwrap(), ["Server s by x {host} x1"]);
+        assert_eq!(plan(&HostArgs::default()).unwrap(), [""; 0]);
+        assert!(
+            plan(&HostArgs { via: Some("ssh".into()), ..HostArgs::default() }).unwrap_err().contains("--client-hosts")
+        );
+    }
+}

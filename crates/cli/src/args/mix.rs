@@ -1,0 +1,215 @@
+//! The flags of a set of requests.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+use clap::Args;
+use requests::{Imported, ReplayOptions};
+use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet};
+
+use crate::output;
+
+/// Requests in the place of one. Boxed: commands hold their arguments by value.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct MixArgs {
+    #[command(flatten)]
+    given: Box<Given>,
+}
+
+#[derive(Args, Clone, Debug, Default)]
+struct Given {
+    #[arg(long, value_name = "FILE", help = forms(), help_heading = "Requests")]
+    requests: Option<PathBuf>,
+    /// Form of the file of requests, where its content does not tell
+    #[arg(long, value_name = "FORM", requires = "requests", help_heading = "Requests")]
+    requests_format: Option<String>,
+    /// The request of a command line of curl, as a browser copies it: 'curl -X POST http://… -d …'
+    #[arg(long, value_name = "COMMAND", conflicts_with = "requests", help_heading = "Requests")]
+    curl: Option<String>,
+    /// The requests of an access log (nginx, Apache, Common Log Format, JSON lines; gzip too), each as often as it was made
+    #[arg(long, value_name = "LOG", conflicts_with_all = ["requests", "curl"], help_heading = "Requests")]
+    replay: Option<PathBuf>,
+    /// Further methods of the log that may be made, such as POST,PUT: they may change things
+    #[arg(long, value_name = "METHODS", value_delimiter = ',', help_heading = "Requests")]
+    allow: Vec<String>,
+    /// Names of the fields of JSON lines: path=uri,method=verb,time=at,status=code
+    #[arg(long, value_name = "NAMES", requires = "replay", help_heading = "Requests")]
+    replay_fields: Option<String>,
+    /// Values for {{column}} in paths, headers and bodies: CSV with a line of names, or an object a line of JSON
+    #[arg(long, value_name = "FILE", help_heading = "Requests")]
+    data: Option<PathBuf>,
+    /// cycle: row by row, and again; unique: each row at most once (with --rate); random: any row [default: cycle]
+    #[arg(long, value_name = "ORDER", value_parser = data_order, requires = "data", help_heading = "Requests")]
+    data_order: Option<DataOrder>,
+    /// weighted: at random by weight; sequence: as written, on each connection; shuffle: all, each round anew
+    #[arg(long, value_name = "ORDER", value_parser = order, help_heading = "Requests")]
+    order: Option<RequestOrder>,
+}
+
+/// How files of requests may be written, for the help.
+fn forms() -> String {
+    let each: Vec<&str> = requests::FORMATS.iter().map(|row| row.name).collect();
+    format!("Make the requests of a file: {} (`loadline list formats`)", each.join(", "))
+}
+
+fn data_order(text: &str) -> Result<DataOrder, String> {
+    match text {
+        "cycle" => Ok(DataOrder::Cycle),
+        "unique" => Ok(DataOrder::Unique),
+        "random" => Ok(DataOrder::Random),
+        _ => Err(format!("{text:?} is no order of data (cycle, unique, random)")),
+    }
+}
+
+fn order(text: &str) -> Result<RequestOrder, String> {
+    match text {
+        "weighted" => Ok(RequestOrder::Weighted),
+        "sequence" => Ok(RequestOrder::Sequence),
+        "shuffle" => Ok(RequestOrder::Shuffle),
+        _ => {
+            let near = run::nearest(text, ["weighted", "sequence", "shuffle"]);
+            let near = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
+            Err(format!("{text:?} is no order (weighted, sequence, shuffle){near}"))
+        }
+    }
+}
+
+impl MixArgs {
+    /// Reads the set into the plan. Where the target is not given, it is what the requests were made to.
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
+        if let Some(log) = &self.given.replay {
+            return self.replay(log, plan);
+        }
+        ensure!(self.given.allow.is_empty(), "--allow is for the methods of an access log: give it with --replay");
+        let set = self.given.requests.is_some() || self.given.curl.is_some();
+        ensure!(set || self.given.data.is_none(), "--data is for a set of requests: give it with --requests");
+        ensure!(
+            self.given.order.is_none() || self.given.requests.is_some(),
+            "--order is for a file of requests (--requests)"
+        );
+        let (mut imported, mut from) = match (&self.given.requests, &self.given.curl) {
+            (Some(file), _) => {
+                let (imported, row) = requests::read_file(file, self.given.requests_format.as_deref())?;
+                (imported, format!("{} ({})", file.display(), row.name))
+            }
+            (None, Some(line)) => (requests::command(line)?, "--curl".to_owned()),
+            (None, None) => return Ok(()),
+        };
+        aim(&mut imported, &mut plan.target.url);
+        if let Some(left_out) = imported.left_out_words() {
+            from = format!("{from}; {left_out}");
+        }
+        let mut set = requests::set(imported, from, self.given.order);
+        if let Some(file) = &self.given.data {
+            let mut data = requests::read_data(file, self.given.data_order.unwrap_or_default())?;
+            plan.load.secrets.keep_rows(std::mem::take(&mut data.rows));
+            (set.data, set.templates) = (Some(data), true);
+        }
+        plan.load.requests = Some(set);
+        Ok(())
+    }
+
+    /// Reads an access log into the plan, and says what it is like.
+    fn replay(&self, log: &std::path::Path, plan: &mut Plan) -> anyhow::Result<()> {
+        ensure!(
+            self.given.order.is_none(),
+            "--order is for a file of requests; a log is made by frequency, or by --speed in time"
+        );
+        let options = ReplayOptions {
+            allow: self.given.allow.clone(),
+            fields: self.given.replay_fields.clone().unwrap_or_default(),
+        };
+        let replay = requests::replay(log, &options)?;
+        let mut from = format!("{} (access log)", log.display());
+        if let Some(left_out) = requests::left_out_words(&replay.left_out) {
+            from = format!("{from}; {left_out}");
+        }
+        let summary = replay.summary.words();
+        eprintln!("{}", output::safe(&from));
+        summary.iter().for_each(|line| eprintln!("  {}", output::safe(line)));
+        let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
+        let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
+        // Made in time only where a speed is asked for.
+        let recorded =
+            (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
+        plan.load.requests =
+            Some(RequestSet { from, requests: replay.requests, summary, recorded, ..RequestSet::default() });
+        Ok(())
+    }
+
+    /// Whether there is a set.
+    pub(crate) fn given(&self) -> bool {
+        self.given.requests.is_some() || self.given.curl.is_some() || self.given.replay.is_some()
+    }
+}
+
+/// Leaves out what was made to others than the target, or than the first request where that was made elsewhere; then the
+/// target stands in their place.
+fn aim(imported: &mut Imported, target: &mut String) {
+    let Some(first) = imported.origin().map(str::to_owned) else { return };
+    let asked = target.split_once("://").map_or(target.as_str(), |(_, rest)| rest);
+    let asked = asked.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let named = |origin: &String| origin.split_once("://").is_some_and(|(_, authority)| authority == asked);
+    let origin = imported.found.iter().filter_map(|found| found.origin.clone()).find(named).unwrap_or(first);
+    imported.keep_origin(&origin);
+    if target.is_empty() {
+        *target = format!("{origin}/");
+    }
+}
+
+/// The times of a log are of use in one command, which asks for their speed.
+pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
+    ensure!(plan.command == "load" || plan.load.stages.is_empty(), "stages of a rate are for `loadline load`");
+    let Some(set) = &mut plan.load.requests else {
+        ensure!(speed.is_none(), "--speed is for an access log: give it with --replay");
+        return Ok(());
+    };
+    let Some(speed) = speed else {
+        set.recorded = None;
+        return Ok(());
+    };
+    let times = set.recorded.as_mut().filter(|times| times.items.len() > 1);
+    let Some(times) = times else { anyhow::bail!("a line of the log has no time, so it cannot be made in time") };
+    times.speed = speed;
+    Ok(())
+}
+
+/// Whether there are rows for all requests, where each is for one: only an open loop knows how many it makes.
+pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
+    let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
+    if data.is_none_or(|data| data.order != DataOrder::Unique) {
+        return Ok(());
+    }
+    let rate = match plan.load.intensity {
+        Intensity::Open { rate, .. } if plan.command == "load" => rate,
+        _ => anyhow::bail!(
+            "--data-order unique is for `load --rate R`: how many requests another load makes is not known before"
+        ),
+    };
+    // As many again as an unsteady process may make beyond its mean, and the request before the load.
+    let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
+    let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
+    ensure!(
+        rows >= needs,
+        "{rows} rows of data are not enough for {needs} requests that may be made; give more, or --data-order cycle"
+    );
+    Ok(())
+}
+
+/// How much longer a load may go on than it was asked to, seconds.
+const SPARE_S: f64 = 0.5;
+
+/// A set of requests is for HTTP, and has the methods and bodies itself.
+pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
+    if plan.load.requests.is_none() {
+        return Ok(());
+    }
+    let http = matches!(plan.load.protocol, Protocol::Http1 { .. } | Protocol::Http2 { .. });
+    ensure!(http, "a set of requests is for http:// and https:// targets, not for {}", plan.load.protocol.name());
+    ensure!(
+        single.is_empty(),
+        "--{} is for a single request; with a set of them, write it into the file",
+        single.first().copied().unwrap_or_default()
+    );
+    Ok(())
+}

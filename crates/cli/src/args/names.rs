@@ -1,0 +1,40 @@
+//! Values that name a row of a table: help and completions offer the rows, and a wrong name is answered by the command
+//! itself, with the nearest right one.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+
+use crate::tables::TABLES;
+
+/// Names that are offered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Names {
+    /// The rows of one table of `loadline list`; of all tables where the name is empty.
+    Rows(&'static str),
+    /// The tables themselves.
+    Tables,
+}
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        flag: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, flag, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let rows = |name: &'static str| TABLES.iter().filter(move |t| name.is_empty() || t.name == name);
+        match *self {
+            Self::Rows(name) => {
+                Some(Box::new(rows(name).flat_map(|t| (t.rows)()).map(|row| PossibleValue::new(row.id))))
+            }
+            Self::Tables => Some(Box::new(TABLES.iter().map(|t| PossibleValue::new(t.name)))),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a good answer is.
+
+use clap::Args;
+use run::{Expectation, ExpectedUnit, Plan};
+
+use super::units;
+
+/// Limits that all have to hold.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ObjectiveArgs {
+    /// Median of the response time that must hold
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
+    p50: Option<f64>,
+    /// 99th percentile of the response time that must hold
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
+    p99: Option<f64>,
+    /// 99.9th percentile of the response time that must hold
+    #[arg(long = "p99.9", value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
+    p99_9: Option<f64>,
+    /// Mean response time that must hold
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
+    mean: Option<f64>,
+    /// Largest share of requests that may fail
+    #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Objective")]
+    errors: Option<f64>,
+    /// Fail with status 1 unless it is so: 'p99<20ms', 'capacity>=5000' (p50, p99, p99.9, mean, rate, capacity, errors)
+    #[arg(long, value_name = "EXPECTED", value_parser = expectation, help_heading = "Objective")]
+    expect: Vec<Expectation>,
+}
+
+fn expectation(text: &str) -> Result<Expectation, String> {
+    Expectation::parse(text, |unit, limit| match unit {
+        ExpectedUnit::Time => units::seconds(limit).map(|s| s * 1e6),
+        ExpectedUnit::Rate => units::rate(limit),
+        ExpectedUnit::Share => units::share(limit),
+    })
+}
+
+impl ObjectiveArgs {
+    /// Puts the limits that were given into the plan.
+    pub(crate) fn apply(&self, plan: &mut Plan) {
+        let objective = &mut plan.objective;
+        let limits = [
+            (&mut objective.p50_us, self.p50),
+            (&mut objective.p99_us, self.p99),
+            (&mut objective.p99_9_us, self.p99_9),
+            (&mut objective.mean_us, self.mean),
+        ];
+        for (limit, given) in limits {
+            *limit = given.map(|s| s * 1e6).or(*limit);
+        }
+        objective.errors = self.errors.unwrap_or(objective.errors);
+        plan.expect.extend(self.expect.iter().cloned());
+    }
+}

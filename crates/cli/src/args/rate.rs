@@ -1,0 +1,153 @@
+//! `--rate`: one for the whole load, or a course of it in time.
+
+use run::Stage;
+
+use super::units;
+
+/// What `--rate` asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rate {
+    /// Requests per second in the mean.
+    pub(crate) mean: f64,
+    /// Its course; empty where it is the same all the time.
+    pub(crate) stages: Vec<Stage>,
+    /// Whether the stages begin again after the last.
+    repeats: bool,
+}
+
+/// Straight pieces that stand for a period of a sine.
+const PIECES: u32 = 32;
+/// How a rate may be written.
+const WRITTEN: &str = "write it like 5000 or 5k (per second), 100..5000/60s (a ramp), 100,200,400/10s (steps of 10 s), \
+                       sine:100..500/20s (a period of 20 s) or spike:100..1000/30s,2s (every 30 s for 2 s)";
+
+/// Reads one.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    let bad = |why: String| format!("{text:?}: {why}; {WRITTEN}");
+    let (kind, rest) = text.split_once(':').unwrap_or(("", text));
+    let parsed = match kind {
+        "" if !rest.contains("..") && !rest.contains(',') => units::rate(text).map(even),
+        "" if rest.contains("..") => {
+            span(rest).map(|((from, to), times)| (vec![Stage { seconds: times, from, to }], false)).map(course)
+        }
+        "" => steps(rest).map(|stages| course((stages, false))),
+        "sine" => span(rest).map(|((low, high), period)| course((sine(low, high, period), true))),
+        "spike" => spike(rest).map(|stages| course((stages, true))),
+        other => {
+            let near =
+                run::nearest(other, ["sine", "spike"]).map_or(String::new(), |n| format!("; did you mean {n}:?"));
+            Err(format!("there is no course {other:?}{near}"))
+        }
+    };
+    let rate = parsed.map_err(&bad)?;
+    if rate.mean > 0.0 { Ok(rate) } else { Err(bad("no request would be made".into())) }
+}
+
+fn even(rate: f64) -> Rate {
+    Rate { mean: rate, stages: Vec::new(), repeats: false }
+}
+
+fn course((stages, repeats): (Vec<Stage>, bool)) -> Rate {
+    Rate { mean: mean(&stages), stages, repeats }
+}
+
+fn mean(stages: &[Stage]) -> f64 {
+    stages.iter().map(Stage::requests).sum::<f64>() / seconds(stages)
+}
+
+fn seconds(stages: &[Stage]) -> f64 {
+    stages.iter().map(|stage| stage.seconds).sum()
+}
+
+/// `100..500/20s`.
+fn span(text: &str) -> Result<((f64, f64), f64), String> {
+    let (rates, time) = text.rsplit_once('/').ok_or("there is no time behind a /")?;
+    let (from, to) = rates.split_once("..").ok_or("there is no .. between two rates")?;
+    let seconds = units::seconds(time)?;
+    if seconds > 0.0 { Ok(((one(from)?, one(to)?), seconds)) } else { Err("its time is 0".into()) }
+}
+
+/// A rate that may be 0.
+fn one(text: &str) -> Result<f64, String> {
+    if text.trim() == "0" { Ok(0.0) } else { units::rate(text.trim()) }
+}
+
+fn steps(text: &str) -> Result<Vec<Stage>, String> {
+    let (rates, time) = text.rsplit_once('/').ok_or("there is no time behind a /")?;
+    let seconds = units::seconds(time)?;
+    if seconds <= 0.0 {
+        return Err("its time is 0".into());
+    }
+    rates.split(',').map(|rate| one(rate).map(|rate| Stage { seconds, from: rate, to: rate })).collect()
+}
+
+/// A period that begins and ends at the low rate.
+fn sine(low: f64, high: f64, period: f64) -> Vec<Stage> {
+    let at = |piece: u32| {
+        let turn = std::f64::consts::TAU * f64::from(piece) / f64::from(PIECES);
+        low + (high - low) * (1.0 - turn.cos()) / 2.0
+    };
+    (0..PIECES).map(|i| Stage { seconds: period / f64::from(PIECES), from: at(i), to: at(i + 1) }).collect()
+}
+
+/// `100..1000/30s,2s`: the low rate, and at the end of each 30 s the high one for 2 s.
+fn spike(text: &str) -> Result<Vec<Stage>, String> {
+    let (span_text, length) = text.rsplit_once(',').ok_or("there is no length of the spike behind a comma")?;
+    let (((low, high), every), length) = (span(span_text)?, units::seconds(length)?);
+    if !(length > 0.0 && length < every) {
+        return Err("a spike is shorter than the time from one to the next".into());
+    }
+    let stage = |seconds, rate| Stage { seconds, from: rate, to: rate };
+    Ok(vec![stage(every - length, low), stage(length, high)])
+}
+
+impl Rate {
+    /// The stages of a load of so many seconds, or of one pass through them; with the seconds that it takes.
+    pub(crate) fn over(&self, duration_s: Option<f64>) -> (Vec<Stage>, f64) {
+        let once = seconds(&self.stages);
+        let duration_s = duration_s.unwrap_or(once);
+        let times = if self.repeats { (duration_s / once).ceil().clamp(1.0, 10_000.0) as usize } else { 1 };
+        (std::iter::repeat_n(&self.stages, times).flatten().copied().collect(), duration_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn courses_have_their_means_and_lengths() {
+        for (text, mean, length) in [
+            ("5k", 5000.0, 0.0),
+            ("100..500/60s", 300.0, 60.0),
+            ("0..100/1m", 50.0, 60.0),
+            ("100,200,600/10s", 300.0, 30.0),
+            ("sine:100..500/20s", 300.0, 20.0),
+            ("spike:100..1000/30s,3s", 190.0, 30.0),
+        ] {
+            let read = rate(text).unwrap();
+            assert!((read.mean - mean).abs() < 1e-6 * mean, "{text}: {}", read.mean);
+            assert!((seconds(&read.stages) - length).abs() < 1e-9, "{text}");
+        }
+        let (stages, length) = rate("spike:1..10/10s,1s").unwrap().over(Some(25.0));
+        assert_eq!((stages.len(), length), (6, 25.0));
+        assert_eq!(rate("1..10/10s").unwrap().over(Some(25.0)).0.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_rate_says_how_to_write_one() {
+        for (text, says) in [
+            ("fast", "100..5000/60s"),
+            ("100..5000", "no time"),
+            ("100..5000/60", "no unit"),
+            ("sin:1..2/3s", "did you mean sine:?"),
+            ("spike:1..2/3s,4s", "shorter than"),
+            ("0..0/3s", "no request"),
+            ("1,2,x/3s", "not a rate"),
+            ("1..2/0s", "its time is 0"),
+        ] {
+            let refused = rate(text).unwrap_err();
+            assert!(refused.contains(says), "{text}: {refused}");
+        }
+    }
+}

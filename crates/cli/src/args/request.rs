@@ -1,0 +1,78 @@
+//! The flags of the protocols: one for each that a row of `PROTOCOLS` names.
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use proto::{Flag, PROTOCOLS, Set};
+use run::LoadPlan;
+
+use super::headers::read;
+use super::units;
+
+/// What was given of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestArgs(ArgMatches);
+
+impl RequestArgs {
+    /// Puts the flags of this protocol that were given into its settings.
+    pub(crate) fn apply(&self, load: &mut LoadPlan) -> anyhow::Result<()> {
+        let (protocol, secrets) = (&mut load.protocol, &mut load.secrets);
+        for flag in proto::spec(protocol).flags {
+            match flag.set {
+                Set::Text(set) => self.one::<String>(flag).into_iter().for_each(|text| set(protocol, text)),
+                Set::Bytes(set) => self.one(flag).into_iter().for_each(|bytes| set(protocol, *bytes)),
+                Set::Number(set) => self.one(flag).into_iter().for_each(|number| set(protocol, *number)),
+                Set::Pair(set) => {
+                    for given in self.0.get_many::<String>(flag.name).into_iter().flatten() {
+                        read(given, secrets)?.iter().for_each(|(name, value)| set(protocol, name, value));
+                    }
+                }
+            }
+        }
+        (proto::spec(protocol).complete)(protocol);
+        Ok(())
+    }
+
+    /// Flags that were given and say something of a single request.
+    pub(crate) fn of_one(&self) -> Vec<&'static str> {
+        let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
+        ["body", "method", "body-type"].into_iter().filter(given).collect()
+    }
+
+    fn one<T: Clone + Send + Sync + 'static>(&self, flag: &Flag) -> Option<&T> {
+        self.0.get_one(flag.name)
+    }
+}
+
+impl FromArgMatches for RequestArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(matches.clone()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0 = matches.clone();
+        Ok(())
+    }
+}
+
+impl Args for RequestArgs {
+    fn augment_args(command: Command) -> Command {
+        let mut seen = std::collections::BTreeSet::new();
+        let flags = PROTOCOLS.iter().flat_map(|row| row.flags).filter(|flag| seen.insert(flag.name));
+        flags.fold(command, |command, flag| command.arg(arg(flag)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn arg(flag: &Flag) -> Arg {
+    let arg = Arg::new(flag.name).long(flag.name).value_name(flag.value).help(flag.help).help_heading("Request");
+    let arg = if let Some(other) = flag.requires { arg.requires(other) } else { arg };
+    let arg = if let Some(letter) = flag.short { arg.short(letter) } else { arg };
+    match flag.set {
+        Set::Text(_) => arg,
+        Set::Bytes(_) => arg.value_parser(units::bytes),
+        Set::Number(_) => arg.value_parser(value_parser!(u16)),
+        Set::Pair(_) => arg.action(ArgAction::Append),
+    }
+}

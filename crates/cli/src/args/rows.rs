@@ -1,0 +1,124 @@
+//! Values that are rows of the load generator's tables: `--io` of `DRIVERS`, `--arrival` of `ARRIVALS`.
+
+use load::arrivals::{self, ARRIVALS, ArrivalSpec, Parameter, Unit};
+use load::drivers::DRIVERS;
+use run::{Arrival, Io};
+
+use super::units;
+
+/// The client driver: `auto` or the name of a row.
+pub(super) fn io(text: &str) -> Result<Io, String> {
+    let row = DRIVERS.iter().find(|row| row.name == text);
+    let found = row.map(|row| row.io).or_else(|| (text == "auto").then_some(Io::Auto));
+    found.ok_or_else(|| format!("possible are auto, {}", listed(DRIVERS.iter().map(|row| row.name.into()))))
+}
+
+/// What `--io` takes, for its help.
+pub(super) fn io_help() -> String {
+    let names = |auto| listed(DRIVERS.iter().filter(|row| row.auto == auto).map(|row| row.name.into()));
+    format!("Client driver: auto, {} ({} need no network)", names(true), names(false))
+}
+
+/// What `auto` comes to, for the help.
+pub(super) fn io_default() -> String {
+    let systems = DRIVERS.iter().filter(|row| row.auto).map(|row| row.system);
+    format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed, else "))
+}
+
+/// How the starts of an open loop are spread: the name of a row, behind a colon the values of its parameters in their
+/// order, parted by commas. What is left out has the row's value.
+pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
+    let (name, given) = text.split_once(':').unwrap_or((text, ""));
+    let given: Vec<&str> = given.split(',').filter(|_| !given.is_empty()).collect();
+    let found = ARRIVALS.iter().find(|row| row.name == name && given.len() <= row.parameters.len());
+    let row = found.ok_or_else(possible)?;
+    let value = |(i, parameter): (usize, &Parameter)| match given.get(i) {
+        Some(text) if !text.is_empty() => number(parameter, text),
+        _ => number(parameter, parameter.default),
+    };
+    let values = row.parameters.iter().enumerate().map(value).collect::<Result<Vec<_>, _>>()?;
+    let arrival = arrivals::plan(name, &values).ok_or_else(possible)?;
+    arrivals::check(&arrival).map_err(|e| e.to_string())?;
+    Ok(arrival)
+}
+
+/// What `--arrival` takes, for its help.
+pub(crate) fn arrival_help() -> String {
+    format!("How an open loop's requests arrive: {}", listed(ARRIVALS.iter().map(written)))
+}
+
+/// What an open loop's arrivals are without the flag, for the help.
+pub(super) fn arrival_default() -> String {
+    arrivals::spec(&Arrival::default()).0.name.into()
+}
+
+fn number(parameter: &Parameter, text: &str) -> Result<f64, String> {
+    match parameter.unit {
+        Unit::Number => text.parse().map_err(|_| format!("{text:?} is not a number; it is the {}", parameter.help)),
+        Unit::Share => units::share(text),
+        Unit::Time => units::seconds(text),
+    }
+}
+
+fn possible() -> String {
+    let explained = |row: &ArrivalSpec| match row.parameters {
+        [] => row.name.to_string(),
+        all => format!("{} ({})", written(row), all.iter().map(|p| p.help).collect::<Vec<_>>().join(", ")),
+    };
+    format!("possible are {}", listed(ARRIVALS.iter().map(explained)))
+}
+
+/// A row as the command line takes it, with the values that hold where none is given.
+fn written(row: &ArrivalSpec) -> String {
+    let values: Vec<&str> = row.parameters.iter().map(|p| p.default).collect();
+    if values.is_empty() { row.name.into() } else { format!("{}:{}", row.name, values.join(",")) }
+}
+
+fn listed(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_can_be_asked_for_by_its_name() {
+        for row in DRIVERS {
+            assert_eq!(io(row.name), Ok(row.io));
+        }
+        assert!(io("auto") == Ok(Io::Auto) && io("kqueue").unwrap_err().contains("auto, uring, epoll"));
+        for row in ARRIVALS {
+            let named = arrival(row.name).unwrap();
+            assert_eq!((arrivals::spec(&named).0.name, Ok(&named)), (row.name, arrival(&written(row)).as_ref()));
+        }
+    }
+
+    #[test]
+    fn parameters_have_their_units_and_what_is_left_out_the_rows_value() {
+        let bursty = |peak, share, period_s| Ok(Arrival::Bursty { peak, share, period_s });
+        assert_eq!(arrival("bursty:3,10%,500ms"), bursty(3.0, 0.1, 0.5));
+        assert_eq!(arrival("bursty:3,,2s"), bursty(3.0, 0.05, 2.0));
+        assert_eq!(arrival("self-similar:0.7"), Ok(Arrival::SelfSimilar { hurst: 0.7 }));
+    }
+
+    #[test]
+    fn what_is_no_arrival_process_is_refused_with_what_is() {
+        for (text, says) in [
+            ("uniform", "bursty:6,5%,100s"),
+            ("poisson:1", "Hurst parameter"),
+            ("bursty:6,5%,100s,1", "possible are constant"),
+            ("bursty:x", "peak rate over mean rate"),
+            ("bursty:6,5%,100", "no unit"),
+            ("bursty:nan", "1 or more"),
+            ("self-similar:1.5", "hurst is 1.5"),
+        ] {
+            let refused = arrival(text).unwrap_err();
+            assert!(refused.contains(says), "{text}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The flags of TLS: for targets that are spoken to within it.
+
+use clap::Args;
+use run::{Plan, TlsPlan, TlsVersion};
+
+use super::units;
+
+/// How TLS is spoken.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TlsArgs {
+    /// Certificates (PEM) of the authorities to trust, instead of the system's
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    cacert: Option<String>,
+    /// The client's certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "TLS")]
+    cert: Option<String>,
+    /// The client's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "TLS")]
+    key: Option<String>,
+    /// Take any certificate of the server; every result says so
+    #[arg(long, help_heading = "TLS")]
+    insecure: bool,
+    /// The only version to offer, 1.2 or 1.3 [default: both]
+    #[arg(long = "tls", value_name = "VERSION", help_heading = "TLS")]
+    tls_version: Option<TlsVersion>,
+    /// Connections that take up an earlier session: on, off or a share such as 50% [default: off]
+    #[arg(long, value_name = "SHARE", value_parser = resume, help_heading = "TLS")]
+    resume: Option<f64>,
+}
+
+impl TlsArgs {
+    /// Puts what was given into the plan; an error where the target has no TLS.
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
+        let scheme = plan.target.url.split_once("://").map_or("", |(scheme, _)| scheme);
+        let within = proto::by_scheme(lab::target::transport(scheme).0).is_some_and(|(_, scheme)| scheme.tls);
+        if !within {
+            anyhow::ensure!(
+                !self.any(),
+                "--cacert, --cert, --key, --insecure, --tls and --resume are for targets within TLS: write https://HOST:PORT/PATH"
+            );
+            return Ok(());
+        }
+        let tls = plan.load.tls.get_or_insert_default();
+        let given = |flag: &Option<String>, file: &mut Option<String>| flag.clone().or_else(|| file.take());
+        *tls = TlsPlan {
+            ca_file: given(&self.cacert, &mut tls.ca_file),
+            cert_file: given(&self.cert, &mut tls.cert_file),
+            key_file: given(&self.key, &mut tls.key_file),
+            insecure: tls.insecure || self.insecure,
+            version: self.tls_version.or(tls.version),
+            resume: self.resume.unwrap_or(tls.resume),
+            ..std::mem::take(tls)
+        };
+        Ok(())
+    }
+
+    fn any(&self) -> bool {
+        self.cacert.is_some()
+            || self.cert.is_some()
+            || self.insecure
+            || self.tls_version.is_some()
+            || self.resume.is_some()
+    }
+}
+
+fn resume(text: &str) -> Result<f64, String> {
+    match text {
+        "on" => Ok(1.0),
+        "off" => Ok(0.0),
+        _ => units::share(text).map_err(|e| format!("{e}; on and off are possible too")),
+    }
+}

@@ -1,0 +1,70 @@
+//! `loadline import`: requests in any form as TOML, to edit and keep.
+
+use std::path::PathBuf;
+
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A file of requests: a list of URLs, command lines of curl, a HAR file, vegeta's JSON targets, an access log
+    file: PathBuf,
+    /// Its form, where its content does not tell; `loadline list formats` names them
+    #[arg(long, value_name = "FORM")]
+    format: Option<String>,
+    /// Only requests to this scheme and authority, such as https://example.org
+    #[arg(long, value_name = "ORIGIN")]
+    origin: Option<String>,
+}
+
+/// Reads and prints.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    // Vegeta's targets have a method and a URL as log lines may have, but say so in one line of their own form.
+    let other = requests::read_file(&args.file, args.format.as_deref());
+    if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
+        return of_log(&args.file);
+    }
+    let (mut imported, row) = other?;
+    let origin = args.origin.clone().or(imported.origin().map(str::to_owned));
+    if let Some(origin) = &origin {
+        imported.keep_origin(origin.trim_end_matches('/'));
+    }
+    anyhow::ensure!(
+        !imported.found.is_empty(),
+        "no request of {} is to {}",
+        args.file.display(),
+        origin.unwrap_or_default()
+    );
+    let secrets = secrets(&imported);
+    let left_out = imported.left_out_words();
+    let set = requests::set(imported, String::new(), None);
+    let mut text = format!("# {} requests of {} ({})", set.requests.len(), args.file.display(), row.name);
+    text += &origin.map_or("\n".into(), |origin| format!(", made to {origin}\n"));
+    text += &left_out.map_or(String::new(), |words| format!("# {words}\n"));
+    if !secrets.is_empty() {
+        let names = secrets.join(", ");
+        text += &format!("# Secrets may stand here ({names}): write $env:NAME in the place of a value to keep.\n");
+    }
+    text += "# Make them with: loadline find http://HOST:PORT/ --requests THIS-FILE\n\n";
+    output::print(&(text + &requests::to_toml(&set)))?;
+    Ok(Exit::Done)
+}
+
+/// The different requests of an access log, each as often as it was made.
+fn of_log(file: &std::path::Path) -> anyhow::Result<Exit> {
+    let replay = requests::replay(file, &requests::ReplayOptions::default())?;
+    let mut text = format!("# {} different requests of {} (access log)\n", replay.requests.len(), file.display());
+    let left_out = requests::left_out_words(&replay.left_out);
+    left_out.iter().chain(&replay.summary.words()).for_each(|line| text += &format!("# {line}\n"));
+    let set = run::RequestSet { requests: replay.requests, ..run::RequestSet::default() };
+    output::print(&(text + "\n" + &requests::to_toml(&set)))?;
+    Ok(Exit::Done)
+}
+
+/// Headers whose values are secrets.
+fn secrets(imported: &requests::Imported) -> Vec<String> {
+    let headers = imported.found.iter().flat_map(|found| &found.request.headers);
+    let names: std::collections::BTreeSet<String> =
+        headers.filter(|(name, _)| run::is_secret_header(name)).map(|(name, _)| name.to_ascii_lowercase()).collect();
+    names.into_iter().collect()
+}

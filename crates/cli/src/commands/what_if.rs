@@ -1,0 +1,66 @@
+//! `loadline what-if`: what a measured server would do with other resources or other users.
+
+use std::path::PathBuf;
+
+use run::Change;
+
+use crate::args::units;
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Directory of a run, or its run.json
+    run: PathBuf,
+    /// CPUs that the server may use
+    #[arg(long, value_name = "N", value_parser = units::many)]
+    server_cpus: Option<f64>,
+    /// CPUs' worth of time that its control group allows the server
+    #[arg(long, value_name = "CPUS", value_parser = units::many)]
+    quota: Option<f64>,
+    /// Rate of the link: 100mbit, 1gbit
+    #[arg(long, value_name = "RATE", value_parser = units::bits_per_s)]
+    link: Option<f64>,
+    /// Round-trip time that is added
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    delay: Option<f64>,
+    /// Requests that the server works on at a time: its workers, threads or slots
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    workers: Option<u32>,
+    /// Users, each with one request at a time [default: the clients of the run's decisive trial]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    users: Option<u32>,
+    /// Time that a user thinks between an answer and the next request
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    think: Option<f64>,
+    /// Change of the server's CPU time per request: -20% or +10%
+    #[arg(long, value_name = "CHANGE", value_parser = units::change, allow_hyphen_values = true)]
+    request_cpu: Option<f64>,
+    /// text, markdown, html or json
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    form: String,
+    /// The same as --form json
+    #[arg(long)]
+    json: bool,
+}
+
+/// Judges the run, solves the model and prints.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let mut run = run::load_run(&args.run)?;
+    judge::judge(&mut run);
+    let change = Change {
+        server_cpus: args.server_cpus,
+        quota_cpus: args.quota,
+        link_bytes_per_s: args.link.map(|bits| bits / 8.0),
+        delay_s: args.delay,
+        workers: args.workers,
+        users: args.users,
+        think_s: args.think,
+        request_cpu: args.request_cpu.map(|change| 1.0 + change),
+    };
+    let answer = judge::what_if(&run, &change).map_err(anyhow::Error::msg)?;
+    let form = if args.json { "json" } else { &args.form };
+    let name = args.run.display().to_string();
+    output::print(&report::render_what_if(form, &answer, &name, &output::style())?)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,255 @@
+//! Where a run is kept. Nothing that is there is overwritten: an earlier run moves to a sibling named by its time, a file
+//! that loadline did not write is refused, and without `--out` each run has a directory of its own under `loadline-runs/`.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use jiff::Timestamp;
+
+/// Where runs are kept that no `--out` places, with a link to the latest of them.
+const RUNS: &str = "loadline-runs";
+const LATEST: &str = "latest";
+/// What a report is known by, in its first bytes.
+const REPORT_MARK: &str = "· loadline</title>";
+/// What a `run.json` is known by, in its first bytes.
+const RUN_MARK: &str = "\"format\":\"loadline-run/";
+
+/// The directory of one run. Dropped without a `run.json` in it, everything is as it was before.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    dir: PathBuf,
+    /// Whether the directory was made for this run.
+    made: bool,
+    /// Where the files of an earlier run went.
+    aside: Option<PathBuf>,
+    /// A link that shall lead to this run.
+    link: Option<PathBuf>,
+}
+
+impl Kept {
+    /// The directory that `--out` names, or one by time; none where the run goes to standard output alone.
+    pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
+        match out {
+            Some(out) => Self::named(out, force).map(Some),
+            None if json => Ok(None),
+            None => Ok(Self::by_time(Path::new(RUNS), Path::new(RUNS).join(LATEST))
+                .map_err(|why| eprintln!("note: the run is not kept: {why:#}; name a directory with --out"))
+                .ok()),
+        }
+    }
+
+    fn named(out: &Path, force: bool) -> anyhow::Result<Self> {
+        if out.is_symlink() && out.is_dir() {
+            let beside = fs::canonicalize(out)?.parent().map(Path::to_path_buf).unwrap_or_default();
+            return Self::by_time(&beside, out.to_path_buf());
+        }
+        let mut kept = Self { dir: out.to_path_buf(), made: !out.exists(), aside: None, link: None };
+        let earlier = is_ours(&out.join("run.json"), RUN_MARK)?;
+        let report = is_ours(&out.join("report.html"), REPORT_MARK)?;
+        ensure!(
+            earlier != Some(false) && report != Some(false) && (earlier.is_some() || report.is_none()),
+            "{} holds a run.json or report.html that is no run of loadline; name another directory with --out",
+            out.display()
+        );
+        if earlier.is_some() && !force {
+            kept.aside = Some(set_aside(out)?);
+        }
+        Ok(kept)
+    }
+
+    fn by_time(under: &Path, link: PathBuf) -> anyhow::Result<Self> {
+        fs::create_dir_all(under).with_context(|| format!("cannot create {}", under.display()))?;
+        let dir = fresh(under, &stamp(Timestamp::now()))?;
+        Ok(Self { dir, made: true, aside: None, link: Some(link) })
+    }
+
+    /// The directory.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The run is complete: the link leads to it, and the last line says where it is.
+    pub(crate) fn settle(&self) -> anyhow::Result<String> {
+        let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
+        if let Some(link) = &self.link {
+            point(link, &self.dir)?;
+        }
+        Ok(format!("{}report: {}\n", earlier.unwrap_or_default(), self.dir.join("report.html").display()))
+    }
+}
+
+impl Kept {
+    /// The run ended in the middle: where what was measured is, if anything was. The link leads to it.
+    pub(crate) fn cut_short(&self) -> Option<String> {
+        if !self.dir.join("run.json").exists() {
+            return None;
+        }
+        let linked = self.link.as_ref().map_or(Ok(()), |link| point(link, &self.dir));
+        let why = linked.err().map_or(String::new(), |why| format!(" ({why:#})"));
+        Some(format!("{}{why}", self.dir.display()))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.dir.join("run.json").exists() {
+            return;
+        }
+        // Nothing was measured. What cannot be put back stays where the note of a later run finds it: beside.
+        if let Some(aside) = &self.aside {
+            let _ = move_files(aside, &self.dir);
+            let _ = fs::remove_dir(aside);
+        }
+        if self.made {
+            let _ = fs::remove_dir(&self.dir);
+        }
+    }
+}
+
+/// Whether a file was written by loadline; `None` where there is none.
+fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
+    let Ok(found) = fs::File::open(file) else { return Ok(None) };
+    let mut head = Vec::new();
+    found.take(4096).read_to_end(&mut head).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(Some(String::from_utf8_lossy(&head).contains(mark)))
+}
+
+/// Moves the files of the run that is in a directory to a sibling that is named by the run's time.
+fn set_aside(dir: &Path) -> anyhow::Result<PathBuf> {
+    let advice = || format!("cannot keep the run that is in {}; name another directory, or --force", dir.display());
+    let whole = fs::canonicalize(dir).with_context(advice)?;
+    let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+    let written = fs::metadata(dir.join("run.json")).and_then(|m| m.modified()).with_context(advice)?;
+    let time = stamp(Timestamp::try_from(written).with_context(advice)?);
+    let aside = fresh(whole.parent().unwrap_or(&whole), &format!("{name}-{time}")).with_context(advice)?;
+    move_files(dir, &aside).with_context(advice)?;
+    let beside = dir
+        .parent()
+        .filter(|_| dir.file_name().is_some())
+        .map(|parent| parent.join(aside.file_name().unwrap_or_default()));
+    Ok(beside.unwrap_or(aside))
+}
+
+fn move_files(from: &Path, to: &Path) -> std::io::Result<()> {
+    for file in std::iter::once("run.json").chain(KEPT.iter().map(|(_, file)| *file)) {
+        match fs::rename(from.join(file), to.join(file)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A new directory of this name, or with a number behind it.
+fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    for number in 1..1000 {
+        let dir = under.join(if number == 1 { name.to_string() } else { format!("{name}-{number}") });
+        match fs::create_dir(&dir) {
+            Ok(()) => return Ok(dir),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e).with_context(|| format!("cannot create {}", dir.display())),
+        }
+    }
+    bail!("{} holds a thousand runs of {name}", under.display())
+}
+
+/// Makes a link lead to a directory beside it, in one step. A run that an older version kept under the link's name is moved.
+fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
+    if link.is_dir() && !link.is_symlink() {
+        let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+        let name = format!("{LATEST}-{}", stamp(moved.unwrap_or_default()));
+        fs::rename(link, link.with_file_name(name)).with_context(|| format!("cannot move {}", link.display()))?;
+    }
+    let new = link.with_file_name(format!(".{LATEST}.{}", std::process::id()));
+    let made = std::os::unix::fs::symlink(dir.file_name().unwrap_or(dir.as_os_str()), &new);
+    made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
+}
+
+/// A time as a name that sorts: `20261122-031500`, UTC.
+fn stamp(time: Timestamp) -> String {
+    time.strftime("%Y%m%d-%H%M%S").to_string()
+}
+
+/// Forms that are written into the directory of a run besides `run.json`.
+pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(dir: &Path, run: &str) {
+        fs::create_dir_all(dir).unwrap();
+        fs::write(dir.join("run.json"), format!("{{\"format\":\"loadline-run/1\",\"command\":\"{run}\"}}")).unwrap();
+        fs::write(dir.join("report.html"), format!("<title>{run} · loadline</title>")).unwrap();
+    }
+
+    fn read(dir: &Path) -> String {
+        fs::read_to_string(dir.join("run.json")).unwrap()
+    }
+
+    #[test]
+    fn an_earlier_run_moves_aside_and_comes_back_when_nothing_was_measured() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        put(&out, "old");
+        fs::write(out.join("notes.txt"), "mine").unwrap();
+        let kept = Kept::named(&out, false).unwrap();
+        assert!(!out.join("run.json").exists() && out.join("notes.txt").exists());
+        let aside = kept.aside.clone().unwrap();
+        assert!(read(&aside).contains("old"), "{aside:?}");
+        drop(kept);
+        assert!(read(&out).contains("old") && !aside.exists());
+        let kept = Kept::named(&out, false).unwrap();
+        put(&out, "new");
+        assert!(kept.settle().unwrap().starts_with("the earlier run is now in "));
+        let aside = kept.aside.clone().unwrap();
+        drop(kept);
+        assert!(read(&out).contains("new") && read(&aside).contains("old"));
+    }
+
+    #[test]
+    fn foreign_files_are_refused_even_by_force() {
+        let root = tempfile::tempdir().unwrap();
+        for (file, text) in [("report.html", "<title>sales</title>"), ("run.json", "{}")] {
+            let out = root.path().join(file);
+            fs::create_dir(&out).unwrap();
+            fs::write(out.join(file), text).unwrap();
+            for force in [false, true] {
+                assert!(Kept::named(&out, force).unwrap_err().to_string().contains("--out"));
+            }
+            assert_eq!(fs::read_to_string(out.join(file)).unwrap(), text);
+        }
+        let out = root.path().join("ours");
+        put(&out, "old");
+        assert!(Kept::named(&out, true).unwrap().aside.is_none(), "a run of ours is overwritten by force");
+    }
+
+    #[test]
+    fn runs_by_time_have_a_link_to_the_latest_and_leave_nothing_when_empty() {
+        let root = tempfile::tempdir().unwrap();
+        let (runs, latest) = (root.path().join("runs"), root.path().join("runs/latest"));
+        put(&latest, "of an older version");
+        for run in ["first", "second"] {
+            let kept = Kept::by_time(&runs, latest.clone()).unwrap();
+            put(kept.dir(), run);
+            kept.settle().unwrap();
+            assert!(read(&latest).contains(run));
+        }
+        // One that ends in the middle is the latest, too, and one without a trial is none.
+        let kept = Kept::by_time(&runs, latest.clone()).unwrap();
+        assert_eq!(kept.cut_short(), None);
+        put(kept.dir(), "half");
+        assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
+        drop(kept);
+        assert!(read(&latest).contains("half"));
+        // A link given as --out means the same.
+        let kept = Kept::named(&latest, false).unwrap();
+        put(kept.dir(), "third");
+        kept.settle().unwrap();
+        assert!(read(&latest).contains("third"));
+        drop(Kept::by_time(&runs, latest.clone()).unwrap());
+        assert_eq!(fs::read_dir(&runs).unwrap().count(), 6, "five runs and the link");
+    }
+}

@@ -1,0 +1,113 @@
+//! A server that a command starts itself, for as long as it measures.
+
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use run::{Address, visible};
+
+/// How long it may take until it accepts connections.
+const STARTS: Duration = Duration::from_secs(15);
+/// How long it may take to end after it was asked to.
+const ENDS: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(20);
+/// What of its last words is told, bytes.
+const LAST_WORDS: usize = 400;
+
+/// A server in a process group of its own, ended with this value.
+pub(crate) struct OwnServer {
+    child: Child,
+    said: Arc<Mutex<Vec<u8>>>,
+    at: Address,
+}
+
+impl OwnServer {
+    /// Runs a command of the shell and waits until something accepts connections at the address.
+    pub(crate) fn start(command: &str, at: &Address) -> anyhow::Result<Self> {
+        if accepts(at) {
+            bail!("something listens at {at} already, so {command:?} was not started: end it, or take another port");
+        }
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        let mut child = shell.spawn().with_context(|| format!("starting {command:?}"))?;
+        let said = Arc::new(Mutex::new(Vec::new()));
+        if let Some(stderr) = child.stderr.take() {
+            let said = Arc::clone(&said);
+            std::thread::spawn(move || keep_last(stderr, &said));
+        }
+        let mut server = Self { child, said, at: at.clone() };
+        let deadline = Instant::now() + STARTS;
+        while !accepts(at) {
+            if let Some(status) = server.child.try_wait().with_context(|| format!("waiting for {command:?}"))? {
+                bail!("{command:?} ended ({status}) before it listened at {at}{}", server.last_words());
+            }
+            if Instant::now() > deadline {
+                bail!("{command:?} does not listen at {at} after {} s{}", STARTS.as_secs(), server.last_words());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(server)
+    }
+
+    fn last_words(&self) -> String {
+        let said = self.said.lock().map(|said| String::from_utf8_lossy(&said).trim().to_string()).unwrap_or_default();
+        if said.is_empty() { String::new() } else { format!(": {}", visible(&said)) }
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        // Its group has its own id: children that outlived the shell end as well.
+        let group = self.child.id();
+        let _ = sys::signal::end_group(group);
+        let deadline = Instant::now() + ENDS;
+        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(LOOK);
+        }
+        let _ = sys::signal::kill_group(group);
+        let _ = self.child.wait();
+        // The kernel may hold its port a moment longer (io_uring), which whoever starts the next one would meet.
+        while Instant::now() < deadline && accepts(&self.at) {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+fn accepts(at: &Address) -> bool {
+    match at {
+        Address::Inet(addr) => TcpStream::connect_timeout(addr, Duration::from_secs(1)).is_ok(),
+        Address::Unix(path) => UnixStream::connect(path).is_ok(),
+    }
+}
+
+/// Reads to the end, so that its writer never waits, and keeps the last of it.
+fn keep_last(mut from: impl std::io::Read, said: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(n) = from.read(&mut buffer).map(|n| n.min(buffer.len())) {
+        let Ok(mut said) = said.lock() else { return };
+        if n == 0 {
+            return;
+        }
+        said.extend_from_slice(&buffer[..n]);
+        let past = said.len().saturating_sub(LAST_WORDS);
+        said.drain(..past);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_words_are_kept() {
+        let said = Mutex::new(Vec::new());
+        let text = format!("{}end", "x".repeat(10_000));
+        keep_last(text.as_bytes(), &said);
+        let said = said.into_inner().unwrap();
+        assert!(said.len() == LAST_WORDS && said.ends_with(b"end"));
+    }
+}

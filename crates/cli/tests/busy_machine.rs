@@ -1,0 +1,18 @@
+//! Other programs on the machine are the first warning, also of an experiment that only times calls.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use testkit::{Hog, alone, binary, json};
+
+#[test]
+fn calls_that_were_timed_beside_other_programs_say_so_first() {
+    let _alone = alone();
+    let hogs = [Hog::on(0, 2), Hog::on(1, 2)];
+    let sets = ["figures=false", "backends=[\"epoll\"]", "cold=[0]", "rounds=1", "calls=200", "across=0", "seconds=1"];
+    let mut args = vec!["lab", "event-api"];
+    sets.iter().for_each(|set| args.extend(["--set", set]));
+    let run = json(binary!(), &args);
+    drop(hogs);
+    let warnings = &run["findings"]["trust"]["warnings"];
+    assert!(warnings[0].as_str().is_some_and(|w| w.starts_with("other programs used")), "{warnings:#}");
+}

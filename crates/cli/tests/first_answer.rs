@@ -1,0 +1,66 @@
+//! The first answer decides whether there is a load at all: what counts as a failure is shown, a redirect is told.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+
+use testkit::{echoing, loadline};
+
+const QUICK: &[&str] = &[
+    "--duration",
+    "200ms",
+    "--warmup",
+    "50ms",
+    "--at-rest",
+    "0",
+    "--interval",
+    "100ms",
+    "--json",
+    "--connections",
+    "1",
+];
+
+fn load(args: &[&str]) -> (Option<i32>, String) {
+    let output = loadline(Path::new(env!("CARGO_BIN_EXE_loadline")), &[&["load"], args, QUICK].concat());
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn an_answer_that_counts_as_a_failure_ends_the_run_before_any_load_and_is_shown() {
+    let (addr, asked) = echoing("422 Unprocessable Entity");
+    let url = format!("http://{addr}/path");
+    let (status, errors) = load(&[&url]);
+    assert_eq!(status, Some(2), "{errors}");
+    for words in ["422 Unprocessable Entity", "GET /path HTTP/1.1", "--expect-status 422"] {
+        assert!(errors.contains(words), "{words}: {errors}");
+    }
+    assert_eq!(load(&[&url, "--expect-status", "422"]).0, Some(0), "right when the user says so");
+    assert!(asked.lock().unwrap().contains("GET /path"));
+}
+
+#[test]
+fn a_body_says_its_type_by_the_files_name_or_as_it_is_told() {
+    let (addr, asked) = echoing("200 OK");
+    let (url, dir) = (format!("http://{addr}/"), tempfile::tempdir().unwrap());
+    let file = dir.path().join("x.json");
+    std::fs::write(&file, "{}").unwrap();
+    let body = ["--body", file.to_str().unwrap()];
+    for (flags, expected) in [
+        (&[][..], "Content-Type: application/json\r\n"),
+        (&["--body-type", "text/x"], "Content-Type: text/x\r\n"),
+        (&["-H", "content-type: a/b"], "content-type: a/b\r\n"),
+    ] {
+        assert_eq!(load(&[&[url.as_str()], &body[..], flags].concat()).0, Some(0));
+        let asked = asked.lock().unwrap().clone();
+        assert!(asked.starts_with("POST / ") && asked.contains(expected), "{expected}: {asked}");
+        assert_eq!(asked.to_lowercase().matches("content-type").count(), 1, "{asked}");
+    }
+}
+
+#[test]
+fn a_redirect_is_told_once_with_its_target() {
+    let (addr, _) = echoing("301 Moved Permanently\r\nLocation: /elsewhere?token=Planted");
+    let (status, errors) = load(&[&format!("http://{addr}/")]);
+    assert_eq!((status, errors.matches("/elsewhere").count()), (Some(0), 1), "{errors}");
+    assert!(!errors.contains("Planted"), "{errors}");
+}

@@ -1,0 +1,311 @@
+//! Generators, the server and its counters on other hosts, each behind a real sshd.
+#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
+
+use std::process::{Command, Output, Stdio};
+use std::sync::MutexGuard;
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::{ControlGroup, Held, Slurm, SshHosts, binary, eventually, has, kill, num, program, total};
+
+/// nginx in the host `server`, with its access log (`OK 200` a request) in `log`.
+struct Nginx {
+    _held: Held,
+    url: String,
+    log: std::path::PathBuf,
+}
+
+impl Nginx {
+    fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
+        if !has(test, "nginx") {
+            return None;
+        }
+        let (d, address) = (hosts.path(""), hosts.address("server"));
+        let d = d.display();
+        let config = format!(
+            "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error;
+             events {{ worker_connections 4000; }}
+             http {{ log_format t '$request_completion $status'; access_log {d}/access t buffer=64k flush=100ms;
+               keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
+               fastcgi_temp_path {d}/f; uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
+               server {{ listen {address}:8080; location / {{ return 200 'x'; }} }} }}"
+        );
+        std::fs::write(hosts.path("nginx.conf"), config).unwrap();
+        let mut command = hosts.inside("server", &program("nginx").unwrap());
+        command.arg("-c").arg(hosts.path("nginx.conf")).arg("-e").arg(hosts.path("error"));
+        let held = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        eventually(|| std::fs::read_to_string(hosts.path("pid")).ok().filter(|pid| !pid.trim().is_empty()));
+        Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
+    }
+
+    /// Waits until so many answers are in the log, and sees whether there come more.
+    fn logged(&self, at_least: u64) -> u64 {
+        let lines = || {
+            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+            log.lines().filter(|line| *line == "OK 200").count() as u64
+        };
+        eventually(|| (lines() >= at_least).then_some(()));
+        std::thread::sleep(Duration::from_millis(300));
+        lines()
+    }
+}
+
+/// Hosts and nginx; none where this machine cannot have them.
+fn stage(test: &str, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
+    let alone = testkit::alone();
+    let hosts = SshHosts::make(test, binary!(), medium, &["conductor", "server", "a", "b"])?;
+    let nginx = Nginx::start(test, &hosts)?;
+    Some((hosts, nginx, alone))
+}
+
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(!text.contains("panicked"), "{text}");
+    text
+}
+
+/// `command URL` with generators on a and b, and the server observed on its host.
+fn args<'a>(command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec![command, url, "--client-hosts", "a,b", "--server-host", "server", "--via", engine];
+    args.extend(["--agent-path", binary!().to_str().unwrap(), "--at-rest", "100ms"]);
+    args.extend(more);
+    args
+}
+
+fn names(list: &Value, key: &str) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|one| one[key].as_str().map(str::to_string)).collect()
+}
+
+/// What went wrong, of all trials.
+fn incidents(run: &Value) -> String {
+    let trials = run["trials"].as_array().into_iter().flatten();
+    trials
+        .flat_map(|trial| names(&trial["incidents"], "text").into_iter().chain(notes(trial)))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn notes(trial: &Value) -> Vec<String> {
+    trial["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(str::to_string)).collect()
+}
+
+#[test]
+fn find_on_other_hosts_has_evidence_from_the_server_s_and_counts_what_the_server_counts() {
+    let Some((hosts, nginx, _alone)) = stage("find_on_other_hosts", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let find = args("find", &nginx.url, &engine, &["--budget", "6s", "--connections", "16"]);
+    let (run, output) = hosts.run("conductor", &find, |_| {});
+    let text = said(&output);
+    assert!(run["trials"].as_array().is_some_and(|trials| trials.len() > 1), "{text}");
+    let completed = total(&run, "completed");
+    assert_eq!(nginx.logged(completed), completed, "{text}");
+    assert_eq!(names(&run["hosts"], "name"), ["a", "b", "server"]);
+    for trial in run["trials"].as_array().unwrap() {
+        let server = &trial["server"];
+        assert_eq!(server["host"], "server");
+        assert!(server["processes"].as_array().unwrap().iter().any(|p| p.as_str().unwrap().starts_with("nginx:")));
+        assert!(num(&server["counters"]["process.cpu"]) > 0.0, "{:#}", server["counters"]);
+        assert!(trial["histograms"]["response"].as_str().is_some());
+        assert_eq!(trial["latency_us"]["count"], trial["measured"]["tally"]["completed"]);
+        let clock_us = num(&trial["measured"]["apart"]["clock_us"]);
+        assert!(clock_us > 0.0);
+        // Namespaces have one clock, so what is measured between them is an error, which the exchange bounds.
+        let loads = trial["host_loads"].as_array().unwrap();
+        assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() <= clock_us), "{loads:?}");
+        let of_hosts: u64 = loads.iter().map(|load| load["completed"].as_u64().unwrap()).sum();
+        assert_eq!(of_hosts, trial["measured"]["tally"]["completed"].as_u64().unwrap());
+    }
+    let both = |trial: &&Value| names(&trial["host_loads"], "host") == ["a", "b"];
+    assert!(run["trials"].as_array().unwrap().iter().filter(both).count() > 0, "{text}");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+#[test]
+fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
+    let Some((hosts, nginx, _alone)) = stage("a_long_way", "wan:delay=50ms") else { return };
+    let engine = hosts.engine();
+    let load = args("load", &nginx.url, &engine, &["--rate", "100", "--duration", "1s", "--warmup", "500ms"]);
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    let (text, trial) = (said(&output), &run["trials"][0]);
+    assert_eq!(total(&run, "completed"), nginx.logged(total(&run, "completed")), "{text}");
+    let apart = &trial["measured"]["apart"];
+    assert!(num(&apart["clock_us"]) >= 50_000.0, "half of a way there and back of 100 ms: {apart}");
+    let loads = trial["host_loads"].as_array().unwrap();
+    assert_eq!(loads.len(), 2);
+    // "Enter when told" would be half a way apart from a host without a delay; the error of the clocks is what remains.
+    assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() < 25_000.0), "{loads:?}");
+    assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
+}
+
+/// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
+fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
+    let engine = hosts.engine();
+    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
+    let (run, output) = hosts.run("conductor", &load, |hosts| {
+        // The observer of each host and its generator.
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
+        nginx.logged(100);
+        disturbance(hosts);
+    });
+    let text = said(&output);
+    assert!(!output.status.success(), "{text}");
+    (run, text)
+}
+
+#[test]
+fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
+    let Some((hosts, nginx, _alone)) = stage("a_lost_host", "switch:1G") else { return };
+    let half_is_missing = |run: &Value, how: &str| {
+        let told = incidents(run);
+        assert!(told.contains("on b") && told.contains(how), "{told}");
+        assert!(told.contains("50.0 % of the load of its window"), "{told}");
+        assert_eq!(names(&run["trials"][0]["host_loads"], "host"), ["a"], "the part of a is kept");
+        assert_eq!(run["interrupted"], true);
+    };
+
+    // A killed generator: it was started last.
+    let (run, _) =
+        disturbed(&hosts, &nginx, |hosts| kill(&hosts.agents("b").into_iter().max().into_iter().collect::<Vec<_>>()));
+    half_is_missing(&run, "ended");
+
+    // All that sshd does for the host.
+    let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&hosts.sessions("b")));
+    half_is_missing(&run, "ended");
+    ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
+
+    // The line: nobody tells b, which must end by itself.
+    let (run, _) = disturbed(&hosts, &nginx, |hosts| hosts.line("b", false));
+    half_is_missing(&run, "nothing was heard of it for 5 s");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+#[test]
+fn the_program_gets_there_by_itself_past_what_a_shell_says_first() {
+    let Some((hosts, nginx, _alone)) = stage("the_program_gets_there", "switch:1G") else { return };
+    let home = hosts.path("home");
+    std::fs::create_dir(&home).unwrap();
+    let engine = format!("{} 'echo welcome to this host; HOME={}'", hosts.engine(), home.display());
+    let load =
+        ["load", &nginx.url, "--client-hosts", "a", "--via", &engine, "--connections", "2", "--duration", "300ms"];
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    assert!(total(&run, "completed") > 0, "{}", said(&output));
+    let copies: Vec<_> = std::fs::read_dir(home.join(".cache/loadline")).unwrap().flatten().collect();
+    assert_eq!(copies.len(), 1);
+    assert_eq!(std::fs::metadata(copies[0].path()).unwrap().len(), std::fs::metadata(binary!()).unwrap().len());
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_or_asks_is_one_sentence() {
+    let Some((hosts, nginx, _alone)) = stage("a_host_that_cannot_be_reached", "switch:1G") else { return };
+    let refused = |engine: &str, path: &str, words: &str| {
+        let load = ["load", &nginx.url, "--client-hosts", "a", "--via", engine, "--agent-path", path];
+        let (_, output) = hosts.run("conductor", &load, |_| {});
+        let text = said(&output);
+        assert!(output.status.code() == Some(2) && text.contains(words), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("loadline: ")).count(), 1, "{text}");
+    };
+    let own = binary!().to_str().unwrap();
+    let strange = hosts.engine().replace("{host}", "-o HostKeyAlias=nobody {host}");
+    refused(&strange, own, "Host key verification failed");
+    refused(&hosts.engine(), "/no/such/program", "/no/such/program");
+    refused("no-such-engine {host}", own, "no-such-engine");
+    refused("nonsense", own, "{host}");
+}
+
+#[test]
+fn of_two_hosts_the_starved_one_is_named() {
+    let test = "of_two_hosts_the_starved_one";
+    let _alone = testkit::alone();
+    let Some(group) = ControlGroup::fifth_of_a_processor(test) else { return };
+    let names = ["conductor", "server", "a", "b"];
+    let Some(hosts) = SshHosts::make_with(test, binary!(), "switch:1G", &names, &[("b", &group)]) else { return };
+    let Some(nginx) = Nginx::start(test, &hosts) else { return };
+    let engine = hosts.engine();
+    let load = args("load", &nginx.url, &engine, &["--connections", "16", "--duration", "2s", "--warmup", "500ms"]);
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    let (text, trial) = (said(&output), &run["trials"][0]);
+    assert_eq!((&trial["client"]["host"], &trial["client_hosts"][0]["host"]), (&"b".into(), &"a".into()), "{text}");
+    let found = &run["findings"]["bottleneck"];
+    assert!(found["id"] == "client-cpu" && found.to_string().contains("on b, "), "{found:#}\n{text}");
+    drop((nginx, hosts));
+}
+
+#[test]
+fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
+    let test = "nodes_of_a_slurm_allocation";
+    let _alone = testkit::alone();
+    let names = ["conductor", "server", "n1", "n2", "n3", "n4"];
+    let Some(hosts) = SshHosts::bare(test, binary!(), "switch:1G", &names) else { return };
+    let Some(nginx) = Nginx::start(test, &hosts) else { return };
+    let Some(slurm) = Slurm::start(test, hosts, "conductor", &names[2..]) else { return };
+    let own = binary!().to_str().unwrap();
+    let inside = format!("{own} testbed exec lan {{host}} --");
+    let base = ["load", &nginx.url, "--client-hosts", "slurm", "--server-host", "server", "--server-via", &inside];
+    let with = |more: &[&'static str]| -> Vec<&str> {
+        base.into_iter()
+            .chain(["--agent-path", own, "--at-rest", "100ms", "--warmup", "300ms"])
+            .chain(more.iter().copied())
+            .collect()
+    };
+    let (run, output) = slurm.run(4, &with(&["--connections", "8", "--duration", "1s"]), |_| {});
+    let (text, mut completed) = (said(&output), total(&run, "completed"));
+    assert_eq!(names_of_loads(&run), ["n1", "n2", "n3", "n4"], "{text}");
+    assert_eq!(nginx.logged(completed), completed, "{text}");
+    assert_eq!(run["trials"][0]["server"]["host"], "server");
+
+    // The source's four machines of S-Clients.
+    let (run, output) = slurm.run(4, &with(&["--s-clients", "40", "--duration", "1s"]), |_| {});
+    let text = said(&output);
+    completed += total(&run, "completed");
+    assert_eq!(names_of_loads(&run), ["n1", "n2", "n3", "n4"], "{text}");
+    assert!(nginx.logged(completed) >= completed, "{text}");
+
+    let lost = with(&["--connections", "8", "--duration", "60s"]);
+    let (run, output) = slurm.run(4, &lost, |hosts| {
+        ["n1", "n2", "n3", "n4"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
+        nginx.logged(completed + 100);
+        hosts.line("n2", false);
+    });
+    let (text, told) = (said(&output), incidents(&run));
+    assert!(told.contains("on n2") && told.contains("25.0 % of the load"), "{told}\n{text}");
+    assert_eq!(names_of_loads(&run), ["n1", "n3", "n4"], "{text}");
+    names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
+}
+
+fn names_of_loads(run: &Value) -> Vec<String> {
+    names(&run["trials"][0]["host_loads"], "host")
+}
+
+/// As an empty container has it: the program, what it is linked to, and no shell, no /proc, nothing else.
+#[test]
+fn a_place_without_a_shell_needs_the_program_s_path_and_nothing_more() {
+    let test = "a_place_without_a_shell";
+    if !has(test, "chroot") || !has(test, "ldd") {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    if !Command::new("chroot").args(["/", "true"]).status().unwrap().success() {
+        return testkit::skip(test, "no right to change the root");
+    }
+    std::fs::copy(binary!(), root.path().join("loadline")).unwrap();
+    let linked = Command::new("ldd").arg(binary!()).output().unwrap();
+    let linked = String::from_utf8(linked.stdout).unwrap();
+    for file in linked.split_whitespace().filter(|word| word.starts_with('/')) {
+        let to = root.path().join(&file[1..]);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(file, to).unwrap();
+    }
+    let _alone = testkit::alone();
+    let server = testkit::serve(binary!(), 0, &[]);
+    let (url, host) = (format!("http://{}/", server.addr), root.path().to_str().unwrap());
+    let load = |more: &[&str]| {
+        let mut command = Command::new(binary!());
+        command.args(["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0", "--json"]);
+        command.args(["--client-hosts", host, "--via", "chroot {host}"]).args(more).output().unwrap()
+    };
+    let output = load(&["--agent-path", "/loadline"]);
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
+    assert!(total(&run, "completed") > 0 && names_of_loads(&run) == [host]);
+    let text = said(&load(&[]));
+    assert!(text.contains("/bin/sh") && text.contains("--agent-path"), "{text}");
+}

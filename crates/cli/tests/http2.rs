@@ -1,0 +1,113 @@
+//! HTTP/2 against nginx, with prior knowledge and within TLS: what is counted is what the server's log has.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json as value};
+use tempfile::TempDir;
+use testkit::{Running, alone, binary, eventually, free_port, json, loadline, nginx, program, skip, total};
+
+/// Bytes of the page.
+const PAGE: u64 = 50_000;
+
+/// nginx with HTTP/2 on a plain port and one within TLS; a line of its log is the protocol, the status and the connection.
+struct Server {
+    nginx: Running,
+    plain: u16,
+    tls: u16,
+    dir: TempDir,
+}
+
+impl Server {
+    fn start(test: &str, directives: &str) -> Option<Self> {
+        if program("openssl").is_none() {
+            skip(test, "openssl is not installed");
+            return None;
+        }
+        let (plain, tls, dir) = (free_port(), free_port(), tempfile::tempdir().unwrap());
+        let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
+                    -subj /CN=localhost 2>/dev/null; : > log; chmod -R a+rwX .";
+        let made = std::process::Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap();
+        assert!(made.success());
+        std::fs::write(dir.path().join("page"), vec![b'x'; PAGE as usize]).unwrap();
+        let d = dir.path().display();
+        let http = format!(
+            "log_format two '$server_protocol $status $connection';
+             server {{ listen 127.0.0.1:{plain} http2 backlog=4096; listen 127.0.0.1:{tls} ssl http2 backlog=4096;
+               ssl_certificate {d}/cert; ssl_certificate_key {d}/key; ssl_protocols TLSv1.2 TLSv1.3;
+               access_log {d}/log two; {directives}
+               location / {{ root {d}; }} location /post {{ client_max_body_size 10m; return 200 ok; }} }}"
+        );
+        let nginx = nginx(0, "", &http);
+        if nginx.is_none() {
+            skip(test, "nginx is not installed");
+        }
+        Some(Self { nginx: nginx?, plain, tls, dir })
+    }
+
+    /// Lines of the log since they were looked at last, once there are as many as expected.
+    fn logged(&self, expected: u64) -> Vec<Vec<String>> {
+        let log = self.dir.path().join("log");
+        let lines = || std::fs::read_to_string(&log).unwrap_or_default();
+        let text = eventually(|| Some(lines()).filter(|text| text.lines().count() as u64 >= expected));
+        std::fs::write(&log, "").unwrap();
+        self.nginx.signal("USR1");
+        text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+    }
+}
+
+fn load(url: &str, more: &[&str]) -> Value {
+    let mut args = vec!["load", url, "--http2", "--connections", "4", "--duration", "500ms", "--warmup", "0s"];
+    args.extend(more);
+    json(binary!(), &args)
+}
+
+#[test]
+fn requests_on_many_streams_are_what_the_server_logs() {
+    let _alone = alone();
+    let Some(server) = Server::start("HTTP/2", "keepalive_requests 10000000;") else { return };
+    let plain = format!("http://127.0.0.1:{}/page", server.plain);
+    let tls = format!("https://127.0.0.1:{}/page", server.tls);
+    for (url, io, streams) in
+        [(&plain, "epoll", "10"), (&plain, "auto", "1"), (&tls, "epoll", "10"), (&tls, "auto", "10")]
+    {
+        let mut more = vec!["--io", io, "--streams", streams];
+        more.extend((url == &tls).then_some("--insecure"));
+        let run = load(url, &more);
+        assert_eq!(run["trials"][0]["errors"], value!({}), "{url} {io}");
+        let completed = total(&run, "completed");
+        let lines = server.logged(completed);
+        assert_eq!(lines.len() as u64, completed, "{url} {io}");
+        assert!(completed > 50 && lines.iter().all(|line| line[..2] == ["HTTP/2.0", "200"]), "{:?}", lines[0]);
+        assert!(total(&run, "bytes_received") > completed * PAGE);
+        let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
+        assert_eq!(connections.len() as u64, total(&run, "handshakes"));
+    }
+}
+
+#[test]
+fn a_body_is_sent_and_a_server_that_leaves_is_followed_by_a_new_connection() {
+    let _alone = alone();
+    let Some(server) = Server::start("HTTP/2 GOAWAY", "keepalive_requests 50;") else { return };
+    let plain = format!("http://127.0.0.1:{}/post", server.plain);
+    let body = server.dir.path().join("page").display().to_string();
+    let run = load(&plain, &["--body", &body]);
+    assert_eq!(run["trials"][0]["errors"], value!({}));
+    let completed = total(&run, "completed");
+    let lines = server.logged(completed);
+    assert_eq!(lines.len() as u64, completed);
+    let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
+    assert!(connections.len() as u64 >= completed / 51, "{} of {completed}", connections.len());
+    // nginx answers before it has read the body; what is left of it is then not sent.
+    assert!(total(&run, "bytes_sent") > completed * 16_000);
+}
+
+#[test]
+fn who_does_not_speak_it_is_named() {
+    let Some(server) = Server::start("HTTP/2 refused", "") else { return };
+    let output = loadline(binary!(), &["load", &format!("http://{}/file", server.nginx.addr), "--http2"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("HTTP/1.1") && said.contains("--http2"), "{said}");
+    let output = loadline(binary!(), &["load", "echo://127.0.0.1:7", "--http2"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--http2 is for http://"));
+}

@@ -1,0 +1,64 @@
+//! loadline killed in the middle of an experiment: what it changed is what it was, and nothing that it started is left.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use testkit::{ControlGroup, Held, Running, alone, binary, children, eventually, free_port, serve, signal};
+
+/// Starts `prove` and gives it once its levers are pulled: the load and two thieves are its children.
+fn proving(url: &str, more: &[&str]) -> Held {
+    let mut command = Command::new(binary!());
+    command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
+    command.args(["--out"]).arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("killed-{}", free_port())));
+    Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+}
+
+/// A process that has not ended; one that nobody waits for has.
+fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
+}
+
+/// Looks until there is something to see: levers in turns come first, and the longest budget here is 44 s.
+fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let seen = (0..4_500).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        look()
+    });
+    seen.expect("no lever was pulled")
+}
+
+fn none_left(pids: &[u32]) {
+    eventually(|| pids.iter().all(|pid| !lives(*pid)).then_some(()));
+}
+
+#[test]
+fn thieves_end_with_the_conductor() {
+    let _alone = alone();
+    let server = serve(binary!(), 1, &[]);
+    for _ in 0..3 {
+        let proving = proving(&format!("http://{}/", server.addr), &["--budget", "30s"]);
+        let pids = within_its_budget(|| Some(children(proving.pid())).filter(|pids| pids.len() >= 3));
+        signal(proving.pid(), "KILL");
+        none_left(&pids);
+    }
+}
+
+#[test]
+fn a_quota_is_what_it_was_after_a_kill_in_the_middle_of_it() {
+    let _alone = alone();
+    let Some(group) = ControlGroup::fifth_of_a_processor("a kill in the middle of a quota") else { return };
+    let port = free_port();
+    let mut command = group.command(binary!());
+    command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
+    let server = Running::start(command, port, tempfile::tempdir().unwrap());
+    let before = group.cpu_quota();
+    let proving = proving(&format!("http://{}/", server.addr), &["--budget", "44s", "--intrusive"]);
+    let pids = within_its_budget(|| (group.cpu_quota() != before).then(|| children(proving.pid())));
+    signal(proving.pid(), "KILL");
+    none_left(&pids);
+    assert_eq!(group.cpu_quota(), before);
+}

@@ -1,0 +1,113 @@
+//! Runs and files of a size that nobody meant: the time they take grows with their size and not with its square, and what
+//! is too large is refused before it is read.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use judge::counters_csv::{MAX_CASES, read};
+use report::{Style, render};
+use run::{Absence, Column, CounterId, MAX_RUN_BYTES, MAX_TRIALS, Run, Side, load_run, parse_run};
+use testkit::binary;
+
+fn kept() -> Run {
+    load_run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures/find.json")).unwrap()
+}
+
+/// What is planted on the server's side of one trial.
+type Plant = fn(&mut Side, usize);
+
+fn column(counter: String, instance: String, samples: usize) -> Column {
+    Column { counter: CounterId(counter.into()), instance, values: (0..samples).map(|k| Some(k as f64)).collect() }
+}
+
+fn processes(side: &mut Side, n: usize) {
+    let samples = side.recording.t_s.len();
+    side.processes = (0..n).map(|i| format!("p{i}:{i}")).collect();
+    for id in ["process.cpu", "process.run_delay", "thread.cpu", "process.fds", "process.fd_limit"] {
+        let tid = if id == "thread.cpu" { "/1" } else { "" };
+        let columns = (0..n).map(|i| column(id.into(), format!("p{i}:{i}{tid}"), samples));
+        side.recording.columns.extend(columns);
+    }
+}
+
+fn threads(side: &mut Side, n: usize) {
+    let (samples, process) = (side.recording.t_s.len(), side.processes[0].clone());
+    side.recording.columns.extend((0..n).map(|i| column("thread.cpu".into(), format!("{process}/{i}"), samples)));
+}
+
+fn unknown_counters(side: &mut Side, n: usize) {
+    let samples = side.recording.t_s.len();
+    side.recording.columns.extend((0..n).map(|i| column(format!("new.c{i}"), String::new(), samples)));
+}
+
+fn absences(side: &mut Side, n: usize) {
+    let absent = |i| Absence {
+        counter: CounterId(format!("new.c{i}").into()),
+        instance: String::new(),
+        reason: format!("r{i}"),
+    };
+    side.recording.absent.extend((0..n).map(absent));
+}
+
+fn time(plant: Plant, n: usize) -> Duration {
+    let mut run = kept();
+    plant(run.trials[1].server.as_mut().unwrap(), n);
+    let once = |_| {
+        let (mut run, begin) = (run.clone(), Instant::now());
+        judge::judge(&mut run);
+        ["text", "html"].iter().for_each(|form| drop(render(form, &run, &Style::default()).unwrap()));
+        begin.elapsed()
+    };
+    (0..3).map(once).min().unwrap()
+}
+
+#[test]
+fn four_times_the_columns_take_no_sixteen_times_the_time() {
+    let plants: [(&str, Plant); 4] =
+        [("processes", processes), ("threads", threads), ("counters", unknown_counters), ("absences", absences)];
+    for (what, plant) in plants {
+        let (few, many) = (time(plant, 4_000), time(plant, 16_000));
+        let ratio = many.as_secs_f64() / few.as_secs_f64();
+        assert!(ratio < 8.0, "{what}: four times as many took {ratio:.1} times as long ({few:?}, {many:?})");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_large_is_refused_unread() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    // Sparse: it has a length and takes no room; to read it would find that it is no JSON.
+    std::fs::File::create(&path).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
+    let error = load_run(&path).unwrap_err().to_string();
+    assert!(error.contains("268435457 bytes") && error.contains("at most 268435456"), "{error}");
+}
+
+#[test]
+fn too_many_trials_or_cases_are_refused_with_both_numbers() {
+    let trials = vec!["{}"; MAX_TRIALS + 1].join(",");
+    let text = format!(r#"{{"format":"loadline-run/1","trials":[{trials}]}}"#);
+    let error = parse_run("run.json", &text).unwrap_err().to_string();
+    assert!(error.contains("10001 trials, at most 10000"), "{error}");
+    let error = read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES + 1))).unwrap_err().to_string();
+    assert!(error.contains("10001 cases, at most 10000"), "{error}");
+    assert_eq!(read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES))).unwrap().len(), MAX_CASES);
+}
+
+/// Most that judging may take beside what the program itself needs, KiB a case.
+const A_CASE_KIB: usize = 32;
+
+#[test]
+fn a_file_of_the_most_cases_fits_a_small_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("counters.csv");
+    let line = |i: usize| format!("c{i},{},{},{},{},106\n", i + 1, 100 + i % 977, i % 90 + 1, 700 + i % 50);
+    let head = "case,clients,reads_per_s,cpu_percent,interrupts_per_s,interrupts_at_rest_per_s\n".to_string();
+    std::fs::write(&path, head + &(0..MAX_CASES).map(line).collect::<String>()).unwrap();
+    let limit_kib = 100 * 1024 + A_CASE_KIB * MAX_CASES;
+    let command = format!("ulimit -v {limit_kib}; exec {} judge {}", binary!().display(), path.display());
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert!(output.status.success(), "{:?}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert!(output.stdout.len() > 1000 * MAX_CASES / 10, "{} bytes", output.stdout.len());
+}

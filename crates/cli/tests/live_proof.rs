@@ -1,0 +1,90 @@
+//! Verdicts proven by experiment on real servers: `prove` pulls its levers under a steady load, and what throughput does
+//! is what the verdict predicts. Speed relations matter, so these take the release binary.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{
+    ControlGroup, Running, alone_with_release, bottleneck, free_port, json, nginx, num, serve, skip, verdict,
+};
+
+/// `prove` with the generator on CPU 0.
+fn prove(binary: &Path, url: &str, more: &[&str]) -> Value {
+    let mut args = vec!["prove", url, "--cpus", "0"];
+    args.extend(more);
+    json(binary, &args)
+}
+
+/// Expects the verdict to be this one, and proven.
+#[track_caller]
+fn proven(run: &Value, id: &str) {
+    let proof = &run["findings"]["proof"];
+    assert_eq!(bottleneck(run), id, "{}\n{}", verdict(run), proof["why"]);
+    assert_eq!(proof["outcome"], "proven", "{}\n{proof:#}", verdict(run));
+    // Beside other programs the counters may leave it unknown, which predicts nothing.
+    let said = &proof["prediction"];
+    assert!(said.is_null() || said["at"].as_str().is_some_and(|at| !at.is_empty()), "{said}");
+}
+
+fn effect<'a>(run: &'a Value, lever: &str) -> &'a Value {
+    let all = run["findings"]["proof"]["effects"].as_array().unwrap();
+    all.iter().find(|e| e["lever"] == lever).unwrap_or_else(|| panic!("no {lever}: {}", run["findings"]["proof"]))
+}
+
+#[test]
+fn a_server_that_computes_is_proven_by_taking_its_cpu() {
+    let (_alone, binary) = alone_with_release!("proof of server-cpu");
+    let server = serve(&binary, 1, &["--option", "work_us=400"]);
+    let run = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "8", "--budget", "24s"]);
+    proven(&run, "server-cpu");
+}
+
+#[test]
+fn a_limit_by_address_is_proven_by_a_second_address() {
+    let (_alone, binary) = alone_with_release!("proof of server-rate-limit");
+    let zone = "limit_req_zone $binary_remote_addr zone=z:1m rate=500r/s; limit_req_status 429;";
+    let Some(server) = nginx(1, "limit_req zone=z burst=20 nodelay;", zone) else {
+        return skip("proof of server-rate-limit", "nginx is not installed");
+    };
+    let run = prove(&binary, &format!("http://{}/file", server.addr), &["--connections", "8", "--budget", "24s"]);
+    proven(&run, "server-rate-limit");
+    let ratio = num(&effect(&run, "sources")["ratio"]);
+    assert!((1.8..=2.2).contains(&ratio), "two addresses let {ratio} times as much through");
+}
+
+#[test]
+fn a_delayed_acknowledgement_is_proven_by_acknowledging_at_once() {
+    let (_alone, binary) = alone_with_release!("proof of tcp-delayed-ack");
+    let server = serve(&binary, 1, &["--option", "split_head=1"]);
+    let run = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "4", "--budget", "30s"]);
+    proven(&run, "tcp-delayed-ack");
+    let ratio = num(&effect(&run, "quick-ack")["ratio"]);
+    assert!(ratio > 3.0, "without the timer of 40 ms {ratio} times as much");
+}
+
+#[test]
+fn a_server_that_sleeps_is_what_no_lever_touches() {
+    let (_alone, binary) = alone_with_release!("proof of server-concurrency");
+    let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=20"]);
+    let run = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "16", "--budget", "50s"]);
+    proven(&run, "server-concurrency");
+    let remainder = num(&run["findings"]["proof"]["remainder"]["value"]);
+    assert!(remainder >= 0.9, "untouched: {remainder}");
+}
+
+#[test]
+fn a_quota_is_proven_by_lowering_it_and_is_what_it_was_afterwards() {
+    let (_alone, binary) = alone_with_release!("proof of server-cpu-quota");
+    let Some(group) = ControlGroup::fifth_of_a_processor("proof of server-cpu-quota") else { return };
+    let port = free_port();
+    let mut command = group.command(&binary);
+    command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
+    let server = Running::start(command, port, tempfile::tempdir().unwrap());
+    let before = group.cpu_quota();
+    let url = format!("http://{}/", server.addr);
+    let run = prove(&binary, &url, &["--connections", "16", "--budget", "60s", "--intrusive"]);
+    proven(&run, "server-cpu-quota");
+    assert_eq!(group.cpu_quota(), before, "the quota is what it was");
+}

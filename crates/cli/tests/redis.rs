@@ -1,0 +1,80 @@
+//! Redis: what is counted is what redis-server itself counts.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+
+use serde_json::{Value, json as value};
+use testkit::{Running, alone, binary, free_port, json, loadline, program, skip, total};
+
+/// redis-server without persistence, with a password where one is given.
+fn server(test: &str, password: Option<&str>) -> Option<Running> {
+    let Some(redis) = program("redis-server") else {
+        skip(test, "redis-server is not installed");
+        return None;
+    };
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    let mut command = Command::new(redis);
+    command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+    command.arg("--dir").arg(dir.path());
+    command.args(password.map(|p| ["--requirepass", p]).into_iter().flatten());
+    Some(Running::start(command, port, dir))
+}
+
+/// How often the server says that it was asked a command, and how often it failed.
+fn calls(server: &Running, command: &str) -> (u64, u64) {
+    let mut stream = TcpStream::connect(server.addr).unwrap();
+    stream.write_all(b"INFO commandstats\r\nQUIT\r\n").unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    let line = said.lines().find(|line| line.starts_with(&format!("cmdstat_{command}:"))).unwrap_or_default();
+    let of =
+        |name: &str| line.split([':', ',']).find_map(|part| part.strip_prefix(name)?.strip_prefix('=')?.parse().ok());
+    (of("calls").unwrap_or(0), of("failed_calls").unwrap_or(0))
+}
+
+fn load(server: &Running, more: &[&str]) -> Value {
+    let url = format!("redis://{}", server.addr);
+    let mut args = vec!["load", &url, "--connections", "8", "--duration", "500ms", "--warmup", "0s"];
+    args.extend(more);
+    let run = json(binary!(), &args);
+    assert_eq!(run["trials"][0]["errors"], value!({}), "{more:?}");
+    run
+}
+
+#[test]
+fn commands_are_what_the_server_counts() {
+    let _alone = alone();
+    let Some(server) = server("redis", None) else { return };
+    for (io, pipeline) in [("epoll", "1"), ("auto", "1"), ("auto", "16")] {
+        let before = calls(&server, "ping").0;
+        let run = load(&server, &["--io", io, "--pipeline", pipeline]);
+        let completed = total(&run, "completed");
+        assert!(completed > 500);
+        assert_eq!(calls(&server, "ping").0 - before, completed, "{io} {pipeline}");
+    }
+    let file = server.dir.path().join("commands");
+    std::fs::write(&file, "SET k \"some value\"\nGET k\nLPUSH k x\nLRANGE none 0 -1\n").unwrap();
+    let run = load(&server, &["--commands", &file.display().to_string(), "--database", "3", "--resp", "3"]);
+    let wrong = total(&run, "unexpected_status");
+    assert_eq!(calls(&server, "lpush"), (wrong, wrong), "a push to what is no list is an error");
+    assert!(total(&run, "completed") > 3 * wrong && wrong > 10);
+    assert!(total(&run, "handshakes") >= 8);
+}
+
+#[test]
+fn a_password_is_shown_and_its_lack_is_named() {
+    let Some(server) = server("redis AUTH", Some("secret-of-the-test")) else { return };
+    let file = server.dir.path().join("password");
+    std::fs::write(&file, "secret-of-the-test\n").unwrap();
+    let run = load(&server, &["--auth-file", &file.display().to_string()]);
+    assert!(total(&run, "completed") > 100 && !run.to_string().contains("secret-of-the-test"));
+    std::fs::write(&file, "wrong").unwrap();
+    let url = format!("redis://{}", server.addr);
+    let output = loadline(binary!(), &["load", &url, "--auth-file", &file.display().to_string()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("WRONGPASS") && said.contains("--auth-file"), "{said}");
+}

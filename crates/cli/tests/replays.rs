@@ -1,0 +1,137 @@
+//! Access logs of real servers, made again by frequency and in time; and rates that change with time.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json as value};
+use testkit::{
+    Running, alone, apache_with_log, binary, eventually, free_port, json_of, loadline, nginx, num, serve, skip,
+};
+
+const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i""#;
+/// What is asked for, and how often.
+const ASKED: &[(&str, &str, usize)] = &[("GET", "/file", 30), ("GET", "/none?a=b", 10), ("POST", "/file", 5)];
+
+/// A server with its access log.
+struct Logged {
+    server: Running,
+    addr: SocketAddr,
+    log: PathBuf,
+}
+
+fn by_nginx() -> Option<Logged> {
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap().keep());
+    assert!(Command::new("chmod").arg("a+rwx").arg(&dir).status().unwrap().success());
+    std::fs::write(dir.join("file"), vec![b'x'; 1294]).unwrap();
+    let d = dir.display();
+    let http = format!("server {{ listen 127.0.0.1:{port} backlog=4096; access_log {d}/log combined; root {d}; }}");
+    let addr = SocketAddr::from(([127, 0, 0, 1], port));
+    Some(Logged { server: nginx(0, "", &http)?, addr, log: dir.join("log") })
+}
+
+fn by_apache() -> Option<Logged> {
+    let server = apache_with_log(COMBINED)?;
+    let (addr, log) = (server.addr, server.dir.path().join("access"));
+    Some(Logged { server, addr, log })
+}
+
+impl Logged {
+    /// Requests by method and path, once there are as many as expected; whatever else is in the log is not counted.
+    fn counts(&self, expected: usize) -> BTreeMap<String, u64> {
+        let asked =
+            |text: &str| text.lines().filter(|line| line.contains(" /file ") || line.contains(" /none")).count();
+        let text = eventually(|| std::fs::read_to_string(&self.log).ok().filter(|text| asked(text) >= expected));
+        let mut counts = BTreeMap::new();
+        for line in text.lines() {
+            let request = line.split('"').nth(1).unwrap().rsplit_once(' ').unwrap().0;
+            *counts.entry(request.to_owned()).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// One request on a connection of its own.
+fn ask(addr: SocketAddr, method: &str, path: &str) {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+    drop(stream.read_to_end(&mut Vec::new()));
+}
+
+fn classes(run: &Value) -> BTreeMap<String, u64> {
+    let all = run["trials"][0]["classes"].as_array().unwrap().iter();
+    all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()
+}
+
+fn load(url: &str, log: &Path, more: &[&str]) -> Value {
+    json_of(Command::new(binary!()).args(["load", url, "--at-rest", "0s", "--replay"]).arg(log).args(more))
+}
+
+#[test]
+fn logs_of_nginx_and_apache_are_made_again() {
+    let _alone = alone();
+    for (name, server) in [("nginx", by_nginx()), ("apache2", by_apache())] {
+        let Some(server) = server else { return skip("replays", format!("{name} is not installed")) };
+        let total: usize = ASKED.iter().map(|asked| asked.2).sum();
+        for (method, path, times) in ASKED {
+            (0..*times).for_each(|_| ask(server.addr, method, path));
+        }
+        let before = server.counts(total);
+        let copy = server.log.with_extension("copy");
+        std::fs::copy(&server.log, &copy).unwrap();
+        assert!(Command::new("gzip").args(["-kf"]).arg(&copy).status().unwrap().success());
+        let packed = copy.with_extension("copy.gz");
+        let url = format!("http://{}/", server.addr);
+
+        // In time: every GET once more, and the most frequent one again before the load.
+        let run = load(&url, &packed, &["--speed", "2"]);
+        assert_eq!(run["trials"][0]["errors"], value!({}), "{name}");
+        let after = server.counts(total + 41);
+        let more = |request: &str| after[request] - before.get(request).copied().unwrap_or(0);
+        assert_eq!((more("GET /file"), more("GET /none?a=b"), more("POST /file")), (31, 10, 0), "{name}");
+        assert_eq!(classes(&run), [("GET /file".to_owned(), 31), ("GET /none".to_owned(), 10)].into(), "{name}");
+        let set = &run["plan"]["load"]["requests"];
+        assert!(
+            set["from"].as_str().unwrap().contains("5 POST (it may change things; allow it with --allow POST)"),
+            "{set}"
+        );
+        assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
+
+        // By frequency: three of four.
+        let run = load(&url, &copy, &["--connections", "2", "--duration", "400ms", "--warmup", "0s"]);
+        let counts = classes(&run);
+        let all: u64 = counts.values().sum();
+        let share = counts["GET /file"] as f64 / all as f64;
+        assert!(all > 50 && (share - 0.75).abs() < 4.0 * (0.1875 / all as f64).sqrt(), "{name}: {counts:?}");
+
+        let toml = String::from_utf8(loadline(binary!(), &["import", copy.to_str().unwrap()]).stdout).unwrap();
+        assert!(toml.contains("path = \"/none?a=b\"") && toml.contains("weight = 30.0"), "{toml}");
+        drop(server.server);
+    }
+}
+
+#[test]
+fn a_ramp_offers_what_it_says_when_it_says() {
+    let _alone = alone();
+    let server = serve(binary!(), 0, &[]);
+    let url = format!("http://{}/", server.addr);
+    let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
+    let trial = &run["trials"][0];
+    // What is due between two moments is the area under the ramp, which stays at 400/s after its end.
+    // What is due up to a moment is the area under the ramp, which stays at 400/s after its end. The measured window has a
+    // length that is known, and begins somewhat after the load.
+    let length_s = num(&trial["measured"]["length_s"]);
+    let area = |s: f64| 100.0 * s.min(2.0).powi(2) + 400.0 * (s - 2.0).max(0.0);
+    let due = num(&trial["due"]);
+    assert!(due > 0.97 * area(length_s) && due < area(length_s + 1.0), "{due} of {} in {length_s} s", area(length_s));
+    let series: Vec<f64> = trial["measured"]["series_completed"].as_array().unwrap().iter().map(num).collect();
+    let (first, second) = series.split_at(series.len() / 2);
+    let sum = |part: &[f64]| part.iter().sum::<f64>();
+    assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
+    let output = loadline(binary!(), &["load", &url, "--rate", "sin:1..2/3s"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
+}

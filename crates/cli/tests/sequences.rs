@@ -1,0 +1,142 @@
+//! Requests that hang together: a log-in against a small Python app, and places that are filled anew each time.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::{Value, json as value};
+use testkit::{Running, alone, binary, eventually, free_port, json, loadline, nginx, num, program, skip, total};
+
+/// POST /login gives a token and a cookie for a user and a password; GET /me wants both, and says whose they are.
+const APP: &str = r#"
+import json, secrets, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+tokens, users = {}, {"ann": "one", "bob": "two", "eve": "three"}
+class App(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    def say(self, status, body, *headers):
+        body = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in headers: self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_POST(self):
+        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if users.get(said["user"]) != said["password"]: return self.say(403, {})
+        token, sid = secrets.token_hex(8), secrets.token_hex(8)
+        tokens[token] = (sid, said["user"])
+        self.say(200, {"auth": {"token": token}, "n": 1}, ("Set-Cookie", "sid=" + sid + "; Path=/; HttpOnly"), ("X-Trace", token[::-1]))
+    def do_GET(self):
+        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        sid, user = tokens.get(token, (None, None))
+        good = user and self.headers.get("Cookie") == "sid=" + sid and self.path == "/me?trace=" + token[::-1]
+        self.say(200 if good else 401, {"user": user})
+    def log_message(self, *_): pass
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), App).serve_forever()
+"#;
+
+const MIX: &str = r#"
+order = "sequence"
+
+[[request]]
+name = "login"
+path = "/login"
+headers = { Content-Type = "application/json" }
+body = '{"user": "{{user}}", "password": "{{password}}"}'
+capture = { token = "json:/auth/token", trace = "header:X-Trace" }
+
+[[request]]
+name = "me"
+path = "/me?trace={{trace}}"
+headers = { Authorization = "Bearer {{token}}" }
+expect-text = '"user": "'
+"#;
+
+fn by_class(run: &Value, what: &str) -> BTreeMap<String, u64> {
+    let all = run["trials"][0]["classes"].as_array().unwrap().iter();
+    all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"][what].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn a_login_gives_the_next_request_its_token_and_cookie() {
+    let _alone = alone();
+    let Some(python) = program("python3") else { return skip("sequences", "python3 is not installed") };
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    let file = |name: &str, text: &str| {
+        std::fs::write(dir.path().join(name), text).unwrap();
+        dir.path().join(name).display().to_string()
+    };
+    let (app, mix) = (file("app.py", APP), file("mix.toml", MIX));
+    let users = file("users.csv", "user,password\nann,one\nbob,two\neve,three\n");
+    let mut command = Command::new(python);
+    command.args([&app, &port.to_string()]);
+    let _server = Running::start(command, port, tempfile::tempdir().unwrap());
+    let url = format!("http://127.0.0.1:{port}/");
+    let load = |mix: &str, data: &str| {
+        let args = ["load", &url, "--requests", mix, "--data", data, "--connections", "3", "--duration", "500ms"];
+        json(binary!(), &[&args[..], &["--warmup", "0s", "--at-rest", "0s"]].concat())
+    };
+    let run = load(&mix, &users);
+    let trial = &run["trials"][0];
+    assert_eq!((&trial["errors"], num(&trial["unexpected_status"])), (&value!({}), 0.0), "{trial}");
+    let counts = by_class(&run, "completed");
+    assert!(counts["me"] > 3 && counts["login"] >= counts["me"] && counts["login"] <= counts["me"] + 4, "{counts:?}");
+    // The passwords of the file are nowhere in the run.
+    assert!(!run.to_string().contains("three") && run["plan"]["load"]["requests"]["data"]["columns"][1] == "password");
+
+    // A pointer to nothing, and a name that nothing has, are told before any load.
+    let wrong = file("wrong.toml", &MIX.replace("/auth/token", "/auth/tokn"));
+    let output = loadline(binary!(), &["load", &url, "--requests", &wrong, "--data", &users]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("what is captured from it is not in it"), "{said}");
+    let typo = file("typo.toml", &MIX.replace("{{token}}", "{{tokne}}"));
+    let output = loadline(binary!(), &["load", &url, "--requests", &typo, "--data", &users]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2) && said.contains("request 2 (me)") && said.contains("did you mean {{token}}?"),
+        "{said}"
+    );
+}
+
+#[test]
+fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
+    let _alone = alone();
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
+    let d = dir.path().display();
+    let http = format!(
+        "log_format keys '$arg_n $arg_k $arg_u $http_x_row';
+         server {{ listen 127.0.0.1:{port} backlog=4096; access_log {d}/log keys; return 200 ok; }}"
+    );
+    let Some(_server) = nginx(0, "", &http) else { return skip("places", "nginx is not installed") };
+    let mix = "[[request]]\npath = \"/?n={{seq}}&k={{zipf 1 50 1.2}}&u={{uuid}}\"\nheaders = { X-Row = \"{{row}}\" }\n";
+    std::fs::write(dir.path().join("mix.toml"), mix).unwrap();
+    let rows: String = std::iter::once("row\n".to_owned()).chain((0..4000).map(|row| format!("r{row}\n"))).collect();
+    std::fs::write(dir.path().join("rows.csv"), rows).unwrap();
+    let (mix, rows) = (format!("{d}/mix.toml"), format!("{d}/rows.csv"));
+    let url = format!("http://127.0.0.1:{port}/");
+    let args = ["load", &url, "--requests", &mix, "--data", &rows, "--data-order", "unique", "--rate", "2000"];
+    let run = json(
+        binary!(),
+        &[&args[..], &["--threads", "2", "--duration", "1s", "--warmup", "0s", "--at-rest", "0s"]].concat(),
+    );
+    assert_eq!(run["trials"][0]["errors"], value!({}));
+    let completed = total(&run, "completed") as usize;
+    let log = dir.path().join("log");
+    let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|text| text.lines().count() >= completed));
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+    assert_eq!(lines.len(), completed);
+    for (at, what) in [(0, "numbers"), (2, "UUIDs"), (3, "rows")] {
+        assert_eq!(lines.iter().map(|line| line[at]).collect::<BTreeSet<_>>().len(), completed, "{what} repeat");
+    }
+    let sum: f64 = (1..=50).map(|k| f64::from(k).powf(-1.2)).sum();
+    let expected = completed as f64 / sum;
+    let first = lines.iter().filter(|line| line[1] == "1").count() as f64;
+    assert!((first - expected).abs() < 5.0 * expected.sqrt(), "{first} of {expected} by Zipf's law");
+    let output = loadline(binary!(), &[&args[..], &["--duration", "5s"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("4000 rows of data are not enough"), "{said}");
+}

@@ -1,0 +1,66 @@
+//! Servers on unix sockets: what is counted is what the server's log has, and the server is found from the socket.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::Value;
+use testkit::{Running, alone, binary, eventually, json, nginx, skip, total};
+
+/// Backlog of the socket, which the listener's limit must show.
+const BACKLOG: u64 = 64;
+
+/// nginx on a unix socket, and the socket's path.
+fn server(test: &str) -> Option<(Running, String)> {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.keep().join("app.sock").display().to_string();
+    let http = format!("server {{ listen unix:{socket} backlog={BACKLOG}; location / {{ return 200 hello; }} }}");
+    let server = nginx(0, "", &http);
+    if server.is_none() {
+        skip(test, "nginx is not installed");
+    }
+    Some((server?, socket))
+}
+
+/// Lines of the log, once it has stopped growing to what is expected.
+fn logged(server: &Running, expected: u64) -> u64 {
+    let log = server.dir.path().join("access");
+    let lines = || std::fs::read_to_string(&log).unwrap_or_default().lines().count() as u64;
+    eventually(|| Some(lines()).filter(|n| *n >= expected))
+}
+
+fn last(run: &Value, counter: &str) -> Option<f64> {
+    let columns = run["trials"][0]["server"]["recording"]["columns"].as_array()?;
+    let column = columns.iter().find(|c| c["counter"] == counter)?;
+    column["values"].as_array()?.iter().rev().find_map(Value::as_f64)
+}
+
+#[test]
+fn requests_over_a_unix_socket_are_counted_as_the_server_does_and_its_queue_is_read() {
+    let _alone = alone();
+    let Some((server, socket)) = server("unix socket") else { return };
+    let url = format!("unix://{socket}:/");
+    let mut expected = 0;
+    for options in [&["--io", "epoll"][..], &["--io", "auto"], &["--new-connections"]] {
+        let mut args = vec!["load", &url, "--connections", "8", "--duration", "500ms", "--warmup", "0s"];
+        args.extend(options);
+        let run = json(binary!(), &args);
+        assert_eq!(run["trials"][0]["errors"], serde_json::json!({}), "{options:?}");
+        let completed = total(&run, "completed");
+        assert!(completed > 100, "{options:?}: {completed}");
+        assert_eq!(total(&run, "sent"), completed);
+        expected += completed;
+        assert_eq!(last(&run, "listen.limit"), Some(BACKLOG as f64), "{options:?}");
+        let processes = run["trials"][0]["server"]["processes"].to_string();
+        assert!(processes.contains(&format!("nginx:{}", server.pid())), "{processes}");
+    }
+    assert_eq!(logged(&server, expected), expected);
+}
+
+#[test]
+fn a_socket_that_nobody_serves_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("unix://{}:/", dir.path().join("none.sock").display());
+    let output = testkit::loadline(binary!(), &["load", &url, "--duration", "100ms"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("none.sock") && said.contains("correct the path"), "{said}");
+}

@@ -1,0 +1,81 @@
+//! The mechanisms of the kernel that a queue can stand on, by name: one row in [`BACKENDS`] a mechanism.
+
+use crate::{EventError, Result};
+
+/// A mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// epoll, edge-triggered: the reference.
+    Epoll,
+    /// io_uring multishot polls with the hint queue in user space.
+    Uring,
+    /// poll(2) over all descriptors in every call.
+    Poll,
+    /// select(2) over all descriptors in every call, without the limit of 1024.
+    Select,
+}
+
+/// A row of the table of back ends.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct BackendSpec {
+    /// The name used in options.
+    pub name: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// Which it is.
+    pub backend: Backend,
+    /// Events come in the order of their arrival; otherwise in the order of the descriptors, taken in turn.
+    pub fifo: bool,
+    /// A descriptor that stays ready is reported again in every call; otherwise only when something new arrives.
+    pub level: bool,
+}
+
+/// Every back end.
+pub const BACKENDS: &[BackendSpec] = &[
+    BackendSpec {
+        name: "epoll",
+        help: "edge-triggered epoll, the reference: a wait costs what it delivers",
+        backend: Backend::Epoll,
+        fifo: true,
+        level: false,
+    },
+    BackendSpec {
+        name: "uring",
+        help: "io_uring multishot polls, hints queued in user space, declarations in batches",
+        backend: Backend::Uring,
+        fifo: true,
+        level: false,
+    },
+    BackendSpec {
+        name: "poll",
+        help: "baseline: poll(2) over all descriptors, a wait costs what is declared",
+        backend: Backend::Poll,
+        fifo: false,
+        level: true,
+    },
+    BackendSpec {
+        name: "select",
+        help: "baseline: select(2) with bitmaps of any width, a wait costs the highest descriptor",
+        backend: Backend::Select,
+        fifo: false,
+        level: true,
+    },
+];
+
+impl Backend {
+    /// The row of this back end.
+    #[must_use]
+    pub fn spec(self) -> &'static BackendSpec {
+        BACKENDS.iter().find(|row| row.backend == self).unwrap_or(&BACKENDS[0])
+    }
+
+    /// The back end of this name.
+    pub fn named(name: &str) -> Result<Self> {
+        BACKENDS.iter().find(|row| row.name == name).map(|row| row.backend).ok_or_else(|| EventError::UnknownBackend {
+            name: name.into(),
+            known: BACKENDS.iter().map(|row| row.name).collect::<Vec<_>>().join(", "),
+        })
+    }
+}

@@ -1,0 +1,40 @@
+//! What the mechanisms share.
+
+use std::os::fd::RawFd;
+
+use sys::{Errno, poll as bits};
+
+/// EBADF unless the number is an open descriptor. For back ends that the kernel does not check for at once.
+pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
+    if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
+}
+
+/// The time that is left of a wait that may have to be repeated. The clock is read only when it is, so a repeated
+/// wait may last up to twice as long as asked for; the usual one costs no clock.
+pub(super) struct Remaining {
+    timeout_ns: Option<u64>,
+    until_ns: Option<u64>,
+}
+
+impl Remaining {
+    pub(super) fn new(timeout_ns: Option<u64>) -> Self {
+        Self { timeout_ns, until_ns: None }
+    }
+
+    /// The time to wait now; `None` in the first place when the time is over.
+    pub(super) fn again(&mut self) -> Option<Option<u64>> {
+        let Some(ns) = self.timeout_ns else { return Some(None) };
+        if ns == 0 {
+            return None;
+        }
+        let now = sys::clock::monotonic_ns();
+        let until = *self.until_ns.get_or_insert(now.saturating_add(ns));
+        (until > now).then(|| Some(until - now))
+    }
+}
+
+/// Whether these poll bits say that the peer has ended its side.
+#[inline]
+pub(super) const fn ended(found: i16) -> bool {
+    found & (bits::RDHUP | bits::HUP | bits::ERR) != 0
+}

@@ -1,0 +1,112 @@
+//! More cold connections than a process may have descriptors: proxies in several processes, each with its share, the hot
+//! load on one after the other. Each times its own calls and says so among its counts.
+
+use std::time::Duration;
+
+use run::{AgentSpec, ColdPlan, Key, Results, ServePlan};
+
+use super::bench::Timing;
+use super::relay::{LARGE_BYTES, Web, clients, proxy_plan};
+use super::stand::{Bench, Contender, HOT, on, trial};
+use crate::Parameters;
+use lab::agent::AgentGroup;
+use lab::{Lab, LabError, Local};
+
+/// Room of the timed calls.
+const ARRAY: u32 = 10;
+/// Descriptors of a proxy that are not for cold connections.
+const SPARE: u32 = 2000;
+/// Connects a second: as many as are needed here would take a tenth of the experiment at the pace of the others.
+const PACE: f64 = 20_000.0;
+/// How long a proxy may take to listen or to say its counts.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Measures the back ends that should not care.
+pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let total = parameters.count("across", 0);
+    if total == 0 {
+        return Ok(());
+    }
+    let limit = u32::try_from(sys::limits::descriptors().0).unwrap_or(u32::MAX);
+    let number = total.div_ceil(limit.saturating_sub(SPARE).max(1));
+    let seconds = Duration::from_secs_f64(parameters.number("seconds", 0.5).clamp(0.05, 60.0));
+    let web = Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?;
+    for Contender { name, .. } in bench.plain().filter(|contender| !contender.options.backend.spec().level) {
+        let mut proxies = Vec::new();
+        for _ in 0..number {
+            proxies.push(proxy(bench, lab, &web, name)?);
+        }
+        each(bench, lab, &mut proxies, (name, 0), seconds)?;
+        let mut cold = Vec::new();
+        for (at, (_, addr)) in proxies.iter().enumerate() {
+            let share = total / number + u32::from((at as u32) < total % number);
+            let plan = ColdPlan {
+                connections: share,
+                rate: PACE,
+                cpus: bench.cpus.client.clone(),
+                sources: vec![std::net::Ipv4Addr::new(127, 0, 2, (at % 250) as u8 + 1).into()],
+                ..ColdPlan::default()
+            };
+            cold.push(lab.open_cold(&plan, &(*addr).into())?);
+        }
+        let asked = cold.iter().map(|_| ()).count();
+        each(bench, lab, &mut proxies, (name, total), seconds)?;
+        let mut held = run::ColdPart::default();
+        cold.into_iter().for_each(|one| held.merge(&one.close()));
+        if held.held < u64::from(total) || held.lost > 0 {
+            lab.note(format!(
+                "{name}: of {total} cold connections in {asked} proxies {} were up and {} were lost",
+                held.held, held.lost
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn proxy(bench: &Bench, lab: &Lab<'_>, web: &Web, name: &str) -> Result<(AgentGroup, std::net::SocketAddr), LabError> {
+    let mut plan: ServePlan = proxy_plan(web, &bench.cpus, name);
+    plan.options.insert("timed".into(), "true".into());
+    plan.options.insert("array".into(), ARRAY.to_string());
+    let mut group = AgentGroup::default();
+    group.start(&Local::default(), lab.program(), "proxy", &AgentSpec::Serve(plan))?;
+    let ready = group.await_ready(PATIENCE)?.into_iter().next().unwrap_or_default();
+    let missing = || LabError::Agent { name: "proxy".into(), why: "it did not say where it listens".into() };
+    let addr = ready.listening.ok_or_else(missing)?;
+    Ok((group, addr))
+}
+
+/// The hot load on one proxy after the other.
+fn each(
+    bench: &Bench,
+    lab: &mut Lab<'_>,
+    proxies: &mut [(AgentGroup, std::net::SocketAddr)],
+    (name, cold): (&str, u32),
+    seconds: Duration,
+) -> Result<(), LabError> {
+    let number = proxies.len();
+    for (at, (group, addr)) in proxies.iter_mut().enumerate() {
+        if lab.stopped() {
+            return Ok(());
+        }
+        let before = group.counts(PATIENCE).0;
+        let load = clients(lab, &bench.cpus, *addr, HOT as u32)?;
+        std::thread::sleep(seconds);
+        let after = group.counts(PATIENCE).0;
+        drop(load);
+        let of = |name: &str| after.get(name).copied().unwrap_or(0);
+        let since = |name: &str| of(name).saturating_sub(before.get(name).copied().unwrap_or(0));
+        let timing = Timing {
+            calls: since("calls") as usize,
+            median_us: of("call_median_ns") as f64 / 1e3,
+            returned: since("call_events") as f64 / since("calls").max(1) as f64,
+            ..Timing::default()
+        };
+        let key = Key { processes: u32::try_from(number).ok(), cold: Some(cold), ..on(name) };
+        let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
+        // Only the median is known of the calls of another process.
+        let Results { median_us, returned, calls, .. } = one.results;
+        one.results = Results { median_us, returned, calls, ..Results::default() };
+        lab.keep(one)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `lab event-api`: what its trials stand on, and the sweep over cold connections. The timing is in `bench`, the other
+//! sweeps in `sweeps`, the checks in `conclude`.
+
+use run::{Key, Trial};
+
+use super::bench::{Timing, calls};
+use super::callers::Library;
+use super::declares::{Declares, declares};
+use super::hot::Hot;
+use super::stand::{Bench, Contender, HOT, on, trial};
+use super::{across, conclude, rate, sweeps};
+use crate::Parameters;
+use lab::cold::Cold;
+use lab::{Lab, LabError};
+
+/// Cold connections of the source's figure 6.
+const FIGURE_COLD: u32 = 750;
+/// Conducts the experiment.
+pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let mut bench = Bench::new(lab, parameters)?;
+    lab.watch_host();
+    if parameters.flag("figures", true) {
+        sweeps::arrays(&bench, lab, parameters, FIGURE_COLD)?;
+        sweeps::small_file(&bench, lab, parameters, FIGURE_COLD)?;
+    }
+    across::processes(&bench, lab, parameters)?;
+    let mut agents: Vec<Cold> = Vec::new();
+    let mut levels: Vec<u32> = parameters.numbers("cold", &[0.0, 750.0, 2000.0]).iter().map(|c| *c as u32).collect();
+    levels.push(FIGURE_COLD);
+    levels.sort_unstable();
+    levels.dedup();
+    for level in levels {
+        if lab.stopped() {
+            break;
+        }
+        if !bench.grow(lab, level, &mut agents)? {
+            break;
+        }
+        if level == FIGURE_COLD {
+            rate::rate(&bench, lab)?;
+            sweeps::share(&bench, lab)?;
+            sweeps::full_array(&bench, lab)?;
+        }
+        cold_point(&bench, lab, level, parameters.count("rounds", 3).max(1))?;
+    }
+    let mut lost = 0;
+    for cold in agents {
+        lost += cold.close().lost;
+    }
+    if lost > 0 {
+        lab.note(format!("{lost} cold connections were lost before the end"));
+    }
+    conclude::conclude(&mut lab.run);
+    Ok(())
+}
+
+/// One number of cold connections: calls and declarations on every back end, in rounds.
+fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
+    // Whose calls grow a thousandfold shows it in one round; a growth of nothing needs several.
+    let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
+    for round in 0..rounds {
+        for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {
+            if lab.stopped() {
+                return Ok(());
+            }
+            let (timing, declared) = bench.on_cpu(|bench| {
+                let mut hot = Hot::open(HOT)?;
+                let mut library = Library::new(*options, &mut hot, &bench.cold, 10)?;
+                let timing = calls(&mut library, &mut hot, 10, 1, bench.amount, &bench.clock);
+                Ok((timing, declares(&mut library, &mut hot, bench.amount, &bench.clock)?))
+            })?;
+            let key = Key { cold: Some(cold), ..on(name) };
+            let mut trial = trial((name, &format!("{cold} cold")), &timing, key);
+            put_declares(&mut trial, &timing, &declared);
+            lab.keep(trial)?;
+        }
+    }
+    Ok(())
+}
+
+fn put_declares(trial: &mut Trial, timing: &Timing, declared: &Declares) {
+    let results = &mut trial.results;
+    results.event_us = Some(timing.trimmed_us / timing.returned.max(1.0));
+    results.declare_us = Some(declared.declare.trimmed_us);
+    results.revoke_us = Some(declared.revoke.trimmed_us);
+    results.declare_with_state_us = Some(declared.with_state.trimmed_us);
+    results.bare_add_us = Some(declared.bare_add.trimmed_us);
+    results.bare_delete_us = Some(declared.bare_delete.trimmed_us);
+}

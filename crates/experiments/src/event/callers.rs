@@ -1,0 +1,108 @@
+//! What is timed: the library, and beside it the bare system call with the same interest.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use ::event::{Event, EventQueue, Mask, Options};
+use sys::epoll::{Epoll, Interest};
+use sys::epoll_raw::{self, Slots};
+
+use super::hot::Hot;
+use lab::LabError;
+
+/// Something that returns events.
+pub(super) trait Caller {
+    /// One call for at most `most` events; the timed part.
+    fn call(&mut self, most: usize) -> usize;
+    /// The descriptor of an event of the last call.
+    fn fd(&self, at: usize) -> RawFd;
+    /// A descriptor has been read to its end.
+    fn served(&mut self, _fd: RawFd) {}
+}
+
+/// The library.
+pub(super) struct Library {
+    queue: EventQueue,
+    events: Vec<Event>,
+    /// Says when a descriptor has been read.
+    tells: bool,
+}
+
+impl Library {
+    /// A queue with all these connections declared.
+    pub(super) fn new(options: Options, hot: &mut Hot, cold: &[OwnedFd], room: usize) -> Result<Self, LabError> {
+        let failed = |e: event::EventError| LabError::set_up("making an event queue", std::io::Error::other(e));
+        hot.quiet();
+        let mut queue = EventQueue::with(options).map_err(failed)?;
+        for fd in cold.iter().map(AsRawFd::as_raw_fd).chain(hot.fds()) {
+            queue.declare_interest(fd, Mask::READ, false).map_err(failed)?;
+        }
+        queue.flush().map_err(failed)?;
+        Ok(Self { queue, events: vec![Event::default(); room], tells: true })
+    }
+
+    /// The same without saying when a descriptor has been read, as the interface of the source.
+    pub(super) fn untold(self) -> Self {
+        Self { tells: false, ..self }
+    }
+
+    /// Declares, or with no kinds revokes.
+    #[inline]
+    pub(super) fn declare(&mut self, fd: RawFd, mask: Mask, want_state: bool) {
+        let _ = self.queue.declare_interest(fd, mask, want_state);
+    }
+
+    /// Hands over what is collected.
+    pub(super) fn flush(&mut self) {
+        let _ = self.queue.flush();
+    }
+}
+
+impl Caller for Library {
+    #[inline]
+    fn call(&mut self, most: usize) -> usize {
+        let most = most.min(self.events.len());
+        self.queue.get_next_event(&mut self.events[..most], Some(Duration::ZERO)).unwrap_or(0)
+    }
+
+    fn fd(&self, at: usize) -> RawFd {
+        self.events[at].fd
+    }
+
+    #[inline]
+    fn served(&mut self, fd: RawFd) {
+        if self.tells {
+            self.queue.drained(fd);
+        }
+    }
+}
+
+/// The bare system call of epoll, with the same interest.
+pub(super) struct Bare {
+    epoll: Epoll,
+    slots: Slots,
+}
+
+impl Bare {
+    pub(super) fn new(hot: &mut Hot, cold: &[OwnedFd]) -> Result<Self, LabError> {
+        let failed = |e: sys::Errno| LabError::set_up("making an epoll instance", std::io::Error::from(e));
+        hot.quiet();
+        let epoll = Epoll::new().map_err(failed)?;
+        for fd in cold.iter().map(AsRawFd::as_raw_fd).chain(hot.fds()) {
+            let interest = Interest::IN | Interest::RDHUP | Interest::ET;
+            epoll_raw::add(&epoll, fd, fd as u64, interest).map_err(failed)?;
+        }
+        Ok(Self { epoll, slots: Slots::default() })
+    }
+}
+
+impl Caller for Bare {
+    #[inline]
+    fn call(&mut self, most: usize) -> usize {
+        epoll_raw::wait(&self.epoll, &mut self.slots, most, Some(0)).unwrap_or(0)
+    }
+
+    fn fd(&self, at: usize) -> RawFd {
+        self.slots.iter().nth(at).map_or(-1, |e| e.token as RawFd)
+    }
+}

@@ -1,0 +1,207 @@
+//! The fits and checks of `lab event-api`: pure functions of its trials.
+
+use run::Relation::{AtLeast, AtMost};
+use run::{Check, Results, Run, Trial};
+
+/// Back ends whose calls must not grow with cold connections.
+const FLAT: [&str; 2] = ["epoll", "uring"];
+/// Forms of io_uring, what they do at delivery, and what an event may cost over epoll's.
+const RINGS: [(&str, &str, Option<f64>); 3] = [
+    ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
+    ("uring untold", "looks again at every event", None),
+    ("uring unchecked", "never looks again", None),
+];
+/// Back ends whose calls must.
+const STEEP: [&str; 2] = ["poll", "select"];
+
+pub(super) fn conclude(run: &mut Run) {
+    FLAT.iter().for_each(|name| line_of_a_call(run, name));
+    FLAT.iter().for_each(|name| slope(run, name, true));
+    slope_in_words(run, "uring unchecked");
+    STEEP.iter().for_each(|name| slope(run, name, false));
+    FLAT.iter().for_each(|name| across(run, name));
+    share(run);
+    full_array(run);
+    hot_rate(run);
+    declaring(run);
+}
+
+fn points(run: &Run, of: impl Fn(&Trial) -> Option<(f64, f64)>) -> Vec<(f64, f64)> {
+    run.trials.iter().filter_map(of).collect()
+}
+
+/// A result.
+type Figure = fn(&Results) -> Option<f64>;
+const TRIMMED_US: Figure = |r| r.trimmed_us;
+const MEDIAN_US: Figure = |r| r.median_us;
+
+/// The middle value of a result over some trials.
+fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: Figure) -> Option<f64> {
+    let mut list: Vec<f64> = run.trials.iter().filter(|t| own(t)).filter_map(|t| of(&t.results)).collect();
+    list.sort_by(f64::total_cmp);
+    list.get(list.len() / 2).copied()
+}
+
+/// Whether a trial is of a back end.
+fn on(trial: &Trial, backend: &str) -> bool {
+    trial.key.backend.as_deref() == Some(backend)
+}
+
+/// The cold connections of a trial of the sweep over them, in one process.
+fn cold(trial: &Trial) -> Option<f64> {
+    trial.key.cold.filter(|_| trial.key.processes.is_none()).map(f64::from)
+}
+
+/// Cost of a call = a + b * events returned, with the largest number of clients.
+fn line_of_a_call(run: &mut Run, name: &str) {
+    let own = |t: &&Trial| on(t, name) && t.results.saturated == Some(true);
+    let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
+    let found = points(run, |t| {
+        let fits = own(&t) && t.key.clients == Some(most);
+        // The median: network interrupts on the proxy's processor fall into a part of the calls.
+        fits.then_some((t.results.returned?, t.results.median_us?))
+    });
+    let Some(fit) = judge::fit::line_fit(&found, "events", "call_us") else { return };
+    let text = format!("{name}: R2 of the line of a call's cost against the events returned, {most} clients");
+    run.findings.checks.push(Check::of(text, fit.r2, AtLeast, 0.95));
+    run.findings.fits.insert(format!("{name}, a call against events"), fit);
+}
+
+/// Growth of a call with cold connections.
+fn slope(run: &mut Run, name: &str, flat: bool) {
+    let Some((growth, base, most)) = growth(run, name) else { return };
+    let fit = run.findings.fits.get(&fit_name(name));
+    let holds_zero = fit.and_then(|f| f.intervals.get("slope")).is_some_and(|i| i.low <= 0.0 && i.high >= 0.0);
+    let what = format!("{name}: growth of a call from 0 to {most} cold connections");
+    run.findings.checks.push(if flat {
+        let text = format!("{what} (0 when the 95 % interval of the slope holds zero)");
+        Check::of(text, if holds_zero { 0.0 } else { growth.abs() }, AtMost, 0.02)
+    } else {
+        Check::of(what, growth, AtLeast, 0.5)
+    });
+    tell_growth(run, name, (growth, base, most));
+}
+
+/// The same without a check: unchecked hints cost so little that the growth is one of the caches.
+fn slope_in_words(run: &mut Run, name: &str) {
+    if let Some(found) = growth(run, name) {
+        tell_growth(run, name, found);
+    }
+}
+
+fn tell_growth(run: &mut Run, name: &str, (growth, base, most): (f64, f64, f64)) {
+    let with = base * (1.0 + growth);
+    let change =
+        if growth > 1.0 { format!("{:.0} times as much", with / base) } else { format!("{:+.1} %", 100.0 * growth) };
+    run.findings.conclusions.push(format!(
+        "{name}: a call of 10 events costs {base:.2} us without cold connections and, by the fitted line, {with:.2} us with \
+         {most} ({change})."
+    ));
+}
+
+fn fit_name(name: &str) -> String {
+    format!("{name}, a call against cold connections")
+}
+
+/// Fits the line; growth over the whole range relative to the cost without cold connections, that cost, the range.
+fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
+    let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.trimmed_us?)));
+    let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
+    let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
+    let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
+    // What is measured without cold connections; the line's own start can be far off when the curve bends.
+    let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
+    let growth = fit.coefficients.get("slope")? * (most - least) / base;
+    run.findings.fits.insert(fit_name(name), fit);
+    Some((growth, base, most))
+}
+
+/// Many processes, each with its own cold connections.
+fn across(run: &mut Run, name: &str) {
+    let own = |t: &Trial, with: bool| {
+        on(t, name) && t.key.processes.is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
+    };
+    let of = |with: bool| middle(run, |t| own(t, with), MEDIAN_US);
+    let (Some(without), Some(with)) = (of(false), of(true)) else { return };
+    if without <= 0.0 || with <= 0.0 {
+        return;
+    }
+    let key = run.trials.iter().find(|t| own(t, true)).map(|t| (t.key.cold, t.key.processes));
+    let Some((Some(cold), Some(processes))) = key else { return };
+    run.findings.conclusions.push(format!(
+        "{name}: with {cold} cold connections in {processes} proxies a call of 10 events costs {with:.2} us at the \
+         median, without them {without:.2} us: {:+.1} %.",
+        100.0 * (with / without.max(1e-9) - 1.0)
+    ));
+}
+
+/// The library beside the bare call.
+fn share(run: &mut Run) {
+    let cost = |bare: bool| middle(run, |t| t.key.bare == Some(bare), TRIMMED_US);
+    let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
+    let name = "the library's own share of a call over bare epoll_pwait2 at array_max 10";
+    run.findings.checks.push(Check::of(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
+}
+
+/// io_uring beside epoll with an array of 64.
+fn full_array(run: &mut Run) {
+    let cost = |name: &str, of: Figure| middle(run, |t| on(t, name) && t.key.full.is_some(), of);
+    let over = |name: &str, of: Figure| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));
+    let mut checks = Vec::new();
+    let mut conclusions = Vec::new();
+    for (name, looks, limit) in RINGS {
+        let (Some(ratio), Some(whole)) = (over(name, TRIMMED_US), over(name, |r| r.whole_us)) else { continue };
+        let text = format!("{name} ({looks}): cost of an event over epoll's at array_max 64");
+        checks.extend(limit.map(|limit| Check::of(text, ratio, AtMost, limit)));
+        conclusions.push(format!(
+            "{name} ({looks}): {ratio:.2} of epoll's time in get_next_event at array_max 64, {whole:.2} of its time for \
+             the whole event: arrival, call and reading."
+        ));
+    }
+    if !conclusions.is_empty() {
+        conclusions.push(
+            "io_uring notes an arrival when the application returns from another system call, outside of get_next_event; \
+             what epoll does inside its one call, looking at each socket again, io_uring needs a poll(2) for, unless it \
+             knows that nobody can have read the data in between."
+                .into(),
+        );
+    }
+    run.findings.checks.extend(checks);
+    run.findings.conclusions.extend(conclusions);
+}
+
+/// More arrivals behind an event.
+fn hot_rate(run: &mut Run) {
+    let cost = |run: &Run, name: &str, arrivals: u32| {
+        middle(run, |t| on(t, name) && t.key.arrivals == Some(arrivals), TRIMMED_US)
+    };
+    if let (Some(one), Some(eight)) = (cost(run, "epoll", 1), cost(run, "epoll", 8)) {
+        let name = "epoll: a call with 8 arrivals behind each event over one with 1";
+        run.findings.checks.push(Check::of(name, eight / one.max(1e-9), AtMost, 1.1));
+    }
+    if let (Some(one), Some(eight)) = (cost(run, "uring", 1), cost(run, "uring", 8)) {
+        run.findings.conclusions.push(format!(
+            "uring: a call of 10 events costs {one:.2} us with one arrival behind each and {eight:.2} us with eight: every \
+             arrival leaves a completion, and coalescing them is the library's work ({:.0} ns an arrival).",
+            (eight - one) * 1e3 / 70.0
+        ));
+    }
+}
+
+/// Figure 7.
+fn declaring(run: &mut Run) {
+    let cost = |of: Figure| middle(run, |t| on(t, "epoll") && t.key.small_file == Some(true), of);
+    if let (Some(declare), Some(revoke)) = (cost(|r| r.small_declare_us), cost(|r| r.small_revoke_us)) {
+        let name = "epoll: declaring over revoking, 32 S-Clients on a small file (the source: declaring is longer)";
+        run.findings.checks.push(Check::of(name, declare / revoke.max(1e-9), AtLeast, 1.0));
+    }
+    let of = |of: Figure| middle(run, |t| on(t, "epoll") && cold(t).is_some(), of);
+    if let (Some(declare), Some(add), Some(revoke), Some(delete)) =
+        (of(|r| r.declare_us), of(|r| r.bare_add_us), of(|r| r.revoke_us), of(|r| r.bare_delete_us))
+    {
+        run.findings.conclusions.push(format!(
+            "epoll: declaring costs {declare:.3} us, of which the system call alone is {add:.3}; revoking {revoke:.3} us, \
+             the system call alone {delete:.3}."
+        ));
+    }
+}

@@ -1,0 +1,88 @@
+//! Hot connections: TCP over loopback with both ends here. Between two calls every end that was served is written to
+//! again, so each call finds exactly as many ready as there are hot ones.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use sys::socket;
+
+use lab::LabError;
+
+/// Both ends of hot connections.
+pub(super) struct Hot {
+    ours: Vec<OwnedFd>,
+    theirs: Vec<OwnedFd>,
+    /// Which one a descriptor is, by its number.
+    index: Vec<u32>,
+    ready: Vec<bool>,
+    /// Connections in which nobody declares interest, and how many pieces an event and its decoy get together.
+    decoys: Option<(Box<Hot>, usize)>,
+}
+
+impl Hot {
+    pub(super) fn open(count: usize) -> Result<Self, LabError> {
+        let failed = |e: sys::Errno| LabError::set_up("opening hot connections", std::io::Error::from(e));
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = socket::tcp(any).map_err(failed)?;
+        socket::bind(&listener, any).map_err(failed)?;
+        socket::listen(&listener, 4096).map_err(failed)?;
+        let to = socket::local_addr(&listener).map_err(failed)?;
+        let mut hot =
+            Self { ours: Vec::new(), theirs: Vec::new(), index: Vec::new(), ready: vec![false; count], decoys: None };
+        for at in 0..count {
+            let client = socket::tcp(to).map_err(failed)?;
+            socket::set_nodelay(&client, true).map_err(failed)?;
+            socket::connect(&client, to).map_err(failed)?;
+            let ours = socket::accept(&listener).map_err(failed)?;
+            let fd = ours.as_raw_fd() as usize;
+            hot.index.resize(hot.index.len().max(fd + 1), u32::MAX);
+            hot.index[fd] = at as u32;
+            hot.ours.push(ours);
+            hot.theirs.push(client);
+        }
+        Ok(hot)
+    }
+
+    /// The same, and beside each a decoy that gets what is missing to so many pieces: whatever the number of arrivals,
+    /// the same work goes on between two calls and leaves the caches the same.
+    pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
+        let decoys = Some((Box::new(Self::open(count)?), pieces));
+        Ok(Self { decoys, ..Self::open(count)? })
+    }
+
+    pub(super) fn fds(&self) -> impl Iterator<Item = RawFd> + '_ {
+        self.ours.iter().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Gives every connection that has nothing to read something, in so many pieces.
+    pub(super) fn trigger(&mut self, pieces: usize) {
+        for (at, ready) in self.ready.iter_mut().enumerate() {
+            if !std::mem::replace(ready, true) {
+                let (decoys, all) = self.decoys.as_ref().map_or((&self.theirs, pieces), |(d, all)| (&d.theirs, *all));
+                for piece in 0..all {
+                    let _ = socket::send(if piece < pieces { &self.theirs[at] } else { &decoys[at] }, b"x");
+                }
+            }
+        }
+    }
+
+    /// Reads what an event announced.
+    pub(super) fn serve(&mut self, fd: RawFd) {
+        let Some(&at) = self.index.get(fd as usize).filter(|&&at| at != u32::MAX) else { return };
+        self.take(at as usize);
+    }
+
+    /// Nothing is left to read anywhere.
+    pub(super) fn quiet(&mut self) {
+        (0..self.ours.len()).for_each(|at| self.take(at));
+    }
+
+    /// Reads a connection and its decoy.
+    fn take(&mut self, at: usize) {
+        let _ = socket::recv(&self.ours[at], &mut [0; 64]);
+        if let Some((decoys, _)) = &self.decoys {
+            let _ = socket::recv(&decoys.ours[at], &mut [0; 64]);
+        }
+        self.ready[at] = false;
+    }
+}

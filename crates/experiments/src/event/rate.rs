@@ -1,0 +1,89 @@
+//! A call against how many arrivals stand behind each event: the source's hot rate. The numbers take turns call by call
+//! on the same queue and the same connections, and decoys make the work between two calls the same for all, so neither
+//! the machine's slower moments nor colder caches are taken for a cost of the arrivals.
+
+use run::Key;
+use sys::tsc::Calibration;
+
+use super::bench::{Amount, Timing, serve, timed};
+use super::callers::{Caller, Library};
+use super::hot::Hot;
+use super::stand::{Bench, Contender, on, trial};
+use lab::{Lab, LabError};
+
+/// Arrivals that stand behind an event.
+const ARRIVALS: [usize; 4] = [1, 2, 4, 8];
+/// Connections, and room of a call: each call takes them all, so all of its events have the same number of arrivals.
+const EVENTS: usize = 10;
+/// Turns that are thrown away.
+const WARM: usize = 100;
+/// What all numbers together may take of the time of four points.
+const SECONDS_SHARE: u32 = 6;
+
+/// Measures every back end.
+pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
+    let amount = Amount { at_most: bench.amount.at_most * SECONDS_SHARE, ..bench.amount };
+    for Contender { name, options, .. } in bench.plain() {
+        if lab.stopped() {
+            return Ok(());
+        }
+        let found = bench.on_cpu(|bench| {
+            let mut hot = Hot::open_with_decoys(EVENTS, ARRIVALS[ARRIVALS.len() - 1])?;
+            let mut library = Library::new(*options, &mut hot, &bench.cold, EVENTS)?;
+            Ok(in_turn(&mut library, &mut hot, amount, &bench.clock))
+        })?;
+        for (arrivals, timing) in ARRIVALS.iter().zip(&found) {
+            let key = Key { arrivals: u32::try_from(*arrivals).ok(), ..on(name) };
+            lab.keep(trial((&format!("{name} hot rate"), &format!("{arrivals} arrivals an event")), timing, key))?;
+        }
+    }
+    Ok(())
+}
+
+/// Times calls, `ARRIVALS` in turn.
+fn in_turn(caller: &mut impl Caller, hot: &mut Hot, amount: Amount, clock: &Calibration) -> Vec<Timing> {
+    let mut counts: [Vec<u64>; ARRIVALS.len()] = Default::default();
+    let mut events = [0; ARRIVALS.len()];
+    let (mut rejected, mut turn, begin) = ([0; ARRIVALS.len()], 0, std::time::Instant::now());
+    while counts[0].len() < amount.calls && begin.elapsed() < amount.at_most {
+        let which = turn % ARRIVALS.len();
+        turn += 1;
+        hot.trigger(ARRIVALS[which]);
+        let (cost, count) = timed(caller, EVENTS);
+        serve(caller, hot, count);
+        if turn <= WARM {
+            continue;
+        }
+        if count == 0 {
+            rejected[which] += 1;
+        } else {
+            events[which] += count;
+            counts[which].push(cost);
+        }
+    }
+    let of = |((counts, events), rejected)| Timing::of(counts, events, rejected, clock);
+    counts.into_iter().zip(events).zip(rejected).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ::event::{Backend, Options};
+
+    use super::*;
+
+    #[test]
+    fn every_number_of_arrivals_is_one_event_a_connection() {
+        let clock = Calibration::measure();
+        let amount = Amount { calls: 40, at_most: Duration::from_secs(20) };
+        let mut hot = Hot::open_with_decoys(EVENTS, 8).unwrap();
+        let mut library = Library::new(Options::new(Backend::Epoll), &mut hot, &[], EVENTS).unwrap();
+        let found = in_turn(&mut library, &mut hot, amount, &clock);
+        assert_eq!(found.len(), ARRIVALS.len());
+        for timing in found {
+            assert_eq!((timing.returned, timing.rejected), (EVENTS as f64, 0));
+            assert!(timing.calls >= 39 && timing.median_us > 0.0, "{timing:?}");
+        }
+    }
+}

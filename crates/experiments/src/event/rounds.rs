@@ -1,0 +1,171 @@
+//! How much a sweep through the proxy measures at each point, and what of it counts.
+
+use std::time::{Duration, Instant};
+
+use serve::Timings;
+use sys::tsc::Calibration;
+
+use super::bench::{Amount, Timing};
+use crate::Parameters;
+
+/// The largest array of the source's figure 6.
+const SOURCE_ARRAY: usize = 10;
+/// Rounds after the others for points of the source that still lack calls: a round may be rejected or slow.
+const MORE_ROUNDS: u32 = 2;
+
+/// The calls of several rounds at one point. A round in which a call would have blocked is rejected: the proxy was not
+/// saturated. Its calls are used only where no round is better, and the point then says so.
+#[derive(Default)]
+pub(super) struct Rounds {
+    good: Vec<(u64, u32)>,
+    spare: Vec<(u64, u32)>,
+    pub(super) rejected_rounds: usize,
+    blocked: u64,
+}
+
+impl Rounds {
+    pub(super) fn add(&mut self, found: Timings) {
+        self.blocked += found.rejected;
+        if found.rejected > 0 {
+            self.rejected_rounds += 1;
+            self.spare.extend(found.calls);
+        } else {
+            self.good.extend(found.calls);
+        }
+    }
+
+    /// Whether some round never blocked.
+    pub(super) fn saturated(&self) -> bool {
+        !self.good.is_empty()
+    }
+
+    /// Calls of the rounds that count.
+    pub(super) fn calls(&self) -> usize {
+        self.good.len()
+    }
+
+    pub(super) fn timing(&self, clock: &Calibration) -> Timing {
+        let calls = if self.saturated() { &self.good } else { &self.spare };
+        let events = calls.iter().map(|c| c.1 as usize).sum();
+        Timing::of(calls.iter().map(|c| c.0).collect(), events, self.blocked as usize, clock)
+    }
+}
+
+/// The parameters of a sweep through the proxy.
+pub(super) struct Sweep {
+    arrays: Vec<usize>,
+    pub(super) clients: Vec<u32>,
+    pub(super) rounds: u32,
+    pub(super) more: u32,
+    /// Calls of a point.
+    calls: usize,
+    /// The longest that one round of a point may take: of the source's arrays, and of wider ones.
+    longest: (Duration, Duration),
+    /// All of it may take so long.
+    whole: Duration,
+}
+
+impl Sweep {
+    /// The arrays for so many clients: those that they can fill, and the first two that they cannot, which show the
+    /// end of the line; all for the largest number.
+    pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
+        let most = self.clients.iter().all(|&other| other <= clients);
+        let mut above = 0;
+        let wanted = |array: &&usize| {
+            above += usize::from(**array > clients as usize);
+            most || above <= 2
+        };
+        self.arrays.iter().filter(wanted).copied().collect()
+    }
+
+    pub(super) fn of(parameters: &Parameters, calls: usize) -> Self {
+        let whole = |name: &str, default: &[f64]| parameters.numbers(name, default).into_iter().map(|v| v.max(1.0));
+        let rounds = parameters.count("rounds", 3).max(1);
+        let wide_s = parameters.number("relay_seconds", 0.5).clamp(0.02, 60.0);
+        let source_s = parameters.number("source_seconds", wide_s).clamp(0.02, 60.0);
+        let of_round = |seconds: f64| Duration::from_secs_f64(seconds / f64::from(rounds));
+        Self {
+            arrays: whole("array_max", &[1.0, 2.0, 4.0, 8.0, 10.0, 64.0]).map(|v| v as usize).collect(),
+            clients: whole("clients", &[4.0, 32.0]).map(|v| v as u32).collect(),
+            rounds,
+            more: MORE_ROUNDS,
+            calls,
+            longest: (of_round(source_s), of_round(wide_s)),
+            whole: Duration::from_secs_f64(parameters.number("sweep_seconds", 150.0).clamp(0.1, 3600.0)),
+        }
+    }
+
+    /// What a round is to measure of a point that has so many calls already; nothing where it has enough, and nothing more
+    /// of a wide array after the rounds that all have.
+    pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
+        let (source, wide) = self.longest;
+        let own = array <= SOURCE_ARRAY;
+        let rounds_left = self.rounds.saturating_sub(round).max(1) as usize;
+        let calls = self.calls.saturating_sub(have).div_ceil(rounds_left);
+        let wanted = calls > 0 && (own || round < self.rounds);
+        wanted.then_some(Amount { calls, at_most: if own { source } else { wide } })
+    }
+
+    /// The time of the whole sweep over so many back ends.
+    pub(super) fn budget(&self, backends: usize) -> TimeBudget {
+        let points: usize = self.clients.iter().map(|&clients| self.arrays_for(clients).len()).sum();
+        let measures = u32::try_from(points * backends).unwrap_or(u32::MAX).saturating_mul(self.rounds);
+        TimeBudget { until: Instant::now() + self.whole, share: self.whole / 2 / measures.max(1), left: measures }
+    }
+}
+
+/// The time of a sweep: one that takes as long as it likes would not keep its own promise of minutes. Half of it is laid
+/// by for all measurements alike, the rest is for those that need more, first come, first served.
+pub(super) struct TimeBudget {
+    until: Instant,
+    share: Duration,
+    left: u32,
+}
+
+impl TimeBudget {
+    /// The amount, in no more time than can be had.
+    pub(super) fn take(&mut self, wanted: Amount) -> Amount {
+        self.left = self.left.saturating_sub(1);
+        let free = self.until.saturating_duration_since(Instant::now()).saturating_sub(self.share * self.left);
+        Amount { at_most: wanted.at_most.min(free.max(self.share)), ..wanted }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep(sweep_seconds: f64) -> Sweep {
+        let text = format!(
+            "[lab]\narray_max = [2, 10, 64]\nclients = [32]\nrounds = 3\nrelay_seconds = 1.2\nsource_seconds = 3.0\n\
+             sweep_seconds = {sweep_seconds:?}\n"
+        );
+        let mut plan = run::Plan::from_toml("x.toml", &text).unwrap();
+        Sweep::of(&Parameters::of(&mut plan, false), 10_000)
+    }
+
+    #[test]
+    fn a_point_is_measured_until_it_has_its_calls() {
+        let sweep = sweep(100.0);
+        let calls = |round, have| sweep.amount(10, round, have).map(|amount| amount.calls);
+        assert_eq!((calls(0, 0), calls(1, 0), calls(1, 3334)), (Some(3334), Some(5000), Some(3333)));
+        assert_eq!((calls(2, 10_000), calls(3, 9_000), calls(4, 9_000)), (None, Some(1000), Some(1000)));
+        assert!(
+            sweep.amount(64, 2, 0).is_some() && sweep.amount(64, 3, 0).is_none(),
+            "wide arrays get no further rounds"
+        );
+        let seconds = |array| sweep.amount(array, 0, 0).map(|amount| amount.at_most.as_secs_f64());
+        assert_eq!((seconds(10), seconds(16)), (Some(1.0), Some(0.4)));
+    }
+
+    #[test]
+    fn no_measurement_takes_time_that_is_laid_by_for_the_others() {
+        let wanted = Amount { calls: 1, at_most: Duration::from_secs(1) };
+        assert_eq!(sweep(1000.0).budget(2).take(wanted).at_most, wanted.at_most, "there is enough");
+        let mut poor = sweep(1.8).budget(1);
+        let first = poor.take(wanted).at_most;
+        assert!(first < wanted.at_most && first >= Duration::from_secs_f64(0.1), "{first:?}");
+        poor.until = Instant::now();
+        assert_eq!(poor.take(wanted).at_most, Duration::from_secs_f64(0.1), "its share is left to everybody");
+    }
+}

@@ -1,0 +1,195 @@
+//! What the trials of `lab event-api` stand on: the back ends, the processors, and cold connections that grow.
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ::event::{Backend, Options};
+use run::{ColdPlan, Key, Results, Trial, TrialKind};
+use sys::socket;
+use sys::tsc::Calibration;
+
+use super::bench::{Amount, Timing};
+use crate::Parameters;
+use lab::cold::Cold;
+use lab::{Lab, LabError};
+
+/// Hot connections of the sweeps: the source's 32 S-Clients.
+pub(super) const HOT: usize = 32;
+/// Connects a second.
+pub(super) const PACE: f64 = 8000.0;
+
+/// One back end that takes part, read from its name in the plan once.
+#[derive(Clone, Debug)]
+pub(super) struct Contender {
+    /// As the plan names it: `uring unchecked`.
+    pub(super) name: String,
+    pub(super) options: Options,
+    /// It is told when a descriptor has been read.
+    pub(super) told: bool,
+}
+
+impl Contender {
+    /// A back end, and behind it `unchecked` (events are not looked at again) or `untold`.
+    fn read(name: &str) -> Result<Self, String> {
+        let mut words = name.split_whitespace();
+        let backend = Backend::named(words.next().unwrap_or_default()).map_err(|e| e.to_string())?;
+        let mut contender = Self { name: name.into(), options: Options::new(backend), told: true };
+        for word in words {
+            match word {
+                "unchecked" => contender.options = contender.options.recheck(false),
+                "untold" => contender.told = false,
+                other => return Err(format!("{other:?} says nothing of a back end; give unchecked or untold")),
+            }
+        }
+        Ok(contender)
+    }
+
+    /// Used as it is meant to be: events hold when they are delivered, as in the source.
+    fn plain(&self) -> bool {
+        self.told && self.options.recheck
+    }
+}
+
+/// What the trials stand on.
+pub(super) struct Bench {
+    pub(super) clock: Calibration,
+    pub(super) amount: Amount,
+    pub(super) backends: Vec<Contender>,
+    pub(super) cpus: lab::Places,
+    listener: OwnedFd,
+    pub(super) cold: Vec<OwnedFd>,
+}
+
+impl Bench {
+    pub(super) fn new(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
+        let names = parameters.texts("backends", &["epoll", "uring", "poll", "select"]);
+        let mut backends = Vec::new();
+        for name in names {
+            let contender = Contender::read(&name)
+                .map_err(|why| LabError::set_up("choosing a back end", std::io::Error::other(why)))?;
+            match event::EventQueue::with(contender.options) {
+                Ok(_) => backends.push(contender),
+                Err(why) => lab.note(format!("{name} is left out: {why}")),
+            }
+        }
+        let clock = Calibration::measure();
+        if clock.spread > 0.01 {
+            lab.note(format!("the cycle counter runs unevenly by {:.1} %: times are uncertain", clock.spread * 100.0));
+        }
+        let amount = Amount {
+            calls: parameters.count("calls", 10_000).max(10) as usize,
+            at_most: Duration::from_secs_f64(parameters.number("seconds", 1.0).clamp(0.05, 60.0)),
+        };
+        let failed = |e: sys::Errno| LabError::set_up("listening for cold connections", std::io::Error::from(e));
+        let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = socket::tcp(any).map_err(failed)?;
+        socket::bind(&listener, any).map_err(failed)?;
+        socket::listen(&listener, 4096).map_err(failed)?;
+        Ok(Self { clock, amount, backends, cpus: places(), listener, cold: Vec::new() })
+    }
+
+    /// The back ends as they are meant to be used.
+    pub(super) fn plain(&self) -> impl Iterator<Item = &Contender> {
+        self.backends.iter().filter(|contender| contender.plain())
+    }
+
+    /// Has so many cold connections; `false` when they cannot be had.
+    pub(super) fn grow(&mut self, lab: &mut Lab<'_>, to: u32, agents: &mut Vec<Cold>) -> Result<bool, LabError> {
+        let more = to.saturating_sub(self.cold.len() as u32);
+        if more == 0 {
+            return Ok(true);
+        }
+        let plan = ColdPlan { connections: more, rate: PACE, cpus: self.cpus.client.clone(), ..ColdPlan::default() };
+        let failed = |e: sys::Errno| LabError::set_up("accepting cold connections", std::io::Error::from(e));
+        let addr = socket::local_addr(&self.listener).map_err(failed)?;
+        let (listener, open_done) = (&self.listener, AtomicBool::new(false));
+        let (opened, accepted) = std::thread::scope(|scope| {
+            let accepting = scope.spawn(|| accept(listener, more as usize, &open_done));
+            let opened = lab.open_cold(&plan, &addr.into());
+            open_done.store(true, Ordering::Relaxed);
+            (opened, accepting.join().unwrap_or_default())
+        });
+        let opened = opened?;
+        let all = opened.notes.is_empty() && accepted.len() == more as usize;
+        agents.push(opened);
+        self.cold.extend(accepted);
+        if !all {
+            lab.note(format!("{to} cold connections could not be had, so the sweep ends here"));
+        }
+        Ok(all)
+    }
+
+    /// Runs something on the processor that is measured, in a thread of its own: a queue belongs to its thread.
+    pub(super) fn on_cpu<T: Send>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, LabError> + Send,
+    ) -> Result<T, LabError> {
+        let cpus = &self.cpus.server;
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                // Where there is only one processor everything shares it.
+                let _ = sys::limits::confine_to_cpus(cpus);
+                work(self)
+            });
+            let lost = || Err(LabError::set_up("timing calls", std::io::Error::other("the thread panicked")));
+            thread.join().unwrap_or_else(|_| lost())
+        })
+    }
+}
+
+/// Takes connections until there are enough, or, once nobody opens any more, until none has come for a while.
+fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
+    let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
+    while list.len() < wanted {
+        match socket::accept(listener) {
+            Ok(fd) => {
+                list.push(fd);
+                last = Instant::now();
+            }
+            Err(_) if open_done.load(Ordering::Relaxed) && last.elapsed() > Duration::from_secs(1) => break,
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+    list
+}
+
+/// A timing as a trial; `line` is what a figure calls its points, `rest` what tells them apart in a table.
+pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
+    let results = Results {
+        call_us: Some(timing.mean_us),
+        median_us: Some(timing.median_us),
+        p99_us: Some(timing.p99_us),
+        trimmed_us: Some(timing.trimmed_us),
+        returned: Some(timing.returned),
+        calls: Some(timing.calls as f64),
+        rejected: Some(timing.rejected as f64),
+        ..Results::default()
+    };
+    let key = Key { line: Some(line.into()), ..key };
+    Trial { label: format!("{line}, {rest}"), kind: TrialKind::Experiment, key, results, ..Trial::default() }
+}
+
+/// The key of a trial on a back end.
+pub(super) fn on(backend: &str) -> Key {
+    Key { backend: Some(backend.into()), ..Key::default() }
+}
+
+/// The processor for what is measured, and those for everything else.
+pub(super) fn places() -> lab::Places {
+    lab::Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_back_end_is_read_from_its_name_once() {
+        let read = |name: &str| Contender::read(name).map(|c| (c.options.backend, c.told, c.options.recheck));
+        assert_eq!(read("uring"), Ok((Backend::Uring, true, true)));
+        assert_eq!(read("uring untold"), Ok((Backend::Uring, false, true)));
+        assert_eq!(read("uring unchecked"), Ok((Backend::Uring, true, false)));
+        assert!(read("uring unchekced").is_err() && read("kqueue").is_err() && read("").is_err());
+    }
+}

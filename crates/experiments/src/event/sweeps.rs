@@ -1,0 +1,133 @@
+//! The sweeps of `lab event-api` at a fixed number of cold connections: the source's figures 6 and 7 with its own load,
+//! the hot rate, and the library beside the bare system call.
+
+use ::event::{Backend, Options};
+use run::Key;
+
+use super::bench::{Timing, calls, side_by_side};
+use super::callers::{Bare, Library};
+use super::hot::Hot;
+use super::relay::{LARGE_BYTES, Relay, Web};
+use super::rounds::{Rounds, Sweep};
+use super::stand::{Bench, Contender, HOT, PACE, on, trial};
+use crate::Parameters;
+use lab::{Lab, LabError};
+
+/// The small file of the source, bytes.
+const SMALL_BYTES: u64 = 1024;
+
+/// Figure 6: a call against array_max, for several numbers of clients on a large file.
+pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
+    let (sweep, web) =
+        (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
+    let mut budget = sweep.budget(bench.plain().count());
+    for Contender { name, .. } in bench.plain() {
+        let relay = Relay::start(lab, (&web, &bench.cpus), name, (cold, PACE))?;
+        for &clients in &sweep.clients {
+            let _crew = relay.clients(lab, clients)?;
+            let arrays = sweep.arrays_for(clients);
+            let mut points: Vec<Rounds> = arrays.iter().map(|_| Rounds::default()).collect();
+            for round in 0..sweep.rounds + sweep.more {
+                for (point, &array) in points.iter_mut().zip(&arrays) {
+                    if lab.stopped() {
+                        return Ok(());
+                    }
+                    if let Some(amount) = sweep.amount(array, round, point.calls()) {
+                        point.add(relay.calls(array, budget.take(amount)));
+                    }
+                }
+            }
+            for (point, &array) in points.iter().zip(&arrays) {
+                keep_relayed(bench, lab, point, (name, clients, array))?;
+            }
+        }
+        end(lab, relay, cold);
+    }
+    Ok(())
+}
+
+fn keep_relayed(
+    bench: &Bench,
+    lab: &mut Lab<'_>,
+    point: &Rounds,
+    (name, clients, array): (&str, u32, usize),
+) -> Result<(), LabError> {
+    let key = Key { array_max: u32::try_from(array).ok(), clients: Some(clients), ..on(name) };
+    let words = (&*format!("{name} {clients} clients"), &*format!("array_max {array}"));
+    let mut trial = trial(words, &point.timing(&bench.clock), key);
+    trial.results.saturated = Some(point.saturated());
+    trial.results.rejected_rounds = Some(point.rejected_rounds as f64);
+    if !point.saturated() {
+        trial.notes.push("in every round a call would have blocked: shown, and in no fit or check".into());
+    }
+    lab.keep(trial).map(drop)
+}
+
+fn end(lab: &mut Lab<'_>, relay: Relay, cold: u32) {
+    let (held, lost) = relay.end();
+    if held < u64::from(cold) || lost > 0 {
+        lab.note(format!("of {cold} cold connections of the proxy {held} were up and {lost} were lost"));
+    }
+}
+
+/// Figure 7: declaring and revoking while S-Clients fetch a small file.
+pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
+    let web = Web::start(lab, &bench.cpus, parameters, SMALL_BYTES)?;
+    for Contender { name, .. } in bench.plain() {
+        if lab.stopped() {
+            return Ok(());
+        }
+        let relay = Relay::start(lab, (&web, &bench.cpus), name, (cold, PACE))?;
+        let group = relay.s_clients(lab, HOT as u32)?;
+        let found = relay.declares(bench.amount);
+        drop(group);
+        end(lab, relay, cold);
+        let mut rounds = Rounds::default();
+        let of = |counts: &[u64]| Timing::of(counts.to_vec(), 0, 0, &bench.clock).trimmed_us;
+        let (declare_us, revoke_us) = (of(&found.declared), of(&found.revoked));
+        let (declared, revoked) = (found.declared.len() as f64, found.revoked.len() as f64);
+        rounds.add(found);
+        let key = Key { small_file: Some(true), ..on(name) };
+        let mut trial = trial((&format!("{name} small file"), "32 S-Clients"), &rounds.timing(&bench.clock), key);
+        (trial.results.small_declare_us, trial.results.small_revoke_us) = (Some(declare_us), Some(revoke_us));
+        (trial.results.declared, trial.results.revoked) = (Some(declared), Some(revoked));
+        lab.keep(trial)?;
+    }
+    Ok(())
+}
+
+/// The library beside the bare system call: the same connections, the same events, one right after the other.
+pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
+    let (bare, library) = bench.on_cpu(|bench| {
+        let mut hot = Hot::open(HOT)?;
+        let mut bare = Bare::new(&mut hot, &bench.cold)?;
+        let mut library = Library::new(Options::new(Backend::Epoll), &mut hot, &bench.cold, 10)?;
+        Ok(side_by_side((&mut bare, &mut library), &mut hot, 10, bench.amount, &bench.clock))
+    })?;
+    let key = |bare| Key { bare: Some(bare), ..on("epoll") };
+    lab.keep(trial(("share", "bare epoll_pwait2"), &bare, key(true)))?;
+    lab.keep(trial(("share", "library"), &library, key(false))).map(drop)
+}
+
+/// All back ends that know events with a full array of 64, in turn.
+pub(super) fn full_array(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
+    const ROUNDS: usize = 5;
+    const ROOM: usize = 64;
+    let part = super::bench::Amount { calls: bench.amount.calls / ROUNDS, ..bench.amount };
+    let eventful = |contender: &&Contender| !contender.options.backend.spec().level;
+    for round in 0..ROUNDS {
+        for Contender { name, options, told } in bench.backends.iter().filter(eventful) {
+            let timing = bench.on_cpu(|bench| {
+                let mut hot = Hot::open(ROOM)?;
+                let library = Library::new(*options, &mut hot, &bench.cold, ROOM)?;
+                let mut library = if *told { library } else { library.untold() };
+                Ok(calls(&mut library, &mut hot, ROOM, 1, part, &bench.clock))
+            })?;
+            let key = Key { full: u32::try_from(ROOM).ok(), ..on(name) };
+            let mut trial = trial(("full array", &format!("{name}, round {}", round + 1)), &timing, key);
+            trial.results.whole_us = Some(timing.whole_us);
+            lab.keep(trial)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! What is checked of the table of models: thread counts, the collapse of select on arrays, the processor time of the
+//! completion port, the memory of idle connections.
+
+use run::Relation::{AtLeast, AtMost, Equals};
+use run::{Check, Run, Trial};
+
+use super::rows::{PORT, SIX, row};
+use super::words;
+use crate::Parameters;
+
+/// What the source's non-blocking server had accepted when it no longer moved a byte, of how many, entries 1 and 2.
+const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
+/// Most of select's throughput that is a collapse.
+const LEFT: f64 = 0.34;
+/// Most user memory of a mostly idle connection of `uring` with high-connections, bytes.
+const IDLE_BYTES: f64 = 512.0;
+
+pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
+    let rows: Vec<&Trial> = run.trials.iter().collect();
+    let mut checks = vec![all_ran(&rows, parameters)];
+    checks.extend(threads(&rows));
+    checks.extend(collapse(&rows));
+    checks.extend(least_processor(&rows));
+    checks.extend(idle_memory(&rows));
+    run.findings.checks = checks;
+    run.findings.conclusions = words::conclusions(&rows);
+}
+
+fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
+    let ran = rows.iter().filter(|t| t.tally.completed > 0).count();
+    let models = parameters.texts("models", &[]).len().max(1) * parameters.numbers("entries", &[1.0, 2.0, 3.0]).len();
+    Check::of("rows that ran", ran as f64, AtLeast, models as f64)
+}
+
+/// Threads beyond those at rest follow the connections that are held, in a quiet moment.
+fn threads(rows: &[&Trial]) -> Vec<Check> {
+    let one = |t: &&Trial| {
+        let r = &t.results;
+        let (wanted, made) = (r.threads_by_rule?, r.threads_then? - r.threads_at_rest?);
+        let name = format!("{}, entry {}: threads for {} connections", t.label, t.key.entry?, r.held_then?);
+        Some(Check::of(name, made, Equals, wanted))
+    };
+    rows.iter().filter_map(one).collect()
+}
+
+/// What collapsed of the source's select on arrays in entries 1 and 2: it came to accept a part of its connections and
+/// moved no byte. Ours as the source's, one accepted a wait, is held to its share of accepted connections in both, and to
+/// its throughput in entry 2, where few are ready at once. In entry 1 it has not accepted as many as the source's when the
+/// trial ends, so its throughput says nothing; the variant that accepts all is compared with select there, both with at
+/// least as many connections as the source's had.
+fn collapse(rows: &[&Trial]) -> Vec<Check> {
+    let as_many = |t: &&Trial| t.results.held.is_some_and(|held| held >= COLLAPSED[0].1);
+    let asked = |t: &&Trial| t.key.connections.is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
+    let against = |array: &Trial, entry: u32, name: &str| {
+        let bits = row(rows, "select", entry).filter(as_many)?;
+        let ratio = array.results.bytes_per_s? / bits.results.bytes_per_s?.max(1.0);
+        Some(Check::of(format!("select-array collapses: {name}, entry {entry}"), ratio, AtMost, LEFT))
+    };
+    let searches = row(rows, "select-array:accept_all", 1).filter(as_many);
+    let searches = searches.and_then(|t| against(t, 1, "throughput over select's with as many connections"));
+    let rare = row(rows, "select-array", 2).filter(asked).and_then(|t| against(t, 2, "throughput over select's"));
+    let accepted = COLLAPSED.iter().filter_map(|(entry, source, of)| {
+        let array = row(rows, "select-array", *entry).filter(asked)?;
+        let name = format!("select-array collapses: share of its connections that it accepted, entry {entry}");
+        Some(Check::of(name, array.results.held? / f64::from(array.key.connections?), AtMost, source / of))
+    });
+    searches.into_iter().chain(rare).chain(accepted).collect()
+}
+
+/// User memory of a connection that says something every 20 s, entry 3.
+fn idle_memory(rows: &[&Trial]) -> Option<Check> {
+    let bytes = row(rows, "uring+high-connections", 3)?.results.memory_per_connection_bytes?;
+    let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";
+    Some(Check::of(name, bytes, AtMost, IDLE_BYTES))
+}
+
+/// Processor time a message of `uring` over the least of the source's other five, entry 1, as it came out in turns.
+fn least_processor(rows: &[&Trial]) -> Option<Check> {
+    let us = |model: &str| row(rows, model, 1)?.results.cpu_us_in_turns;
+    let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));
+    let (port, least) = (us(PORT)?, others.fold(f64::INFINITY, f64::min));
+    let name = "completion port: CPU time per message over the least of the source's other five, entry 1, in turns";
+    least.is_finite().then(|| Check::of(name, port / least, AtMost, 1.0))
+}

@@ -1,0 +1,41 @@
+//! A server that takes part, read from its name in the plan once.
+
+/// A model, and what else it is started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Contender {
+    /// As the plan names it: `select-array:accept_all`, `uring+high-connections`.
+    pub(super) name: String,
+    /// Row of serve's `MODELS`.
+    pub(super) model: String,
+    /// An option that is on.
+    pub(super) option: Option<String>,
+    /// Row of serve's `STRATEGIES`; empty for none.
+    pub(super) strategy: String,
+}
+
+impl Contender {
+    /// `model:option` turns that option on, `model+strategy` names a strategy.
+    pub(super) fn read(name: &str) -> Self {
+        let (model, strategy) = name.split_once('+').unwrap_or((name, ""));
+        let (model, option) = model.split_once(':').map_or((model, None), |(model, option)| (model, Some(option)));
+        Self { name: name.into(), model: model.into(), option: option.map(String::from), strategy: strategy.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn option_and_strategy_stand_behind_the_model() {
+        let read = |name: &str| {
+            let Contender { model, option, strategy, .. } = Contender::read(name);
+            (model, option.unwrap_or_default(), strategy)
+        };
+        let of = |model: &str, option: &str, strategy: &str| (model.into(), option.into(), strategy.into());
+        assert_eq!(read("uring"), of("uring", "", ""));
+        assert_eq!(read("uring-groups:literal"), of("uring-groups", "literal", ""));
+        assert_eq!(read("uring+high-connections"), of("uring", "", "high-connections"));
+        assert_eq!(read("uring:fair+limits"), of("uring", "fair", "limits"));
+    }
+}

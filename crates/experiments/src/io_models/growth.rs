@@ -1,0 +1,168 @@
+//! How memory grew since before the load, part by part, and what that is for a connection. What was there before is
+//! looked at until it rests, several times: a growth that is not above the spread of those looks is not told from noise.
+
+use std::time::Duration;
+
+use probe::{Probe, Scope};
+use run::{Recording, Results, Trial, Window};
+
+/// Bytes of a page of socket memory.
+const PAGE_BYTES: f64 = 4096.0;
+/// What is read before the load.
+const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
+/// Looks that are kept, and the time between two.
+const LOOKS: usize = 5;
+const EVERY: Duration = Duration::from_millis(40);
+/// Most looks until it rests: what the row before left behind goes away in a second or two.
+const MOST_LOOKS: usize = 50;
+/// It rests when the last looks differ by less than this, bytes.
+const RESTS_BYTES: f64 = 262_144.0;
+
+/// One part of the memory: where its growth is noted, or the noise that it is below; counter, bytes of its unit, whether
+/// only the servers' share counts.
+struct Part {
+    grown: fn(&mut Results) -> [&mut Option<f64>; 2],
+    counter: &'static str,
+    unit_bytes: f64,
+    mine: bool,
+}
+
+const PARTS: [Part; 4] = [
+    Part {
+        grown: |r| [&mut r.kernel_tcp_pages_bytes, &mut r.kernel_tcp_pages_bytes_noise],
+        counter: "socket.tcp_memory",
+        unit_bytes: PAGE_BYTES,
+        mine: false,
+    },
+    Part {
+        grown: |r| [&mut r.kernel_slab_bytes, &mut r.kernel_slab_bytes_noise],
+        counter: "slab.bytes",
+        unit_bytes: 1.0,
+        mine: false,
+    },
+    Part {
+        grown: |r| [&mut r.kernel_stacks_bytes, &mut r.kernel_stacks_bytes_noise],
+        counter: "memory.kernel_stacks",
+        unit_bytes: 1.0,
+        mine: false,
+    },
+    Part {
+        grown: |r| [&mut r.kernel_page_tables_bytes, &mut r.kernel_page_tables_bytes_noise],
+        counter: "process.page_tables",
+        unit_bytes: 1.0,
+        mine: true,
+    },
+];
+
+/// What was there before the load.
+pub(super) struct Before {
+    looks: Vec<Recording>,
+}
+
+/// Looks at the machine and the servers until they rest.
+pub(super) fn look(pids: &[u32]) -> Before {
+    let mut looks: Vec<Recording> = Vec::new();
+    for _ in 0..MOST_LOOKS {
+        looks.push(once(pids));
+        let before = Before { looks: looks.split_off(looks.len().saturating_sub(LOOKS)) };
+        let rests = PARTS.iter().all(|part| before.level(part).is_none_or(|(_, spread)| spread < RESTS_BYTES));
+        if before.looks.len() == LOOKS && rests {
+            return before;
+        }
+        looks = before.looks;
+        std::thread::sleep(EVERY);
+    }
+    Before { looks }
+}
+
+fn once(pids: &[u32]) -> Recording {
+    let sources = Some(SOURCES.to_vec());
+    let mut probe = Probe::new(Scope { processes: pids.to_vec(), sources, ..Scope::default() });
+    probe.sample(0.0);
+    probe.take()
+}
+
+impl Before {
+    /// Mean and spread of the looks, bytes.
+    fn level(&self, part: &Part) -> Option<(f64, f64)> {
+        let of = |look: &Recording| look.sum(part.counter, Window::ALL, |_| true).value();
+        let bytes: Option<Vec<f64>> = self.looks.iter().map(|look| Some(of(look)? * part.unit_bytes)).collect();
+        let bytes = bytes.filter(|b| !b.is_empty())?;
+        let (low, high) = bytes.iter().fold((f64::MAX, f64::MIN), |(l, h), b| (l.min(*b), h.max(*b)));
+        Some((bytes.iter().sum::<f64>() / bytes.len() as f64, high - low))
+    }
+}
+
+/// Growth of one part, or what it would have had to be above.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Growth {
+    Bytes(f64),
+    BelowNoise(f64),
+}
+
+/// A growth that is negative shows by itself how large the noise is.
+fn growth(now: f64, before: f64, spread: f64) -> Growth {
+    let (grown, noise) = (now - before, spread.max(before - now));
+    if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }
+}
+
+/// Puts growth and switches among the results of a trial; what is not known is left out, what is below the noise is there
+/// as the noise, in a field of its own.
+pub(super) fn put(trial: &mut Trial, before: &Before) {
+    let window = trial.measured.window;
+    let Some(server) = &trial.server else { return };
+    let now = &server.recording;
+    let mine = |instance: &str| server.processes.iter().any(|p| p == instance);
+    let grown = |part: &Part| {
+        let (was, spread) = before.level(part)?;
+        let is = now.sum(part.counter, window, |instance| !part.mine || mine(instance)).value()?;
+        Some((part.grown, growth(is * part.unit_bytes, was, spread)))
+    };
+    let parts: Option<Vec<Grown>> = PARTS.iter().map(grown).collect();
+    let switched = ["process.voluntary_switches", "process.involuntary_switches"];
+    let switches: Option<f64> = switched.iter().map(|id| now.sum(id, window, mine).value()).sum();
+    let switches = switches.map(|n| n / trial.measured.length_s.max(1e-9));
+    trial.results.switches_per_s = switches.filter(|v| v.is_finite());
+    put_parts(&mut trial.results, &parts.unwrap_or_default());
+}
+
+/// Where a growth is noted, and the growth.
+type Grown = (fn(&mut Results) -> [&mut Option<f64>; 2], Growth);
+
+fn put_parts(results: &mut Results, parts: &[Grown]) {
+    let mut together = 0.0;
+    for (grown, growth) in parts {
+        let [bytes, noise] = grown(results);
+        match growth {
+            Growth::Bytes(more) => {
+                together += more;
+                *bytes = Some(*more);
+            }
+            Growth::BelowNoise(level) => *noise = Some(*level),
+        }
+    }
+    let held = results.held.filter(|n| *n > 0.0 && !parts.is_empty());
+    results.kernel_memory_per_connection_bytes = held.map(|held| together / held);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_above_the_spread_or_negative_is_noise() {
+        assert_eq!(growth(110.0, 100.0, 4.0), Growth::Bytes(10.0));
+        assert_eq!(growth(103.0, 100.0, 4.0), Growth::BelowNoise(4.0));
+        assert_eq!(growth(90.0, 100.0, 4.0), Growth::BelowNoise(10.0));
+        assert_eq!(growth(100.0, 100.0, 0.0), Growth::Bytes(0.0));
+    }
+
+    #[test]
+    fn a_part_below_the_noise_is_not_in_the_sum() {
+        let mut r = Results { held: Some(10.0), ..Results::default() };
+        put_parts(&mut r, &[(PARTS[0].grown, Growth::Bytes(1000.0)), (PARTS[1].grown, Growth::BelowNoise(7.0))]);
+        let slab = (r.kernel_slab_bytes, r.kernel_slab_bytes_noise);
+        assert_eq!((r.kernel_tcp_pages_bytes, slab), (Some(1000.0), (None, Some(7.0))));
+        assert_eq!(r.kernel_memory_per_connection_bytes, Some(100.0));
+    }
+}

@@ -1,0 +1,87 @@
+//! What the clients of an entry send: blocks of connections, as in the source.
+
+use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime};
+
+use crate::Parameters;
+
+/// Connections in a block after the twelfth, as multiples of the first ones: the source's last machine had blocks of 4,000.
+const LATER_BLOCKS: u32 = 4;
+
+const FIRST_BLOCKS: u32 = 12;
+
+/// The loads of an entry: one process a client host for the first, one a block for the others.
+pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u32]) -> Vec<LoadPlan> {
+    let block = parameters.count("block", 1000).max(1);
+    let rate = parameters.number("block_rate", 200_000.0);
+    let (sizes, rate) = match entry {
+        1 => (shares(parameters.count("first", 7000), clients), 0.0),
+        2 => (split_blocks(parameters.count("second", 12_000), block), rate),
+        _ => (split_blocks(parameters.count("third", 24_000), block), rate),
+    };
+    let compat = parameters.flag("compat", false);
+    let blocks = |n: u32| Blocks {
+        block: if entry == 1 { block } else { n },
+        block_rate_bytes_per_s: rate,
+        sends_per_connection: parameters.count("sends", 0),
+        compat,
+    };
+    sizes.into_iter().map(|n| plan(parameters, n, blocks(n), cpus)).collect()
+}
+
+/// Connections of each client host.
+fn shares(connections: u32, clients: u32) -> Vec<u32> {
+    (0..clients).map(|i| connections / clients + u32::from(i < connections % clients)).collect()
+}
+
+fn split_blocks(mut connections: u32, block: u32) -> Vec<u32> {
+    let mut blocks = Vec::new();
+    while connections > 0 {
+        let size = if blocks.len() < FIRST_BLOCKS as usize { block } else { block * LATER_BLOCKS };
+        let n = size.min(connections);
+        connections -= n;
+        blocks.push(n);
+    }
+    blocks
+}
+
+pub(super) fn plan(parameters: &Parameters, connections: u32, blocks: Blocks, cpus: &[u32]) -> LoadPlan {
+    let message_bytes = u64::from(parameters.count("message_bytes", 4096));
+    let think = ThinkTime::default();
+    LoadPlan {
+        protocol: Protocol::Echo { message_bytes },
+        intensity: Intensity::Closed { connections, pipeline: parameters.count("posted", 1).max(1), think },
+        duration_s: parameters.number("seconds", 4.0),
+        warmup_s: parameters.number("warmup_s", 6.0) + blocks.connects_s(connections, message_bytes),
+        blocks: Some(blocks),
+        drain_s: 0.3,
+        timeout_s: 120.0,
+        connect_timeout_s: 30.0,
+        cpus: cpus.to_vec(),
+        ..LoadPlan::default()
+    }
+}
+
+pub(super) fn connections(plan: &LoadPlan) -> u32 {
+    match plan.intensity {
+        Intensity::Closed { connections, .. } => connections,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_hosts_share_all_connections() {
+        assert_eq!((shares(7000, 1), shares(7000, 3)), (vec![7000], vec![2334, 2333, 2333]));
+    }
+
+    #[test]
+    fn blocks_are_the_source_s() {
+        let sizes = |n| split_blocks(n, 1000);
+        assert_eq!(sizes(12_000), vec![1000; 12]);
+        assert_eq!(sizes(24_000)[12..], [4000, 4000, 4000]);
+        assert_eq!(sizes(1500), [1000, 500]);
+    }
+}

@@ -1,0 +1,46 @@
+//! `lab io-models`: an echo server in every I/O model, under the three entries of the source's table.
+
+mod conclude;
+mod contender;
+mod counts;
+mod entry;
+mod growth;
+mod held;
+mod loads;
+mod looks;
+mod rows;
+mod servers;
+mod stage;
+mod text;
+mod turns;
+mod verdict;
+mod words;
+
+pub(super) use text::IO_MODELS;
+
+use lab::{Lab, LabError};
+
+use self::contender::Contender;
+use self::entry::one;
+use self::stage::Stage;
+use crate::Parameters;
+
+/// Conducts the experiment.
+pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    text::NOTES.iter().for_each(|note| lab.note(*note));
+    let stage = Stage::build(lab, parameters)?;
+    let all: Vec<&str> = serve::MODELS.iter().map(|m| m.name).filter(|n| *n != "workers").collect();
+    for name in parameters.texts("models", &all) {
+        let contender = Contender::read(&name);
+        for entry in parameters.numbers("entries", &[1.0, 2.0, 3.0]) {
+            if lab.stopped() {
+                return Ok(());
+            }
+            let trial = one(lab, &stage, parameters, &contender, entry as u32)?;
+            lab.keep(trial)?;
+        }
+    }
+    turns::play(lab, &stage, parameters)?;
+    conclude::conclude(&mut lab.run, parameters);
+    Ok(())
+}

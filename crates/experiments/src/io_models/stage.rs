@@ -1,0 +1,84 @@
+//! Where the entries are played: on this machine's loopback, or on hosts joined by a medium, one for the server and as many
+//! clients as the source had.
+
+use std::net::SocketAddr;
+
+use testbed::{Spec, Testbed};
+
+use crate::Parameters;
+use lab::{Host, Lab, LabError, Local, NamespaceHost, Observation, Places, Watched};
+
+/// Client machines of the source.
+const CLIENTS: usize = 3;
+
+/// Hosts for server and clients.
+pub(super) struct Stage {
+    server: Box<dyn Host>,
+    clients: Vec<Box<dyn Host>>,
+    bed: Option<Testbed>,
+}
+
+impl Stage {
+    /// Parameter `medium` names what joins the hosts; without it, or with `loopback`, there is none.
+    pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
+        let medium = parameters.text("medium", "");
+        if medium.is_empty() || medium == "loopback" {
+            return Ok(Self {
+                server: Box::new(Local::default()),
+                clients: vec![Box::new(Local::default())],
+                bed: None,
+            });
+        }
+        let bed = Testbed::build(&Spec::server_and_clients(CLIENTS, &medium))?;
+        lab.note(format!("the medium is {medium}; {}", bed.made_of()));
+        for (name, role) in [("server", "server"), ("client1", "client")] {
+            lab.host(probe::host_info(name, role));
+        }
+        let namespace_host = |name: String| NamespaceHost::of(&bed, &name).map(|g| Box::new(g) as Box<dyn Host>);
+        let clients = (1..=CLIENTS).map(|n| namespace_host(format!("client{n}"))).collect::<Result<_, _>>()?;
+        Ok(Self { server: namespace_host("server".into())?, clients, bed: Some(bed) })
+    }
+
+    pub(super) fn server(&self) -> &dyn Host {
+        self.server.as_ref()
+    }
+
+    /// The host of a block: blocks are dealt out in turn.
+    pub(super) fn client(&self, block: usize) -> &dyn Host {
+        self.clients[block % self.clients.len()].as_ref()
+    }
+
+    /// Clients that one load is spread over.
+    pub(super) fn clients(&self) -> u32 {
+        self.clients.len() as u32
+    }
+
+    /// Where the server listens, any port.
+    pub(super) fn listen(&self) -> Result<String, LabError> {
+        match &self.bed {
+            Some(bed) => Ok(SocketAddr::new(bed.address("server")?, 0).to_string()),
+            None => Ok("127.0.0.1:0".into()),
+        }
+    }
+
+    /// What the samplers look at.
+    pub(super) fn observation(
+        &self,
+        pids: Vec<u32>,
+        addr: SocketAddr,
+        places: &Places,
+    ) -> Result<Observation, LabError> {
+        let (host, netns_pid) = match &self.bed {
+            Some(bed) => ("server".to_string(), Some(bed.netns_pid("server")?)),
+            None => ("localhost".to_string(), None),
+        };
+        let watched = Watched { host, pids, netns_pid, listen: Some(addr.into()), shared: places.shared() };
+        let observation = Observation::new(addr, Some(watched)).with_processors(&places.client, &places.server);
+        match &self.bed {
+            Some(bed) => {
+                Ok(observation.with_client("client1", Some(bed.netns_pid("client1")?)).with_medium(bed.gauge()))
+            }
+            None => Ok(observation),
+        }
+    }
+}

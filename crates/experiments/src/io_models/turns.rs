@@ -1,0 +1,82 @@
+//! The completion port beside the nearest others of the source's six, in turns: rows that are minutes apart see different
+//! moments of the machine, and what a message costs differs more between those than between the models.
+
+use std::collections::BTreeMap;
+
+use run::{Run, Trial};
+
+use super::contender::Contender;
+use super::entry::one;
+use super::rows::{PORT, SIX, cost, row};
+use super::stage::Stage;
+use crate::Parameters;
+use lab::{Lab, LabError};
+
+/// Others that take part, the cheapest by their rows.
+const OTHERS: usize = 2;
+
+/// Plays the turns of entry 1 and writes what came out on the rows.
+pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) -> Result<(), LabError> {
+    let models = models(&lab.run.trials.iter().collect::<Vec<_>>());
+    let half = |name, default| parameters.number(name, default) / 2.0;
+    let short = parameters.with("seconds", half("seconds", 4.0)).with("warmup_s", half("warmup_s", 6.0));
+    let mut costs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for _ in 0..parameters.count("turns", 3) {
+        for model in &models {
+            if lab.stopped() {
+                return Ok(());
+            }
+            let mut turn = Run { trials: vec![one(lab, stage, &short, &Contender::read(model), 1)?], ..Run::default() };
+            judge::judge(&mut turn);
+            costs.entry(model).or_default().extend(turn.trials.first().and_then(cost));
+        }
+    }
+    for trial in lab.run.trials.iter_mut().filter(|t| t.key.entry == Some(1)) {
+        let costs = trial.key.model.as_deref().and_then(|model| costs.get_mut(model));
+        trial.results.cpu_us_in_turns = costs.and_then(|costs| median(costs));
+    }
+    Ok(())
+}
+
+/// The completion port and the cheapest others; nothing where there is nobody to compare it with.
+fn models(rows: &[&Trial]) -> Vec<&'static str> {
+    let known = |model: &&'static str| Some((*model, cost(row(rows, model, 1)?)?));
+    let mut others: Vec<(&str, f64)> = SIX.iter().filter(|m| **m != PORT).filter_map(known).collect();
+    others.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let others = others.into_iter().take(OTHERS).map(|(model, _)| model);
+    let models: Vec<&str> = known(&PORT).map(|(model, _)| model).into_iter().chain(others).collect();
+    if models.first() == Some(&PORT) && models.len() > 1 { models } else { Vec::new() }
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Cost, Key, Reading, Side};
+
+    fn trial(model: &str, us: f64) -> Trial {
+        let cost = Cost { per_request: Reading::Value(us), unit: "us".into() };
+        let server = Side { costs: [("process_cpu_us".to_string(), cost)].into(), ..Side::default() };
+        let key = Key { model: Some(model.into()), entry: Some(1), ..Key::default() };
+        Trial { key, server: Some(server), ..Trial::default() }
+    }
+
+    #[test]
+    fn the_cheapest_of_the_six_take_turns_with_the_completion_port() {
+        let rows = [trial("sigio", 9.0), trial("uring", 8.0), trial("blocking", 30.0), trial("epoll", 1.0)];
+        let mut rows: Vec<&Trial> = rows.iter().collect();
+        assert_eq!(models(&rows), ["uring", "sigio", "blocking"]);
+        rows.remove(1);
+        assert!(models(&rows).is_empty(), "the claim is about the completion port");
+        assert!(models(&[&trial("uring", 8.0)]).is_empty());
+    }
+
+    #[test]
+    fn one_bad_moment_of_three_does_not_count() {
+        assert_eq!((median(&mut [6.1, 19.0, 6.0]), median(&mut [])), (Some(6.1), None));
+    }
+}

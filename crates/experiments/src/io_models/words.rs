@@ -1,0 +1,138 @@
+//! What the table of models shows, in few words: the ranking itself is a table of the report.
+
+use run::Trial;
+
+use super::rows::{SIX, cost, row};
+
+/// Throughputs that are at least this share of the median are the same load, served.
+const SAME: f64 = 0.9;
+
+/// A sentence or two an entry, and what there is to say of select on arrays.
+pub(super) fn conclusions(rows: &[&Trial]) -> Vec<String> {
+    let entries = [1, 2, 3].into_iter().filter_map(|n| entry(rows, n));
+    entries.chain(collapse(rows)).collect()
+}
+
+fn entry(rows: &[&Trial], n: u32) -> Option<String> {
+    let of: Vec<&Trial> = rows.iter().copied().filter(|t| t.key.entry == Some(n)).collect();
+    let attempted = of.first()?.key.connections?;
+    let (full, short): (Vec<&Trial>, Vec<&Trial>) =
+        of.iter().copied().partition(|t| t.results.held.is_some_and(|held| held >= f64::from(attempted)));
+    let mut text = format!("Entry {n}: {} of {} hold all {attempted} connections", full.len(), of.len());
+    if !short.is_empty() {
+        let held = |t: &&Trial| format!("{} {}", t.label, t.results.held.unwrap_or(0.0));
+        text += &format!(" (fewer: {})", short.iter().map(held).collect::<Vec<_>>().join(", "));
+    }
+    text += &most_through(&full);
+    text += &least_processor(&full);
+    text += &limits(&of);
+    Some(text + ".")
+}
+
+/// What limited how many of the rows, the most frequent first.
+fn limits(of: &[&Trial]) -> String {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for limit in of.iter().filter_map(|t| Some(t.results.limited_by.as_ref()?.to_string())) {
+        match counts.iter_mut().find(|(id, _)| *id == limit) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((limit, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let list: Vec<String> = counts.iter().map(|(id, n)| format!("{id} {n}")).collect();
+    if list.is_empty() { String::new() } else { format!("; limited by: {}", list.join(", ")) }
+}
+
+/// Which moves most, unless all of them do what is offered.
+fn most_through(full: &[&Trial]) -> String {
+    let through = |t: &Trial| t.results.bytes_per_s.unwrap_or(0.0);
+    let mut sorted = full.to_vec();
+    sorted.sort_by(|a, b| through(a).total_cmp(&through(b)));
+    let (Some(least), Some(best)) = (sorted.first(), sorted.last()) else { return String::new() };
+    let median = through(sorted[sorted.len() / 2]);
+    if through(least) < SAME * median {
+        format!("; most throughput: {}, {:.1} MB/s", best.label, through(best) / 1e6)
+    } else {
+        format!(", and all of these serve what is offered, {:.1} MB/s", median / 1e6)
+    }
+}
+
+/// Which needs the least CPU time a message, and which of the source's six.
+fn least_processor(full: &[&Trial]) -> String {
+    let least = |of: &dyn Fn(&str) -> bool| {
+        let known =
+            full.iter().filter_map(|t| Some((t.key.model.as_deref()?, cost(t)?))).filter(|(model, _)| of(model));
+        known.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let Some((best, us)) = least(&|_| true) else { return String::new() };
+    let mut text = format!("; least CPU time a message: {best}, {us:.1} us");
+    if let Some((six, us)) = least(&|model| SIX.contains(&model)).filter(|(six, _)| *six != best) {
+        text += &format!(" (of the source's six: {six}, {us:.1} us)");
+    }
+    text
+}
+
+/// What select on arrays loses by accepting one connection a wait, and what by its searches.
+fn collapse(rows: &[&Trial]) -> Vec<String> {
+    let accepting = || {
+        let array = row(rows, "select-array", 1)?;
+        let (held, asked) = (array.results.held?, array.key.connections?);
+        let rare = row(rows, "select-array", 2).and_then(cost).zip(row(rows, "select", 2).and_then(cost));
+        let rare = rare.map_or_else(String::new, |(a, b)| {
+            format!("; where few are ready at once (entry 2) a message costs it {a:.0} us of CPU, select {b:.0} us")
+        });
+        Some(format!(
+            "select-array takes one connection a wait, so it came to accept {held} of {asked} in entry 1{rare}."
+        ))
+    };
+    let searching = || {
+        let (all, bits) = (row(rows, "select-array:accept_all", 1)?, row(rows, "select", 1)?);
+        let user = |t: &Trial| t.server.as_ref()?.costs.get("process_user_us")?.per_request.value();
+        Some(format!(
+            "Its searches alone (accept_all, {} held) cost {:.1} us of user time a message in entry 1, select {:.1} us: all \
+             that are ready at a wait share them, so they slow it down and do not stop it.",
+            all.results.held?,
+            user(all)?,
+            user(bits)?
+        ))
+    };
+    [accepting(), searching()].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Key, LimitedBy, Results};
+
+    fn trial(label: &str, held: f64, bytes_per_s: f64) -> Trial {
+        let key = Key { entry: Some(2), connections: Some(12), ..Key::default() };
+        let results = Results { held: Some(held), bytes_per_s: Some(bytes_per_s), ..Results::default() };
+        Trial { label: label.into(), key, results, ..Trial::default() }
+    }
+
+    #[test]
+    fn who_holds_less_is_named_and_a_load_that_all_serve_ranks_nobody() {
+        let rows =
+            [trial("a", 12.0, 2.4e6), trial("b", 12.0, 2.35e6), trial("piled up", 12.0, 4e6), trial("c", 5.0, 9e6)];
+        let said = entry(&rows.iter().collect::<Vec<_>>(), 2).unwrap();
+        let wanted =
+            "Entry 2: 3 of 4 hold all 12 connections (fewer: c 5), and all of these serve what is offered, 2.4 MB/s.";
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn what_limits_most_rows_comes_first() {
+        let mut rows = [trial("a", 1.0, 1.0), trial("b", 1.0, 1.0), trial("c", 1.0, 1.0)];
+        for (row, id) in rows.iter_mut().zip(["server-fds", "client-cpu", "client-cpu"]) {
+            row.results.limited_by = Some(LimitedBy { id: id.into(), sure: true });
+        }
+        assert_eq!(limits(&rows.iter().collect::<Vec<_>>()), "; limited by: client-cpu 2, server-fds 1");
+    }
+
+    #[test]
+    fn the_most_throughput_is_named_where_the_load_is_not_the_limit() {
+        let rows = [trial("a", 12.0, 2e6), trial("b", 12.0, 1e6)];
+        let said = entry(&rows.iter().collect::<Vec<_>>(), 2).unwrap();
+        assert_eq!(said, "Entry 2: 2 of 2 hold all 12 connections; most throughput: a, 2.0 MB/s.");
+    }
+}

@@ -1,0 +1,111 @@
+//! The experiments of the sources, as rows: each is a plan that a user can read and change (`experiments/NAME.toml`) and
+//! a function that conducts its trials, fits its curves and computes its checks.
+
+mod event;
+mod experiment;
+mod io_models;
+mod parameters;
+mod records;
+mod sclients;
+
+use std::path::Path;
+
+use run::{Plan, Run};
+
+use lab::{Lab, LabError, Watch};
+
+pub use experiment::Experiment;
+pub use parameters::Parameters;
+
+/// All experiments.
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "request-rate",
+        help: "simple clients stop at the server's capacity, S-Clients do not (source 1)",
+        page: sclients::REQUEST_RATE,
+        toml: include_str!("../../../experiments/request-rate.toml"),
+        run: sclients::request_rate::run,
+    },
+    Experiment {
+        name: "overload",
+        help: "what a server completes when it is offered ever more than it takes (source 1)",
+        page: sclients::OVERLOAD,
+        toml: include_str!("../../../experiments/overload.toml"),
+        run: sclients::overload::run,
+    },
+    Experiment {
+        name: "bursty",
+        help: "what peaks cost a server whose mean load is below its capacity (source 1)",
+        page: sclients::BURSTY,
+        toml: include_str!("../../../experiments/bursty.toml"),
+        run: sclients::bursty::run,
+    },
+    Experiment {
+        name: "wan",
+        help: "the same server behind delay and loss (source 1)",
+        page: sclients::WAN,
+        toml: include_str!("../../../experiments/wan.toml"),
+        run: sclients::wan::run,
+    },
+    records::THROUGHPUT_PROFILE,
+    records::ADDING_CLIENTS,
+    Experiment {
+        name: "io-models",
+        help: "every I/O model of the server under the three entries of the published table (source 4)",
+        page: io_models::IO_MODELS,
+        toml: include_str!("../../../experiments/io-models.toml"),
+        run: io_models::run,
+    },
+    event::API,
+    event::PROXY,
+];
+
+/// The row of an experiment.
+pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
+    let found = EXPERIMENTS.iter().find(|e| e.name == name);
+    found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
+}
+
+/// Runs an experiment by its plan; `quick` takes the smaller parameters.
+pub fn run(
+    experiment: &Experiment,
+    mut plan: Plan,
+    quick: bool,
+    out: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> Result<Run, LabError> {
+    plan.command = format!("lab {}", experiment.name);
+    let parameters = Parameters::of(&mut plan, quick);
+    let mut lab = Lab::begin(plan, out, watch)?;
+    lab.host(probe::host_info("localhost", "client and server"));
+    let outcome = (experiment.run)(&mut lab, &parameters);
+    match outcome {
+        Ok(()) => lab.finish(),
+        // What was measured before the failure is worth keeping.
+        Err(error) if !lab.run.trials.is_empty() => {
+            lab.note(format!("the experiment ended early: {error}"));
+            lab.stop();
+            lab.finish()
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_loads_and_names_are_unique() {
+        for row in EXPERIMENTS {
+            row.plan().unwrap_or_else(|e| panic!("{}: {e}", row.name));
+            assert_eq!(EXPERIMENTS.iter().filter(|e| e.name == row.name).count(), 1, "{}", row.name);
+            assert!(!row.help.is_empty() && !row.page.is_empty(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_an_error() {
+        assert!(experiment("no-such-thing").is_err());
+    }
+}

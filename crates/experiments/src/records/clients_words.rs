@@ -1,0 +1,135 @@
+//! The argument of `adding-clients` in words, step by step as source 0 argues.
+
+use run::Trial;
+
+use super::derive::{busy, cost, known, processor_us, record_bytes, wire};
+use super::step::Step;
+use super::test_bed::TestBed;
+use super::words::{percent, plain, rate, us};
+
+/// Step 1: the demand of each device for one read, with one client.
+pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
+    let mut parts = vec![
+        ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
+        ("client's process", cost(Some(&first.client), "process_cpu_us")),
+        ("wire", first.results.wire_us_per_read),
+    ];
+    let largest = parts.iter().filter_map(|(name, v)| v.map(|v| (*name, v))).max_by(|a, b| a.1.total_cmp(&b.1));
+    parts.push(("fixed time of the exchange", Some(bed.exchange_ms * 1000.0).filter(|v| *v > 0.0)));
+    let list: Vec<String> = parts.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", us(v)))).collect();
+    let r = us(known(first.results.response_n_over_x_us));
+    let named =
+        largest.map_or(String::new(), |(name, _)| format!(" The largest demand of a device is that of the {name}."));
+    format!("1. One client: a read takes {r}; it needs {}.{named}", list.join(", "))
+}
+
+pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
+    let x: Vec<String> = trials.iter().map(|t| plain(t.rates.completed_rate)).collect();
+    let r: Vec<String> = trials.iter().map(|t| us(known(t.results.response_n_over_x_us))).collect();
+    let last = steps.last().map_or(String::new(), |s| {
+        format!(
+            " Client {} brings {} reads/s in place of {}: growth {}.",
+            s.n,
+            plain(s.x),
+            plain(s.x / (1.0 + s.growth)),
+            percent(s.growth)
+        )
+    });
+    format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
+}
+
+/// Share of its processors from which a server's own work may be what its clients wait for.
+const SERVER_BUSY: f64 = 0.8;
+
+/// What follows from the server's time a read: the delay is elsewhere only where the server did not get dearer, was not
+/// full, and the response time did grow.
+fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
+    if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
+        return "which says nothing while a part of it is unknown";
+    }
+    match (a_read[1] <= a_read[0] * 1.02, busy < SERVER_BUSY, r_us[1] > r_us[0] * 1.02) {
+        (true, true, true) => "while the response time rises: the delay is outside of the server",
+        (_, false, _) => "and that is as good as full: clients wait for the server's CPU, or for what shares it",
+        (false, true, true) => "which is part of the longer response time",
+        (_, true, false) => "and the response time does not rise: nobody waits",
+    }
+}
+
+pub(super) fn server_words(first: &Trial, last: &Trial) -> String {
+    let of = |t: &Trial, id: &str| cost(t.server.as_ref(), id).unwrap_or(f64::NAN);
+    let busy = [first, last].map(|t| busy(t.server.as_ref(), t).unwrap_or(f64::NAN));
+    let a_read = [first, last].map(|t| processor_us(t.server.as_ref()).unwrap_or(f64::NAN));
+    let softirq = [first, last].map(|t| of(t, "cpu_softirq_us"));
+    let process = [first, last].map(|t| of(t, "process_cpu_us"));
+    let meaning = where_the_delay_is(a_read, busy[1], [first, last].map(|t| known(t.results.response_n_over_x_us)));
+    format!(
+        "3. The server's CPUs are {} busy by its own processes and interrupts with one client and {} with all; a read \
+         costs them {} and then {} (soft interrupts {} and {}; the server's process {} and {}), {meaning}.",
+        percent(busy[0]),
+        percent(busy[1]),
+        us(a_read[0]),
+        us(a_read[1]),
+        us(softirq[0]),
+        us(softirq[1]),
+        us(process[0]),
+        us(process[1]),
+    )
+}
+
+pub(super) fn knee_words(first: &Trial, x_max: f64, step: &Step, each_us: f64) -> String {
+    let knee = known(first.results.response_n_over_x_us) / 1e6 * x_max;
+    format!(
+        "4. Knee N* = R1 Xmax = {knee:.2} clients. Past it each client adds 1/Xmax = {} to the response time; the last one \
+         added {}, to {}.",
+        us(each_us),
+        us(step.more_us),
+        us(step.r_us)
+    )
+}
+
+pub(super) fn wire_words(last: &Trial, bed: &TestBed, x_max: f64) -> String {
+    let Some(wire) = wire(last) else {
+        return "5. This medium has no rate of its own, so it cannot be full.".into();
+    };
+    let limit = last.rates.completed_rate / wire.use_;
+    let which = if bed.shared_wire() { "The wire".into() } else { format!("The fullest wire, {},", wire.name) };
+    let mut words = format!(
+        "5. {which} carries {} of {} ({}), {} without framing; a read takes {} bytes in {} frames of {} bytes, both ways. Its \
+         theoretical limit is {} reads/s, of which {} were reached.",
+        rate(wire.bytes_per_s),
+        rate(wire.rate),
+        percent(wire.use_),
+        percent(known(last.results.wire_use_without_framing)),
+        plain(known(last.results.wire_bytes_per_read)),
+        plain(known(last.results.frames_per_read)),
+        plain(known(last.results.bytes_per_frame)),
+        plain(limit),
+        percent(x_max / limit),
+    );
+    let payload = percent(x_max * record_bytes(last) / wire.rate);
+    let besides = if bed.shared_wire() {
+        "Two reasons that the records do not fill it: what is sent besides (requests, heads, acknowledgements, framing), and \
+         on a real Ethernet collisions, which this medium has not."
+    } else {
+        "What is sent besides (heads, acknowledgements, framing) takes its share; a switch has no collisions."
+    };
+    words += &format!(" The records alone are {payload} of it. {besides}");
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_server_is_not_said_to_be_outside_of_the_delay() {
+        let ethernet = where_the_delay_is([250.0, 230.0], 0.28, [5114.0, 9723.0]);
+        assert!(ethernet.contains("outside"), "{ethernet}");
+        let full = where_the_delay_is([24.1, 10.2], 0.954, [58.0, 75.8]);
+        assert!(full.contains("full"), "{full}");
+        let free = where_the_delay_is([24.1, 10.2], 0.5, [58.0, 55.8]);
+        assert!(free.contains("nobody waits"), "{free}");
+        let unknown = where_the_delay_is([f64::NAN, 10.2], f64::NAN, [58.0, 55.8]);
+        assert!(unknown.contains("unknown"), "{unknown}");
+    }
+}

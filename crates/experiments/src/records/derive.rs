@@ -1,0 +1,193 @@
+//! What both studies compute of each trial, and how its sides are asked. Formulas of source 3: ratios of counters.
+
+use run::{Side, Trial};
+
+/// What the wire did in the measured window; of several wires, the busiest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wire {
+    /// Its name.
+    pub(super) name: String,
+    /// Bytes a second, framing included.
+    pub(super) bytes_per_s: f64,
+    /// Frames a second.
+    pub(super) frames_per_s: f64,
+    /// Share of its rate.
+    pub(crate) use_: f64,
+    /// Bytes per second that it carries.
+    pub(super) rate: f64,
+    /// Bytes and frames of all wires a second.
+    pub(super) all: (f64, f64),
+}
+
+/// Framing of an Ethernet frame: preamble, check sequence, gap.
+pub(super) const FRAMING: f64 = 24.0;
+
+/// The wire of a trial; `None` where the medium has no rate.
+pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
+    let recording = &trial.server.as_ref()?.recording;
+    let window = trial.measured.window;
+    let span = Some(recording.span_s(window)).filter(|s| *s > 0.0)?;
+    let grown = |id: &str, wire: &str| recording.reading(id, wire, window).value();
+    let names = recording.columns_of("medium.bytes").map(|c| c.instance.clone());
+    let wires: Vec<Wire> = names
+        .filter_map(|name| {
+            let (bytes, frames) = (grown("medium.bytes", &name)? / span, grown("medium.frames", &name)? / span);
+            let rate = grown("medium.rate", &name)?;
+            let all = (0.0, 0.0);
+            Some(Wire { name, bytes_per_s: bytes, frames_per_s: frames, use_: bytes / rate, rate, all })
+        })
+        .collect();
+    let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
+    // On a switch a frame passes two wires: from its sender and to its receiver.
+    let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
+    let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
+    Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })
+}
+
+/// Puts the derived figures among the results, where reports and checks find them.
+pub(super) fn derive(trial: &mut Trial) {
+    let x = trial.rates.completed_rate;
+    if x <= 0.0 {
+        return;
+    }
+    let record = trial.key.record_bytes.unwrap_or(0) as f64;
+    let clients = f64::from(trial.key.clients.unwrap_or(1));
+    let tally = &trial.measured.tally;
+    let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
+    // Of the whole trial: reads that a window's edge cuts would blur 60 and 2108.
+    let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
+    let whole = &trial.tally;
+    let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
+    let wire = wire(trial);
+    let results = &mut trial.results;
+    results.bytes_per_s = Some(x * record);
+    // What the source's counter shows: messages with their heads, both ways.
+    results.message_bytes_per_s = Some(x * messages);
+    results.message_out_bytes = Some(sent);
+    results.message_in_bytes = Some(received);
+    results.response_n_over_x_us = Some(clients / x * 1e6);
+    if let Some(wire) = wire {
+        let (bytes, frames) = wire.all;
+        // What each end says that it sent and received, as a share of the wire.
+        results.client_throughput_share = Some(x * messages / wire.rate);
+        results.wire_use = Some(wire.use_);
+        results.wire_use_without_framing = Some((wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);
+        results.wire_bytes_per_read = Some(bytes / x);
+        results.frames_per_read = Some(frames / x);
+        results.bytes_per_frame = Some(bytes / frames.max(1e-9));
+        results.wire_us_per_read = Some(bytes / x / wire.rate * 1e6);
+    }
+}
+
+/// A figure that a check or a sentence needs; absent is NaN, which no check passes.
+pub(super) fn known(figure: Option<f64>) -> f64 {
+    figure.unwrap_or(f64::NAN)
+}
+
+/// Bytes of a record, as a figure.
+pub(super) fn record_bytes(trial: &Trial) -> f64 {
+    known(trial.key.record_bytes.map(|n| n as f64))
+}
+
+/// A cost per read of a side.
+pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
+    side?.costs.get(id)?.per_request.value()
+}
+
+/// Processor time of a read on a host, microseconds, net of rest. The host's figure is sampled by the clock tick and
+/// comes out far too low on a quiet host, the process's is exact but leaves out interrupts: the larger one counts.
+pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
+    let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
+    host.into_iter().chain(process).reduce(f64::max)
+}
+
+/// Busy share of a side's processors by what belongs to the experiment: its own processes and all interrupt work. Other
+/// programs of this machine would not run on a host of its own. Most kernels charge an interrupt to the process on whose
+/// back it runs as well, so interrupts add to the processes only as far as the processors were not idle.
+pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
+    let side = side?;
+    let window = trial.measured.window;
+    let total = |id: &str| side.recording.reading(id, "total", window).value();
+    let interrupts = total("cpu.softirq")? + total("cpu.irq").unwrap_or(0.0);
+    let own = side.counters.iter().find(|(id, _)| id.as_str() == "process.cpu")?.1.value()?;
+    let idle = total("cpu.idle")? + total("cpu.iowait").unwrap_or(0.0);
+    let ran: f64 =
+        ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal"].iter().filter_map(|id| total(id)).sum();
+    let all = ran + idle;
+    (all > 0.0).then(|| (own + interrupts).min(ran.max(own)) / all)
+}
+
+pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
+    trials.iter().find(|t| record_bytes(t) == size)
+}
+
+/// Throughput at a size; NaN where it was not measured.
+pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
+    of_size(trials, size).map_or(f64::NAN, |t| known(t.results.bytes_per_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Column, CounterId, Recording, Window};
+
+    pub(crate) fn trial(bytes: f64, frames: f64) -> Trial {
+        let column = |id: &'static str, a: f64, b: f64| Column {
+            counter: CounterId::new(id),
+            instance: "ethernet10".into(),
+            values: vec![Some(a), Some(b)],
+        };
+        let recording = Recording {
+            t_s: vec![0.0, 2.0],
+            columns: vec![
+                column("medium.bytes", 100.0, 100.0 + bytes),
+                column("medium.frames", 5.0, 5.0 + frames),
+                column("medium.rate", 1.25e6, 1.25e6),
+            ],
+            absent: vec![],
+        };
+        let mut trial = Trial { server: Some(Side { recording, ..Side::default() }), ..Trial::default() };
+        trial.measured.window = Window { begin_s: 0.0, end_s: 2.0 };
+        trial.rates.completed_rate = 500.0;
+        (trial.key.record_bytes, trial.key.clients) = (Some(2048), Some(5));
+        trial
+    }
+
+    /// A side of one processor: its process, and what ticks met, in shares of the time.
+    fn loaded(own: f64, system: f64, softirq: f64) -> Side {
+        let column = |id: &'static str, instance: &str, share: f64| Column {
+            counter: CounterId::new(id),
+            instance: instance.into(),
+            values: vec![Some(0.0), Some(share * 2e6)],
+        };
+        let columns = vec![
+            column("cpu.system", "total", system),
+            column("cpu.softirq", "total", softirq),
+            column("cpu.idle", "total", 1.0 - system - softirq),
+        ];
+        let recording = Recording { t_s: vec![0.0, 2.0], columns, absent: vec![] };
+        let counters = [(CounterId::new("process.cpu"), run::Reading::Value(own * 2e6))].into();
+        Side { recording, counters, ..Side::default() }
+    }
+
+    #[test]
+    fn an_interrupt_on_a_process_s_back_is_counted_once() {
+        let t = trial(0.0, 0.0);
+        let busy = |own, system, softirq| busy(Some(&loaded(own, system, softirq)), &t).unwrap();
+        assert!((busy(0.9, 0.5, 0.46) - 0.96).abs() < 1e-9, "charged twice: 136 % of a processor");
+        assert!((busy(0.3, 0.3, 0.2) - 0.5).abs() < 1e-9, "met by nobody's process: both count");
+        assert!((busy(0.2, 0.7, 0.1) - 0.3).abs() < 1e-9, "other programs do not count");
+        assert!((busy(0.4, 0.0, 0.0) - 0.4).abs() < 1e-9, "too short for ticks");
+    }
+
+    #[test]
+    fn figures_a_read_are_ratios_of_the_window() {
+        let mut t = trial(2.4e6, 3000.0);
+        derive(&mut t);
+        let r = &t.results;
+        assert_eq!((known(r.wire_use), known(r.wire_bytes_per_read), known(r.frames_per_read)), (0.96, 2400.0, 3.0));
+        assert_eq!((known(r.response_n_over_x_us), known(r.bytes_per_s)), (10_000.0, 1_024_000.0));
+        assert_eq!(known(r.wire_us_per_read), 1920.0);
+        assert!(known(None).is_nan());
+    }
+}

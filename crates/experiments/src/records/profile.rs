@@ -1,0 +1,126 @@
+//! `throughput-profile` (source 3): one client, the same record again and again, 19 sizes; then the simple model of a read.
+
+use run::Relation::{AtLeast, AtMost};
+use run::{Check, Trial};
+
+use super::checks::{no_disk, wire_and_verdict};
+use super::derive::{at, cost, known, of_size, processor_us, record_bytes, wire};
+use super::profile_words::words;
+use super::test_bed::TestBed;
+use crate::{Experiment, Parameters};
+use lab::{Lab, LabError};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "throughput-profile",
+    help: "one client, 19 record sizes: where the throughput comes from, seen from both ends",
+    page: "Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 3). One client reads the \
+           same record past its own cache; the server's cache always hits, so no disk takes part. The profile rises almost \
+           linearly to 4096 bytes, gains little at 8192 (split in two requests), jumps at 12288 (one large read), and then levels \
+           off. The plateau of 2048 bytes is taken apart from both ends; the sum of server, client, wire and fixed time is held \
+           against what was measured.\n\nParameters: `medium`, `sizes`, `congestion` (reno; host leaves this machine's own), `exchange_ms` (fixed time of an exchange in place of the \
+           source's slow machines; -1: 3.3 on ethernet10, else 0), `large_read_buffers` (0: every record is split), `seconds` a \
+           size.",
+    toml: include_str!("../../../../experiments/throughput-profile.toml"),
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let sizes: Vec<u32> = parameters
+        .numbers("sizes", &[512.0, 1024.0, 2048.0, 4096.0, 8192.0, 12288.0, 57344.0, 65536.0])
+        .into_iter()
+        .map(|s| s.clamp(1.0, f64::from(1_u32 << 20)) as u32)
+        .collect();
+    let bed = TestBed::build(lab, parameters, 1)?;
+    let rest_s = lab.run.plan.observe.at_rest_s;
+    lab.rest(&bed.observation, rest_s);
+    for size in sizes {
+        if lab.stopped() {
+            break;
+        }
+        let trial = bed.measure(lab, 1, size, format!("{size} B"))?;
+        lab.keep(trial)?;
+        if let Some(last) = lab.run.trials.last_mut() {
+            model(last, &bed);
+        }
+    }
+    lab.save()?;
+    let verdict = &lab.run.findings.bottleneck.id;
+    let (checks, words) = (checks(&lab.run.trials, &bed, verdict), words(&lab.run.trials, &bed, verdict));
+    lab.run.findings.checks = checks;
+    lab.run.findings.conclusions = words;
+    Ok(())
+}
+
+/// Requests that one record takes.
+fn exchanges(record: f64) -> f64 {
+    if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
+}
+
+/// The simple model: every device in turn, nothing overlaps.
+fn model(trial: &mut Trial, bed: &TestBed) {
+    let record = record_bytes(trial);
+    let parts =
+        [processor_us(trial.server.as_ref()), processor_us(Some(&trial.client)), trial.results.wire_us_per_read];
+    let fixed = bed.exchange_ms * 1000.0 * exchanges(record);
+    let sum: f64 = parts.into_iter().flatten().sum::<f64>() + fixed;
+    let server = |id: &str| cost(trial.server.as_ref(), id);
+    let server_bytes = server("bytes_out").zip(server("bytes_in")).map(|(out, back)| out + back);
+    if let Some((wire, bytes)) = wire(trial).zip(server_bytes) {
+        let share = bytes * trial.rates.completed_rate / wire.rate;
+        trial.results.server_throughput_share = Some(share);
+    }
+    [trial.results.server_processor_us, trial.results.client_processor_us, _] = parts;
+    trial.results.fixed_us_per_read = Some(fixed);
+    trial.results.model_us_per_read = Some(sum);
+}
+
+fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let off = |value: f64, due: f64| (value / due - 1.0).abs();
+    if let Some(t) = of_size(trials, 2048.0) {
+        let tally = &t.tally;
+        let request = tally.bytes_sent as f64 / tally.sent as f64;
+        let reply = tally.bytes_received as f64 / tally.completed as f64;
+        checks.push(Check::of("request of 60 bytes, deviation", off(request, 60.0), AtMost, 0.005));
+        checks.push(Check::of("reply of 2108 bytes, deviation", off(reply, 2108.0), AtMost, 0.005));
+    }
+    checks.push(no_disk(trials));
+    if bed.exchange_ms <= 0.0 {
+        let most = trials.iter().map(|t| known(t.results.wire_use)).fold(f64::NAN, f64::max);
+        checks.extend(wire_and_verdict(most, verdict));
+        // The shape is that of machines whose exchanges cost a fixed time; at this machine's speed it is not claimed.
+        return checks;
+    }
+    let rise: Vec<(f64, f64)> = [512.0, 1024.0, 2048.0, 4096.0].into_iter().map(|s| (s, at(trials, s))).collect();
+    let r2 = judge::fit::linear(&rise).map_or(f64::NAN, |line| line.r2);
+    let plateau: Vec<f64> =
+        trials.iter().filter(|t| record_bytes(t) >= 32768.0).map(|t| known(t.results.bytes_per_s)).collect();
+    let most = plateau.iter().copied().fold(f64::NAN, f64::max);
+    let least = plateau.iter().copied().fold(f64::NAN, f64::min);
+    let gain = |from: f64, to: f64| at(trials, to) / at(trials, from) - 1.0;
+    checks.extend([
+        Check::of("near-linear to 4096 bytes, R2", r2, AtLeast, 0.95),
+        Check::of("rise from 512 to 4096 bytes, factor", gain(512.0, 4096.0) + 1.0, AtLeast, 3.0),
+        Check::of("gain from 4096 to 8192 bytes", gain(4096.0, 8192.0), AtMost, 0.1),
+        Check::of("jump from 8192 to 12288 bytes", gain(8192.0, 12288.0), AtLeast, 0.2),
+        Check::of("plateau from 32768 bytes on, spread", most / least - 1.0, AtMost, 0.1),
+    ]);
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_is_split_between_one_page_and_three() {
+        let asked: Vec<f64> = [512.0, 4096.0, 5000.0, 8192.0, 12288.0, 65536.0].map(exchanges).to_vec();
+        assert_eq!(asked, [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_size_that_was_not_measured_passes_no_check() {
+        assert!(at(&[], 512.0).is_nan());
+        assert!(!Check::of("x", f64::NAN, AtLeast, 0.0).pass && !Check::of("x", f64::NAN, AtMost, 0.0).pass);
+    }
+}

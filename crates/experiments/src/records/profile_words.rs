@@ -1,0 +1,232 @@
+//! What `throughput-profile` says: the profile's shape, the plateau of 2048 bytes taken apart, and the simple model.
+
+use run::{Side, Trial};
+
+use super::derive::{at, cost, known, of_size, processor_us, record_bytes, wire};
+use super::test_bed::TestBed;
+use super::words::{percent, plain, rate, us};
+
+/// The sentences.
+pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
+    let mut words = vec![shape(trials)];
+    if let Some(t) = of_size(trials, 2048.0) {
+        words.extend([messages(t), ends(t, bed)]);
+        words.extend(wire(t).map(|_| segments(t)));
+        words.push(processors(t));
+    }
+    for size in [2048.0, 57344.0] {
+        words.extend(of_size(trials, size).map(|t| parts(t, bed)));
+    }
+    words.push(format!("One client waits for each answer, so nothing need be full: {}", largest(trials, verdict)));
+    words
+}
+
+/// The device that a read needs most, and the verdict.
+fn largest(trials: &[Trial], verdict: &str) -> String {
+    let of = |t: &Trial| {
+        let r = &t.results;
+        let parts = [
+            ("the server's CPU", r.server_processor_us),
+            ("the client's CPU", r.client_processor_us),
+            ("the wire", r.wire_us_per_read),
+            ("the fixed time of the exchange", r.fixed_us_per_read),
+        ];
+        let measured = parts.into_iter().filter_map(|(name, us)| Some((name, us?)));
+        measured.max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let at = |t: &Trial| Some((record_bytes(t), of(t)?));
+    let list: Vec<String> = [trials.first(), trials.last()]
+        .into_iter()
+        .flatten()
+        .filter_map(at)
+        .map(|(size, (name, time))| format!("{name} with {} a read at {} bytes", us(time), plain(size)))
+        .collect();
+    format!("the largest demand is that of {}. The verdict: {verdict}.", list.join(", of "))
+}
+
+fn shape(trials: &[Trial]) -> String {
+    let best = trials.iter().max_by(|a, b| known(a.results.bytes_per_s).total_cmp(&known(b.results.bytes_per_s)));
+    let best = best.map_or(String::new(), |t| {
+        format!(" Most, {}, at {} bytes.", rate(known(t.results.bytes_per_s)), plain(record_bytes(t)))
+    });
+    let list: Vec<String> =
+        [512.0, 4096.0, 8192.0, 12288.0].iter().map(|s| format!("{} at {s}", rate(at(trials, *s)))).collect();
+    format!("Throughput: {} bytes.{best}", list.join(", "))
+}
+
+/// The messages of a read, as the client's own counts have them.
+fn messages(t: &Trial) -> String {
+    let tally = &t.tally;
+    let each = |bytes: u64, n: u64| plain(bytes as f64 / n.max(1) as f64);
+    let (sent, received) = (each(tally.bytes_sent, tally.sent), each(tally.bytes_received, tally.completed));
+    format!("2048 bytes, messages: the client sends {sent} bytes and receives {received} a read, {}.", rate_of(t))
+}
+
+fn rate_of(t: &Trial) -> String {
+    format!("{} reads/s and {} both ways", plain(t.rates.completed_rate), rate(known(t.results.message_bytes_per_s)))
+}
+
+/// What both hosts counted of a read by IP (the source's redirector and server), and whether a disk took part.
+fn ends(t: &Trial, bed: &TestBed) -> String {
+    let end = |name: &str, side: Option<&Side>| {
+        let of = |id: &str| cost(side, id).map_or("unknown".into(), plain);
+        let [packets_in, bytes_in, packets_out, bytes_out] =
+            ["packets_in", "bytes_in", "packets_out", "bytes_out"].map(of);
+        format!("the {name} has {bytes_in} bytes in {packets_in} packets in and {bytes_out} in {packets_out} out")
+    };
+    let disk = disk_words(t.server.as_ref());
+    let (client, server) = (end("client", Some(&t.client)), end("server", t.server.as_ref()));
+    let shared = if bed.one_namespace() { " (one namespace holds both, so each counts the other's too)" } else { "" };
+    format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
+}
+
+/// Where the server had its records from, by its own count and by the kernel's.
+fn disk_words(server: Option<&Side>) -> String {
+    let (hits, reads, bytes) =
+        (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
+    let counted = match (hits, reads) {
+        (Some(hits), Some(reads)) => {
+            format!("the server's page cache had {} of the records by its own count", percent(hits / (hits + reads)))
+        }
+        _ => "what the server's cache held is unknown".into(),
+    };
+    match bytes {
+        Some(bytes) if bytes < 1.0 => format!("{counted}; the kernel saw it fetch nothing from a disk"),
+        Some(bytes) => format!("{counted}; the kernel saw it fetch {} bytes a read from a disk", plain(bytes)),
+        None => counted,
+    }
+}
+
+/// The same on the wire.
+fn segments(t: &Trial) -> String {
+    format!(
+        "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire; it is used to {}.",
+        plain(known(t.results.frames_per_read)),
+        plain(known(t.results.bytes_per_frame)),
+        plain(known(t.results.wire_bytes_per_read)),
+        us(known(t.results.wire_us_per_read)),
+        percent(known(t.results.wire_use)),
+    )
+}
+
+/// Processor time of hosts and processes, and what lies between them.
+fn processors(t: &Trial) -> String {
+    format!(
+        "2048 bytes, processors: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
+         whose back they run; what a host takes beyond its process is interrupt work that met none.",
+        host_words("server", t.server.as_ref()),
+        host_words("client", Some(&t.client))
+    )
+}
+
+/// A host's time against its process's. The host's is met by clock ticks: one that is too small for them says so.
+fn host_words(name: &str, side: Option<&Side>) -> String {
+    let of = |id: &str| cost(side, id);
+    let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
+        (Some(host), Some(process)) if host > process => format!(
+            "its process {} a read and its host {} net of rest: {} of interrupts and others lie between",
+            us(process),
+            us(host),
+            us(host - process)
+        ),
+        (Some(_), Some(process)) => {
+            format!("its process {} a read, and clock ticks met no more on its host", us(process))
+        }
+        _ => "its CPU time is unknown".into(),
+    };
+    let receives = of("softirqs_net_rx").map_or(String::new(), |n| format!(", {} of them to receive", plain(n)));
+    let each = |time: f64| of("softirqs_net_rx").filter(|n| *n > 0.0).map(|n| format!(" ({} each)", us(time / n)));
+    let soft = match of("cpu_softirq_us") {
+        Some(time) if time > 0.0 => format!("soft interrupts {}{receives}{}", us(time), each(time).unwrap_or_default()),
+        Some(_) => format!("soft interrupts too short for a tick to meet one{receives}"),
+        None => "soft interrupts unknown".into(),
+    };
+    format!("the {name}: {gap}; {soft}")
+}
+
+/// What it means that the parts come to more than the whole. A medium of the kernel makes up for time that it stood
+/// idle, so that much of it is no work side by side.
+fn overlap(more_us: f64, catches_up_us: f64) -> String {
+    let sum = format!("The sum is {} more than was measured", us(more_us));
+    let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
+    match catches_up_us {
+        made_up if more_us <= made_up => format!(
+            "{sum}. That proves no overlap: after a pause this medium carries up to {} of its time at once",
+            us(made_up)
+        ),
+        made_up if made_up > 0.0 => format!(
+            "{sum}: {overlap}. Up to {} of it is the medium's, which carries that much of its time at once after a pause",
+            us(made_up)
+        ),
+        _ => format!("{sum}: {overlap}"),
+    }
+}
+
+/// The sum of the parts against the whole.
+fn parts(t: &Trial, bed: &TestBed) -> String {
+    let measured = t.latency_us.mean;
+    let sum = known(t.results.model_us_per_read);
+    let fixed = known(t.results.fixed_us_per_read);
+    let server = processor_us(t.server.as_ref()).unwrap_or(f64::NAN);
+    let client = processor_us(Some(&t.client)).unwrap_or(f64::NAN);
+    let what = if sum > measured {
+        overlap(sum - measured, bed.bed.catches_up_us() as f64)
+    } else {
+        let missing = measured - sum;
+        format!("{} are not accounted for ({} at each end): wake-ups, adapters, queues", us(missing), us(missing / 2.0))
+    };
+    let wire = t.results.wire_us_per_read.map_or(String::new(), |v| format!(" + wire {}", us(v)));
+    let fixed = if bed.exchange_ms > 0.0 { format!(" + fixed {}", us(fixed)) } else { String::new() };
+    format!(
+        "{} bytes, simple model: server {} + client {}{wire}{fixed} = {}; measured {}. {what}.",
+        plain(record_bytes(t)),
+        us(server),
+        us(client),
+        us(sum),
+        us(measured),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_medium_makes_up_for_proves_no_overlap() {
+        assert!(overlap(109.0, 400.0).contains("proves no overlap"));
+        let proof = overlap(2540.0, 400.0);
+        assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 us"), "{proof}");
+        assert!(!overlap(83.5, 0.0).contains("medium"));
+    }
+
+    #[test]
+    fn what_came_from_where_is_told_as_it_was_counted() {
+        let mut side = Side::default();
+        assert!(disk_words(Some(&side)).contains("unknown"));
+        for (id, v) in [("cache_hits", 2.0), ("disk_reads", 0.0), ("disk_read_bytes", 0.0)] {
+            let per_request = run::Reading::Value(v);
+            side.costs.insert(id.into(), run::Cost { per_request, unit: String::new() });
+        }
+        let words = disk_words(Some(&side));
+        assert!(words.contains("had 100.0 %") && words.contains("nothing from a disk"), "{words}");
+        side.costs
+            .insert("disk_reads".into(), run::Cost { per_request: run::Reading::Value(0.5), unit: String::new() });
+        assert!(disk_words(Some(&side)).contains("had 80.0 %"));
+    }
+
+    #[test]
+    fn a_host_whose_ticks_met_nothing_says_so() {
+        let mut side = Side::default();
+        let mut put = |id: &str, v: f64| {
+            let per_request = run::Reading::Value(v);
+            side.costs.insert(id.into(), run::Cost { per_request, unit: "us".into() });
+        };
+        [("cpu_net_us", 0.0), ("cpu_softirq_us", 0.0), ("softirqs_net_rx", 1.99), ("process_cpu_us", 231.0)]
+            .into_iter()
+            .for_each(|(id, v)| put(id, v));
+        let words = host_words("server", Some(&side));
+        assert!(!words.contains("0.0 us") && words.contains("231 us") && words.contains("too short"), "{words}");
+        side.costs.clear();
+        assert!(host_words("server", Some(&side)).contains("unknown"));
+    }
+}

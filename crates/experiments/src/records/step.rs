@@ -1,0 +1,28 @@
+//! The steps of adding clients.
+
+use run::Trial;
+
+use super::derive::known;
+
+/// One step: how throughput and response time changed with one more client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) n: f64,
+    pub(super) x: f64,
+    pub(super) r_us: f64,
+    pub(super) growth: f64,
+    pub(super) more_us: f64,
+}
+
+pub(super) fn steps(trials: &[Trial]) -> Vec<Step> {
+    let one = |t: &Trial| {
+        (known(t.key.clients.map(f64::from)), t.rates.completed_rate, known(t.results.response_n_over_x_us))
+    };
+    trials
+        .windows(2)
+        .map(|pair| {
+            let ((_, x0, r0), (n, x, r_us)) = (one(&pair[0]), one(&pair[1]));
+            Step { n, x, r_us, growth: x / x0 - 1.0, more_us: r_us - r0 }
+        })
+        .collect()
+}

@@ -1,0 +1,141 @@
+//! `lab bursty`: what peaks cost a server whose mean load is well below its capacity. A peak of `a` times the mean for a
+//! share `b` of the time overflows the listen queue; what was dropped is not made up for in the quiet time.
+
+use run::Relation::AtLeast;
+use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
+
+use super::arena::Arena;
+use super::plans::{paced, server};
+use crate::Parameters;
+use lab::{Lab, LabError};
+
+/// Conducts the experiment: for each mean rate a steady load, then each pair of peak and share, then self-similar arrivals.
+pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let (capacity, plan) = server(parameters);
+    let mut arena = Arena::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
+    arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
+    for share in parameters.numbers("mean_shares", &[0.4, 0.6, 0.8]) {
+        for (name, peak, at_peak, arrival) in arrivals(parameters) {
+            if lab.stopped() {
+                return Ok(());
+            }
+            let mean = share * capacity;
+            let label = format!("{name}, mean {mean:.0}/s");
+            let (line, mean_rate) = (Some(name), Some(mean));
+            let key = Key { line, mean_rate, peak: Some(peak), share: Some(at_peak), ..Key::default() };
+            let trial = arena.trial(lab, &label, key, &offering(parameters, mean, peak, arrival))?;
+            lab.keep(trial)?;
+        }
+    }
+    put_losses(&mut lab.run);
+    conclude(&mut lab.run);
+    Ok(())
+}
+
+/// Arrivals to compare, the steady ones first: name, peak over mean, share of time at peak.
+fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
+    let period_s = parameters.number("period_s", 5.0);
+    let (peaks, shares) =
+        (parameters.numbers("peaks", &[6.0, 6.0, 3.0, 10.0]), parameters.numbers("shares", &[0.05, 0.1, 0.1, 0.05]));
+    let bursts = peaks.into_iter().zip(shares).map(|(peak, share)| {
+        let name = format!("peaks {peak} x {:.0} %", share * 100.0);
+        (name, peak, share, Arrival::Bursty { peak, share, period_s })
+    });
+    let steady = ("steady".to_string(), 1.0, 1.0, Arrival::Poisson);
+    let similar =
+        ("self-similar".to_string(), 0.0, 0.0, Arrival::SelfSimilar { hurst: parameters.number("hurst", 0.85) });
+    std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
+}
+
+/// Each arrival is one connect of an S-Client, given up after T and not repeated, as the think times of the source make
+/// them. The trial is whole periods long, and counts are of the whole trial.
+fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
+    let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
+    // A self-similar process has no highest rate: eight times the mean is more than its sources reach in practice.
+    let peak = if peak > 0.0 { peak } else { 8.0 };
+    LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
+}
+
+/// Throughput lost against the steady load of the same mean, as a share.
+fn put_losses(run: &mut Run) {
+    let steady: Vec<(f64, f64)> = run
+        .trials
+        .iter()
+        .filter(|t| t.key.peak == Some(1.0))
+        .filter_map(|t| Some((t.key.mean_rate?, done(t))))
+        .collect();
+    for trial in &mut run.trials {
+        let base = steady.iter().find(|(mean, _)| trial.key.mean_rate == Some(*mean)).map(|(_, base)| base);
+        trial.results.lost_share = base.map(|base| 1.0 - done(trial) / base);
+    }
+}
+
+/// Share of what was due that came back. Of the whole trial: a window would cut through what a peak left behind.
+fn done(trial: &Trial) -> f64 {
+    trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
+}
+
+fn conclude(run: &mut Run) {
+    let lost = |t: &Trial| t.results.lost_share.unwrap_or(0.0);
+    let bursts: Vec<&Trial> = run.trials.iter().filter(|t| t.key.peak.is_some_and(|p| p > 1.0)).collect();
+    let Some(worst) = bursts.iter().max_by(|a, b| lost(a).total_cmp(&lost(b))) else { return };
+    let published = bursts.iter().filter(|t| t.key.peak == Some(6.0) && t.key.share == Some(0.05));
+    let six_five = published.map(|t| lost(t)).fold(0.0, f64::max);
+    let conclusions = vec![
+        format!(
+            "Peaks of (6, 5 %) cost up to {:.0} % of the throughput of a steady load of the same mean; the source reports 12 to 20 %.",
+            six_five * 100.0
+        ),
+        format!(
+            "The costliest of all: {}, {:.0} % lost. The mean load says little about what a server loses.",
+            worst.label,
+            lost(worst) * 100.0
+        ),
+    ];
+    let mut checks = vec![Check::of(
+        "largest share of throughput lost to peaks at a mean below capacity",
+        lost(worst),
+        AtLeast,
+        0.02,
+    )];
+    checks.extend(longer_costs_more(&bursts).map(|least| {
+        Check::of(
+            "peaks that last longer cost more: least difference of the shares lost, mean by mean",
+            least,
+            AtLeast,
+            0.0,
+        )
+    }));
+    run.findings.checks.extend(checks);
+    run.findings.conclusions = conclusions;
+}
+
+/// What the longest peaks of a height cost more than the shortest of it, at the mean where that is least; `None` where no
+/// height has two lengths.
+fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
+    let same = |a: &Trial, b: &Trial| (a.key.peak, a.key.mean_rate) == (b.key.peak, b.key.mean_rate);
+    let lost = |t: &Trial| t.results.lost_share.unwrap_or(f64::NAN);
+    let pairs = bursts.iter().flat_map(|long| bursts.iter().map(move |short| (long, short)));
+    let pairs = pairs.filter(|(long, short)| same(long, short) && long.key.share > short.key.share);
+    pairs.map(|(long, short)| lost(long) - lost(short)).reduce(f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_of_one_height_and_mean_are_compared() {
+        let trial = |peak: f64, share: f64, mean: f64, lost: f64| {
+            let key = Key { peak: Some(peak), share: Some(share), mean_rate: Some(mean), ..Key::default() };
+            let results = run::Results { lost_share: Some(lost), ..run::Results::default() };
+            Trial { key, results, ..Trial::default() }
+        };
+        let all = [trial(6.0, 0.05, 52.0, 0.1), trial(6.0, 0.1, 52.0, 0.3), trial(3.0, 0.2, 52.0, 0.0)];
+        assert_eq!(longer_costs_more(&all.each_ref()), Some(0.3 - 0.1));
+        assert_eq!(longer_costs_more(&[&all[0], &all[2]]), None);
+        let more = [trial(6.0, 0.05, 78.0, 0.2), trial(6.0, 0.1, 78.0, 0.1)];
+        let both: Vec<&Trial> = all.iter().chain(&more).collect();
+        assert_eq!(longer_costs_more(&both), Some(0.1 - 0.2));
+    }
+}

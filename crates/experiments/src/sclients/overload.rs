@@ -1,0 +1,173 @@
+//! `lab overload`: what a server completes when it is offered ever more than it takes. The completed rate declines,
+//! because each dropped connection request costs processor time that a request would have needed.
+
+use run::Relation::{AtLeast, AtMost};
+use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
+
+use super::arena::Arena;
+use super::plans::{descriptors_for, paced, sclients, server, timeout_ms};
+use crate::Parameters;
+use lab::{Lab, LabError};
+
+/// Offered rates as multiples of the capacity.
+const MULTIPLES: [f64; 10] = [0.25, 0.5, 0.8, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0];
+
+/// Conducts the experiment, once for each setting of the syncookies.
+pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let (capacity, plan) = server(parameters);
+    let (medium, hosts) = (parameters.text("medium", "switch"), parameters.count("hosts", 4));
+    let mut arena = Arena::build_receiving(lab, &medium, hosts, &plan)?;
+    for cookies in parameters.texts("syncookies", &["off", "on"]) {
+        arena.server_sysctl("net.ipv4.tcp_syncookies", if cookies == "on" { "1" } else { "0" })?;
+        for multiple in parameters.numbers("multiples", &MULTIPLES) {
+            if lab.stopped() {
+                return Ok(());
+            }
+            let offered = multiple * capacity;
+            let load = offering(parameters, offered, multiple);
+            let label = format!("syncookies {cookies}, {multiple} x");
+            let key = Key {
+                line: Some(format!("syncookies {cookies}")),
+                offered_rate: Some(offered),
+                multiple: Some(multiple),
+                syncookies: Some(cookies == "on"),
+                ..Key::default()
+            };
+            let mut trial = arena.trial(lab, &label, key, &load)?;
+            put_counts(&mut trial);
+            lab.keep(trial)?;
+        }
+    }
+    put_costs(&mut lab.run);
+    conclude(&mut lab.run, capacity);
+    Ok(())
+}
+
+/// S-Clients; up to the capacity paced ones: without an arrival process they take up again at once whatever was accepted,
+/// so they offer D/T at least.
+fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
+    match multiple > 1.0 {
+        true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
+        false => paced(parameters, offered, 1.0, Arrival::Constant),
+    }
+}
+
+/// The share of the best rate that is left where it has declined; nearer to the best is noise.
+const DECLINED: f64 = 0.97;
+
+/// What each dropped connection request cost where the rate declined: (1 - X/X0) of a processor over the dropped rate, X0
+/// the best rate of the same setting.
+fn put_costs(run: &mut Run) {
+    let rates: Vec<_> = run.trials.iter().map(|t| (t.key.syncookies, t.rates.completed_rate)).collect();
+    for trial in &mut run.trials {
+        let own = trial.key.syncookies;
+        let best = rates.iter().filter(|(c, _)| *c == own).map(|(_, rate)| *rate).fold(f64::MIN_POSITIVE, f64::max);
+        let (left, dropped) = (trial.rates.completed_rate / best, trial.rates.sent_rate - trial.rates.completed_rate);
+        if dropped > best && left <= DECLINED {
+            trial.results.us_per_dropped_syn = Some(1e6 * (1.0 - left) / dropped);
+        }
+    }
+}
+
+/// What the server's side counted of connections that were turned away, a second, and the phantoms.
+fn put_counts(trial: &mut Trial) {
+    let window = trial.measured.window;
+    let Some(server) = &trial.server else { return };
+    let sum = |id: &str| server.recording.sum(id, window, |_| true).value();
+    let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
+    trial.results.overflows_per_s = per_s("tcp.listen_overflows");
+    trial.results.cookies_sent_per_s = per_s("tcp.syncookies_sent");
+    // Up for the client, unknown to the server: what the one calls established less what the other opened.
+    let connected = trial.tally.connected as f64;
+    trial.results.phantoms = trial.results.opens_kernel.map(|opens| (connected - opens).max(0.0));
+}
+
+fn conclude(run: &mut Run, capacity: f64) {
+    let off: Vec<&Trial> = run.trials.iter().filter(|t| t.key.syncookies == Some(false)).collect();
+    let best = off.iter().map(|t| t.rates.completed_rate).fold(f64::MIN_POSITIVE, f64::max);
+    let Some(last) = off.iter().max_by(|a, b| a.rates.sent_rate.total_cmp(&b.rates.sent_rate)) else { return };
+    let (most, left) = (last.rates.sent_rate, last.rates.completed_rate / best);
+    let unarrived = run.trials.iter().filter_map(unarrived).fold(0.0, f64::max);
+    let checks = vec![
+        Check::of("highest offered rate over the capacity", most / capacity, AtLeast, 16.0),
+        Check::of(
+            "below capacity all is completed: largest difference of completed and offered",
+            missing_below_capacity(&off),
+            AtMost,
+            0.03,
+        ),
+        Check::of("completed rate at the highest offered rate over the best (it declines)", left, AtMost, DECLINED),
+        Check::of(
+            "SYNs arrive: largest difference of the generator's count and that of the filter at the server",
+            unarrived,
+            AtMost,
+            0.005,
+        ),
+    ];
+    let conclusions = vec![decline(last, best), phantoms(run)];
+    run.findings.checks.extend(checks);
+    run.findings.conclusions = conclusions;
+}
+
+/// Largest relative difference of completed and offered well below the capacity.
+fn missing_below_capacity(trials: &[&Trial]) -> f64 {
+    let below = trials.iter().filter(|t| t.key.multiple.is_some_and(|m| m <= 0.8));
+    below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
+}
+
+/// The source's argument, as far as this run bears it out.
+fn decline(last: &Trial, best: f64) -> String {
+    let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
+    let said = format!(
+        "The server completes {best:.0} requests/s at best. Offered {most:.0}/s it completes {at_most:.0}/s, {:.0} % of that",
+        100.0 * at_most / best
+    );
+    match last.results.us_per_dropped_syn {
+        Some(us) => format!(
+            "{said}: every connection request that it drops takes {us:.1} us of its CPU, so the more it is offered, the \
+             less it completes."
+        ),
+        None => format!("{said}: what a dropped connection request costs is not to be told from noise."),
+    }
+}
+
+fn phantoms(run: &Run) -> String {
+    let sum = |cookies: bool| -> f64 {
+        let own = run.trials.iter().filter(|t| t.key.syncookies == Some(cookies));
+        own.filter_map(|t| t.results.phantoms).sum()
+    };
+    format!(
+        "Connections that the client holds for established and the server does not know: {:.0} without syncookies, {:.0} \
+         with them.",
+        sum(false),
+        sum(true)
+    )
+}
+
+/// Relative difference of what the generator sent and what the filter at the server's interface saw. Not the kernel's
+/// count: it also counts last acknowledgements that met a full accept queue, which are the phantoms'.
+fn unarrived(trial: &Trial) -> Option<f64> {
+    let (sent, arrived) = (trial.results.syns_generator?, trial.results.syns_filter?);
+    Some((sent - arrived).abs() / sent.max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drop_costs_something_only_where_the_rate_declined() {
+        let trial = |cookies: bool, sent: f64, completed: f64| {
+            let mut trial = Trial::default();
+            trial.key.syncookies = Some(cookies);
+            (trial.rates.sent_rate, trial.rates.completed_rate) = (sent, completed);
+            trial
+        };
+        let trials = [(false, 128.0, 128.0), (false, 2_000.0, 126.0), (false, 33_428.0, 96.0), (true, 4_000.0, 110.0)];
+        let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
+        put_costs(&mut run);
+        let costs: Vec<_> = run.trials.iter().map(|t| t.results.us_per_dropped_syn).collect();
+        // A quarter of a processor over 33,332 drops a second; the best rate with cookies is the only one.
+        assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
+    }
+}

@@ -1,0 +1,69 @@
+//! The server and the loads of these experiments.
+
+use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
+
+use crate::Parameters;
+
+/// The file of the source, bytes.
+const FILE_BYTES: u64 = 1294;
+
+/// Descriptors of paced S-Clients over what the highest mean rate of a stretch needs: Poisson arrivals exceed it.
+const PEAK_ROOM: f64 = 4.0;
+
+/// The server of the source: so many requests a second by processor work, with a listen backlog.
+pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
+    let capacity = parameters.number("capacity", 130.0);
+    let by = parameters.text("work_by", "loops");
+    let mut plan = ServePlan {
+        model: parameters.text("model", "epoll"),
+        backlog: parameters.count("backlog", 32),
+        body_bytes: FILE_BYTES,
+        ..ServePlan::default()
+    };
+    plan.options.insert("work_us".into(), format!("{:.1}", 1e6 / capacity));
+    plan.options.insert("work_by".into(), by);
+    (capacity, plan)
+}
+
+/// One connection a request, as in HTTP/1.0.
+pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
+    LoadPlan {
+        intensity,
+        new_connections: true,
+        duration_s: parameters.number("seconds", 2.0),
+        warmup_s: parameters.number("warmup_s", 1.0),
+        drain_s: 0.3,
+        timeout_s: 10.0,
+        ..LoadPlan::default()
+    }
+}
+
+/// Simple clients.
+pub(super) fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
+    load(parameters, Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() })
+}
+
+/// S-Clients: all descriptors together, and T.
+pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
+    let (connect_timeout_ms, think) = (timeout_ms(parameters), ThinkTime::default());
+    load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
+}
+
+/// S-Clients that follow an arrival process of a mean rate, with descriptors for peaks of `peak` times it.
+pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
+    let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
+    if let Intensity::SClients { pace, .. } = &mut plan.intensity {
+        *pace = Some(Pace { rate, arrival });
+    }
+    plan
+}
+
+/// T of the source: 500 ms.
+pub(super) fn timeout_ms(parameters: &Parameters) -> f64 {
+    parameters.number("connect_timeout_ms", 500.0)
+}
+
+/// Descriptors that offer a rate.
+pub(super) fn descriptors_for(rate: f64, timeout_ms: f64) -> u32 {
+    (rate * timeout_ms / 1e3).round().clamp(1.0, 1e6) as u32
+}

@@ -1,0 +1,189 @@
+//! `lab request-rate`: simple clients stop at the server's capacity, S-Clients do not. The measure is connection requests
+//! a second at the server. What the line of the S-Clients ends at is named.
+
+use run::Relation::{AtLeast, AtMost};
+use run::{Check, Key, Run, Trial};
+
+use super::arena::Arena;
+use super::plans::{sclients, server, simple, timeout_ms};
+use crate::Parameters;
+use lab::{Lab, LabError};
+
+/// Sent below this share of D/T: the generator no longer keeps up.
+const KEEPS_UP: f64 = 0.95;
+/// Highest rate of the source over the capacity: 2065 against 130.
+const PAST_CAPACITY: f64 = 16.0;
+/// Simple clients that differ from their mean by no more ask for the same however many they are.
+const FLAT: f64 = 0.05;
+
+/// Conducts the experiment.
+pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    let (capacity, plan) = server(parameters);
+    let mut arena = Arena::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
+    if !parameters.flag("syncookies", false) {
+        arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
+    }
+    for clients in parameters.numbers("simple_clients", &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]) {
+        if lab.stopped() {
+            return Ok(());
+        }
+        let label = format!("simple, {clients} client{}", if clients == 1.0 { "" } else { "s" });
+        let plan = simple(parameters, clients as u32);
+        let trial = arena.trial(lab, &label, Key { clients: Some(clients as u32), ..Key::default() }, &plan)?;
+        keep(lab, trial)?;
+    }
+    let ends = s_clients(lab, &mut arena, parameters, capacity)?;
+    conclude(&mut lab.run, capacity, timeout_ms(parameters), ends.as_deref());
+    Ok(())
+}
+
+/// Ever more descriptors, until the generator falls behind; says what it fell behind for.
+fn s_clients(
+    lab: &mut Lab<'_>,
+    arena: &mut Arena,
+    parameters: &Parameters,
+    capacity: f64,
+) -> Result<Option<String>, LabError> {
+    let t_s = timeout_ms(parameters) / 1e3;
+    let most = parameters.number("most_descriptors", 52_000.0);
+    let mut descriptors = (capacity * t_s / 4.0).max(1.0);
+    while !lab.stopped() {
+        let d = descriptors.round();
+        let mut plan = sclients(parameters, d as u32);
+        plan.threads = parameters.count("s_clients_a_host", 3);
+        let label = format!("S-Clients, D = {d}");
+        let trial = arena.trial(lab, &label, Key { descriptors: Some(d as u32), ..Key::default() }, &plan)?;
+        let (sent, wanted) = (trial.rates.sent_rate, d / t_s);
+        let limit = (sent < KEEPS_UP * wanted).then(|| limit_of(&trial, arena.client_cpus()));
+        keep(lab, trial)?;
+        if let Some(limit) = limit {
+            return Ok(Some(format!("at {sent:.0} requests/s ({d} descriptors wanted {wanted:.0}): {limit}")));
+        }
+        if descriptors >= most {
+            break;
+        }
+        descriptors = (descriptors * 2.0).min(most);
+    }
+    Ok(None)
+}
+
+/// What the generator was short of.
+fn limit_of(trial: &Trial, cpus: f64) -> String {
+    let window = trial.measured.window;
+    let busy = trial.client.recording.sum("process.cpu", window, |_| true).value();
+    let share = busy.map(|us| us / 1e6 / window.length_s().max(1e-9) / cpus);
+    let errors = &trial.tally.errors.0;
+    if let Some(n) = errors.get(&run::ErrorKind::ClientPorts) {
+        return format!("client-ports, {n} connects found no free port");
+    }
+    if let Some(n) = errors.get(&run::ErrorKind::ClientFds) {
+        return format!("client-fds, {n} connects found no free descriptor");
+    }
+    match share {
+        Some(share) if share >= judge::FULL => {
+            format!("client-cpu, the generator used {:.0} % of its CPUs", share * 100.0)
+        }
+        Some(share) => format!("unknown, the generator used {:.0} % of its CPUs", share * 100.0),
+        None => "unknown, the generator's CPU time could not be read".into(),
+    }
+}
+
+fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
+    let window = trial.measured.window;
+    if let Some(server) = &trial.server {
+        let sum = |id| server.recording.sum(id, window, |_| true).value();
+        if let (Some(opens), Some(drops)) = (sum("tcp.passive_opens"), sum("tcp.listen_drops")) {
+            let rate = (opens + drops) / window.length_s().max(1e-9);
+            trial.results.syn_rate = Some(rate);
+        }
+    }
+    lab.keep(trial).map(drop)
+}
+
+fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
+    let syns = |t: &Trial| t.results.syn_rate.unwrap_or(t.rates.sent_rate);
+    let flat: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
+    let mean = flat.iter().sum::<f64>() / flat.len().max(1) as f64;
+    let spread = flat.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max);
+    let line: Vec<(f64, f64)> = run
+        .trials
+        .iter()
+        .filter_map(|t| Some((f64::from(t.key.descriptors?), t.rates.sent_rate)))
+        .filter(|(d, _)| d / timeout_ms * 1e3 <= capacity * PAST_CAPACITY * 1.01)
+        .collect();
+    let most = run.trials.iter().filter(|t| t.key.descriptors.is_some()).map(syns).fold(0.0, f64::max);
+    let apart = run.trials.iter().filter_map(counts_apart).fold(0.0, f64::max);
+    let mut checks = vec![
+        Check::of(
+            "simple clients are flat: largest deviation from their mean, from 4 clients on",
+            spread,
+            AtMost,
+            FLAT,
+        ),
+        Check::of("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
+        Check::of("largest difference of the three counts of SYNs, S-Clients", apart, AtMost, 0.005),
+    ];
+    if let Some(fit) = judge::fit::line_fit(&line, "descriptors", "requests_per_s") {
+        let slope = fit.coefficients.get("slope").copied().unwrap_or(f64::NAN);
+        checks.push(Check::of(
+            "R2 of S-Clients' rate against descriptors, up to 16 times the capacity",
+            fit.r2,
+            AtLeast,
+            0.999,
+        ));
+        checks.push(Check::of(
+            "slope against 1/T, relative difference",
+            (slope * timeout_ms / 1e3 - 1.0).abs(),
+            AtMost,
+            0.02,
+        ));
+        run.findings.fits.insert("s_clients".into(), fit);
+    }
+    run.findings.checks.extend(checks);
+    let end = ends.map_or_else(
+        || "their line did not end in the range that was tried".into(),
+        |e| format!("their line ends {e}"),
+    );
+    run.findings.conclusions = vec![
+        format!("The server completes about {capacity:.0} requests/s. {}", simple_clients(mean, spread)),
+        format!(
+            "S-Clients ask for D/T whatever the server does, up to {most:.0} requests/s, {:.0} times the capacity; {end}.",
+            most / capacity
+        ),
+    ];
+}
+
+/// What simple clients ask for, from a few on; that it is the same however many they are only where it was.
+fn simple_clients(mean: f64, spread: f64) -> String {
+    match spread <= FLAT {
+        true => format!(
+            "Simple clients ask it for {mean:.0} requests/s however many they are: each waits for the server, so the server sets their pace."
+        ),
+        false => format!(
+            "Simple clients asked it for {mean:.0} requests/s in the mean, up to {:.0} % apart: what else ran here changed their pace.",
+            spread * 100.0
+        ),
+    }
+}
+
+/// Largest relative difference between the generator's, the kernel's and the filter's count of one trial. Only trials
+/// of S-Clients: a simple client's kernel sends a SYN again after a second, which the generator does not see.
+fn counts_apart(trial: &Trial) -> Option<f64> {
+    trial.key.descriptors?;
+    let of = &trial.results;
+    let counts = [of.syns_generator?, of.syns_kernel?, of.syns_filter?];
+    let (low, high) = counts.iter().fold((f64::MAX, 0.0_f64), |(l, h), c| (l.min(*c), h.max(*c)));
+    Some((high - low) / high.max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::simple_clients;
+
+    #[test]
+    fn what_failed_its_check_is_not_concluded() {
+        assert!(simple_clients(130.0, 0.04).contains("however many"));
+        let failed = simple_clients(130.0, 0.3);
+        assert!(!failed.contains("however many") && failed.contains("30 % apart"), "{failed}");
+    }
+}

@@ -1,0 +1,123 @@
+//! `lab wan`: the same server behind delay and loss. A server that holds threads for each open connection, and has so many
+//! and no more, loses throughput as the line gets longer, because connections stay open longer; an event-driven one only
+//! holds more connections.
+
+use run::Relation::{AtLeast, AtMost};
+use run::{Arrival, Check, Intensity, Key, LoadPlan, Protocol, Run, Trial};
+
+use super::arena::Arena;
+use super::plans::{load, server};
+use crate::Parameters;
+use lab::{Lab, LabError};
+
+/// The model with threads for each connection; the others are event-driven.
+const LIMITED: &str = "blocking";
+
+/// Conducts the experiment: every delay and loss, each on a line of its own, for each way of serving.
+pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
+    for model in parameters.texts("models", &["blocking", "epoll"]) {
+        for loss in parameters.numbers("losses", &[0.0, 0.02]) {
+            for delay in parameters.numbers("delays_ms", &[0.0, 10.0, 25.0, 50.0, 100.0, 200.0]) {
+                if lab.stopped() {
+                    return Ok(());
+                }
+                let trial = point(lab, parameters, &model, delay, loss)?;
+                lab.keep(trial)?;
+            }
+        }
+    }
+    conclude(&mut lab.run);
+    Ok(())
+}
+
+/// One line: `delay` milliseconds each way, so a round trip takes twice as long.
+fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, loss: f64) -> Result<Trial, LabError> {
+    let (capacity, mut plan) = server(parameters);
+    plan.model = model.to_string();
+    if model == LIMITED {
+        plan.options.insert("max_threads".into(), parameters.count("server_threads", 25).to_string());
+    }
+    let medium = format!("wan:delay={delay}ms,loss={}%", loss * 100.0);
+    let mut arena = Arena::build(lab, &medium, 1, &plan)?;
+    arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
+    let rate = parameters.number("offered_share", 0.7) * capacity;
+    let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000 };
+    let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
+    // The client closes when it has the page: until that has come back, the server holds the connection.
+    if let Protocol::Http1 { headers, .. } = &mut plan.protocol {
+        headers.push(("Connection".into(), "keep-alive".into()));
+    }
+    let label = format!("{model} {:.0} % loss, {delay:.0} ms", loss * 100.0);
+    let key = Key {
+        model: Some(model.into()),
+        line: Some(format!("{model} {:.0} % loss", loss * 100.0)),
+        delay_ms: Some(delay),
+        loss: Some(loss),
+        ..Key::default()
+    };
+    let mut trial = arena.trial(lab, &label, key, &plan)?;
+    let window = trial.measured.window;
+    let server = trial.server.as_ref();
+    trial.results.open_connections = server.and_then(|s| s.recording.reading("tcp.established", "", window).value());
+    Ok(trial)
+}
+
+fn delay_ms(trial: &Trial) -> f64 {
+    trial.key.delay_ms.unwrap_or(f64::NAN)
+}
+
+fn open(trial: &Trial) -> f64 {
+    trial.results.open_connections.unwrap_or(f64::NAN)
+}
+
+/// The trials without loss of the model with threads or of the others, at no delay and at the longest.
+fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
+    let own = |t: &&Trial| t.key.loss == Some(0.0) && (t.key.model.as_deref() == Some(LIMITED)) == limited;
+    let clean = || run.trials.iter().filter(own);
+    let by_delay = |a: &&Trial, b: &&Trial| delay_ms(a).total_cmp(&delay_ms(b));
+    Some((clean().min_by(by_delay)?, clean().max_by(by_delay)?))
+}
+
+fn conclude(run: &mut Run) {
+    let (mut checks, mut conclusions) = (Vec::new(), Vec::new());
+    if let Some((near, far)) = ends(run, true) {
+        let left = far.rates.completed_rate / near.rates.completed_rate;
+        checks.push(Check::of(
+            "thread a connection: completed at the longest delay over that at none",
+            left,
+            AtMost,
+            0.9,
+        ));
+        conclusions.push(format!(
+            "With threads for each connection, and a limit of them, {} As the source argues, a long line keeps each connection open for longer, and a server that may hold only so many takes fewer.",
+            line(near, far)
+        ));
+    }
+    if let Some((near, far)) = ends(run, false) {
+        let left = far.rates.completed_rate / near.rates.completed_rate;
+        let held = open(far) / open(near).max(1.0);
+        checks.push(Check::of("event-driven: completed at the longest delay over that at none", left, AtLeast, 0.9));
+        checks.push(Check::of(
+            "event-driven: open connections at the longest delay over those at none",
+            held,
+            AtLeast,
+            1.5,
+        ));
+        conclusions.push(format!("Event-driven, {} It holds more connections and loses nothing.", line(near, far)));
+    }
+    run.findings.checks.extend(checks);
+    run.findings.conclusions = conclusions;
+}
+
+fn line(near: &Trial, far: &Trial) -> String {
+    format!(
+        "offered the same arrivals, {:.0} requests/s, the server completes {:.0}/s at {:.0} ms of round trip and {:.0}/s at {:.0} ms, with {:.1} and {:.1} connections open.",
+        near.rates.sent_rate,
+        near.rates.completed_rate,
+        2.0 * delay_ms(near),
+        far.rates.completed_rate,
+        2.0 * delay_ms(far),
+        open(near),
+        open(far),
+    )
+}

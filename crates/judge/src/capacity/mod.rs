@@ -1,0 +1,175 @@
+//! Capacity: the highest completed rate that holds the objective.
+
+mod posterior;
+mod windows;
+
+pub use posterior::Estimate;
+pub use windows::{Pooled, pooled};
+
+use run::{Capacity, Trial};
+
+use crate::Facts;
+use crate::number::{figure, finite, positive, rate};
+use crate::objective::{breach, holds, words};
+use crate::single::{clients, good, good_bytes, several_sizes};
+
+/// The capacity and the trial that it is of, by the open-loop search and the sweep; by whatever was tried if there is
+/// neither. A step of the sweep counts only below the offered rate at which the search failed: closed-loop clients wait
+/// politely, others do not.
+pub(crate) fn capacity<'a>(facts: &Facts<'a>) -> Option<(Capacity, &'a Trial)> {
+    // Counters that somebody else collected tell of no response time and no failure, so of no objective either.
+    if !facts.run.asked() {
+        return None;
+    }
+    let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
+    let below = |t: &&Trial| failed_at.is_none_or(|f| good(t) < f);
+    let open = best(facts, &facts.search);
+    let closed = best(facts, &facts.sweep.iter().copied().filter(below).collect::<Vec<_>>());
+    let lone = lone(facts);
+    let candidates = [open, closed, best(facts, &lone)];
+    let found = candidates.into_iter().flatten().max_by(|a, b| good(a).total_cmp(&good(b)));
+    let tried = || facts.search.iter().chain(&facts.sweep).chain(&lone).copied();
+    let least = || tried().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate)).or(facts.decisive);
+    let mut trial = found.or_else(least)?;
+    // More than was ever completed is no capacity: within short windows a limit in seconds does not notice that work piles up.
+    let most = tried().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+    let whole = pooled(&facts.run.trials, &facts.limits).filter(|_| open.is_some());
+    let whole = whole.filter(|p| p.estimate.low <= most).map(|mut p| {
+        (p.estimate.rate, p.estimate.high) = (p.estimate.rate.min(most), p.estimate.high.min(most));
+        p
+    });
+    if let Some(near) = whole.and_then(|p| nearest(facts, p.estimate.rate)) {
+        trial = near;
+    }
+    let method = match (found, &whole) {
+        (Some(_), Some(p)) => pooled_method(p),
+        (Some(_), None) => method(facts, open, closed),
+        (None, _) => format!(
+            "even the lowest load that was tried, {} offered, broke the objective; this is what it completed",
+            rate(trial.rates.offered_rate)
+        ),
+    };
+    let capacity = Capacity {
+        rate: whole.map(|p| p.estimate.rate).or(finite(good(trial)))?,
+        failed_at,
+        failed_why: facts.failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
+        objective: facts.limits.text.clone(),
+        method,
+        held: found.is_some(),
+        low: whole.map(|p| p.estimate.low),
+        high: whole.map(|p| p.estimate.high),
+        windows: whole.map_or(0, |p| p.windows),
+        left_out: whole.and_then(|p| p.left_out),
+    };
+    Some((capacity, trial))
+}
+
+/// The one with the most good answers of those that held the objective.
+fn best<'a>(facts: &Facts<'_>, trials: &[&'a Trial]) -> Option<&'a Trial> {
+    let held = trials.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
+    held.max_by(|a, b| good(a).total_cmp(&good(b)))
+}
+
+/// Trials that belong to neither a search nor a sweep, where there is nothing else: loads that an experiment or the user
+/// chose. Of requests of several sizes the decisive one stands for all, since their rates do not compare.
+fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
+    match facts.search.is_empty() && facts.sweep.is_empty() {
+        false => Vec::new(),
+        true if several_sizes(facts.run) => facts.decisive.into_iter().collect(),
+        true => facts.run.trials.iter().filter(|t| positive(t.rates.completed_rate).is_some()).collect(),
+    }
+}
+
+/// The step of the search that held the objective nearest to a rate.
+fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
+    let held = facts.search.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
+    let off = |t: &Trial| (good(t) / rate).ln().abs();
+    held.min_by(|a, b| off(a).total_cmp(&off(b)))
+}
+
+fn pooled_method(p: &Pooled) -> String {
+    let left_out = match p.left_out {
+        Some(l) => format!("; {} s in which a machine stood still are left out", figure(l.seconds)),
+        None => String::new(),
+    };
+    format!("open loop, late requests of {} windows pooled{left_out}", p.windows)
+}
+
+fn method(facts: &Facts<'_>, open: Option<&Trial>, closed: Option<&Trial>) -> String {
+    let loop_of = |t: &Trial| format!("closed loop with {} clients", figure(clients(t)));
+    match (open, closed) {
+        (Some(o), Some(c)) if good(c) > good(o) => {
+            format!("{}; an open loop held {}", loop_of(c), rate(good(o)))
+        }
+        (Some(_), _) => format!("open loop, bracketed in {} steps", facts.search.len()),
+        (None, Some(c)) => format!("{}; no open loop held the objective", loop_of(c)),
+        (None, None) if several_sizes(facts.run) => {
+            let bytes = facts.decisive.and_then(|t| t.key.record_bytes).unwrap_or(0) as f64;
+            let per_s = facts.decisive.map_or(0.0, good_bytes);
+            format!(
+                "the trial with the most bytes per second, {} kB/s in answers of {} bytes",
+                figure(per_s / 1e3),
+                figure(bytes)
+            )
+        }
+        (None, None) => match facts.run.trials.len() {
+            0 | 1 => "one trial at one intensity: the capacity is at least this".into(),
+            all => format!(
+                "the best of {all} trials of chosen loads that held the objective: the capacity is at least this"
+            ),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::PlantedRun;
+
+    fn capacity(planted_run: &PlantedRun) -> run::Capacity {
+        let mut run = planted_run.run();
+        crate::judge(&mut run);
+        run.findings.capacity.unwrap()
+    }
+
+    #[test]
+    fn the_highest_rate_that_holds_counts_with_the_lowest_that_fails() {
+        let c = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 0.93, 1.15]));
+        assert!(c.held && (c.rate - 200.0).abs() < 1e-9 && c.method.contains("closed loop"), "{c:?}");
+        assert!((c.failed_at.unwrap() - 230.0).abs() < 1e-9);
+        assert!(c.failed_why.unwrap().contains("of the offered load was completed"));
+    }
+
+    #[test]
+    fn a_sweep_does_not_outdo_an_open_loop_that_failed_below_it() {
+        let fails = |t: &mut run::Trial, p: &crate::planted::Point| {
+            if t.kind == run::TrialKind::Search && p.offered > 150.0 {
+                t.latency_us.p99 = 1e9;
+            }
+        };
+        let c = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 0.7, 0.8]).change(fails));
+        assert!((c.rate - 140.0).abs() < 1e-9 && c.failed_at == Some(160.0), "{c:?}");
+    }
+
+    /// An experiment that goes past the capacity completes most where it no longer holds the objective.
+    #[test]
+    fn of_chosen_loads_the_best_that_held_counts() {
+        let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
+        for (i, t) in run.trials.iter_mut().enumerate() {
+            t.kind = run::TrialKind::Experiment;
+            t.key.delay_ms = Some(i as f64);
+        }
+        let best = run.trials.iter().map(|t| t.rates.completed_rate).fold(0.0, f64::max);
+        let most = run.trials.iter().map(|t| t.rates.completed_rate * 1.01).fold(0.0, f64::max);
+        let last = run.trials.last_mut().unwrap();
+        (last.rates.completed_rate, last.latency_us.p99) = (most, 1e9);
+        crate::judge(&mut run);
+        let c = run.findings.capacity.unwrap();
+        assert!(c.held && c.rate <= best && c.rate > best / 2.0 && c.method.contains("the best of"), "{c:?}");
+    }
+
+    #[test]
+    fn when_nothing_holds_that_is_said() {
+        let c = capacity(&PlantedRun::new(20_000.0, 200.0).change(|t, _| t.measured.tally.unanswered = 1000));
+        assert!(!c.held, "{c:?}");
+    }
+}

@@ -1,0 +1,136 @@
+//! What the windows of a search showed under each part of the objective, with and without the time that was not the server's.
+
+use run::{Arrival, Intensity, LeftOut, Limits, TENTH_S, Trial, TrialKind, Window};
+
+use super::posterior::{Asked, Estimate, Shown, What, estimate};
+use crate::facts::stolen;
+use crate::objective::{Part, overdue, parts};
+use crate::single::{closed, failed_share, good, unanswered};
+
+/// Windows below which there is no estimate.
+const FEWEST: usize = 3;
+/// A server near its limit catches up with a pause after so many times its length.
+const CATCHES_UP: f64 = 12.0;
+/// A pause shorter than this share of a limit does not make an answer late.
+const HARMLESS: f64 = 0.25;
+/// A hypervisor that took more than this share of a window spoiled all of it.
+const STOLEN: f64 = 0.01;
+
+/// What all windows of a search come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pooled {
+    /// The capacity.
+    pub estimate: Estimate,
+    /// What the estimate was asked, for rates at which more or fewer are late.
+    pub asked: Asked,
+    /// Windows that it rests on.
+    pub windows: usize,
+    /// Time that was left out.
+    pub left_out: Option<LeftOut>,
+}
+
+/// The capacity by all windows of an open loop among `trials`; `None` with fewer than three of them, or where none of them broke
+/// the objective.
+pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
+    let searched =
+        |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload) && t.broken().is_none();
+    let windows: Vec<&Trial> = trials.iter().filter(searched).filter(|t| t.rates.offered_rate > 0.0).collect();
+    let full = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).reduce(f64::max);
+    let full = full.filter(|full| *full > 0.0);
+    let all = by(&windows, limits, full, false)?;
+    let Some(clean) = by(&windows, limits, full, true) else { return Some(all) };
+    let (seconds, pauses) = left_out(&windows, limits);
+    if seconds <= 0.0 {
+        return Some(all);
+    }
+    let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
+    let left_out = LeftOut { seconds, pauses, rate: Some(all.estimate.rate), interval: Some(interval) };
+    Some(Pooled { left_out: Some(left_out), ..clean })
+}
+
+/// The part of the objective that gives way first.
+fn by(windows: &[&Trial], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
+    let of = |part: Part| {
+        let shown: Vec<Shown> = windows.iter().filter_map(|t| shown(t, part, clean)).collect();
+        let asked = asked(part, full);
+        let breaks = shown.iter().any(|w| asked.breaks(w));
+        let estimate = (shown.len() >= FEWEST && breaks).then(|| estimate(&shown, &asked))??;
+        Some(Pooled { estimate, asked, windows: shown.len(), left_out: None })
+    };
+    parts(limits).into_iter().filter_map(of).min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
+}
+
+fn asked(part: Part, full: Option<f64>) -> Asked {
+    match part {
+        Part::Late { allowed, .. } => Asked { what: What::Share { allowed }, full },
+        Part::Mean { .. } => Asked { what: What::Mean, full },
+        // A server that refuses on purpose is not full where all would be refused.
+        Part::Failed { allowed } => Asked { what: What::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None },
+    }
+}
+
+fn shown(trial: &Trial, part: Part, clean: bool) -> Option<Shown> {
+    if clean && stolen(trial) > STOLEN {
+        return None;
+    }
+    let equal_gaps = matches!(trial.intensity, Intensity::Open { arrival: Arrival::Constant, .. });
+    let window = |answered: f64, late: f64| {
+        (answered > 0.0).then_some(Shown { rate: trial.rates.offered_rate, answered, late, equal_gaps })
+    };
+    let completed = trial.measured.tally.completed as f64;
+    match part {
+        Part::Late { limit_us, .. } => {
+            let (answered, late) = late(trial, limit_us, clean)?;
+            let lost = unanswered(trial).max(overdue(trial, limit_us));
+            window(answered + lost, late + lost)
+        }
+        Part::Mean { limit_us } => window(completed, completed * trial.latency_us.mean / limit_us),
+        Part::Failed { .. } => {
+            let failed = failed_share(trial)?;
+            window(completed.max(1.0), failed * completed.max(1.0))
+        }
+    }
+}
+
+/// Requests that ended, and those of them that took longer than a limit; of an older run by its histogram.
+fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
+    let tenths = &trial.measured.tenths;
+    if let Some(over) = tenths.over(limit_us) {
+        let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
+        let kept = tenths.answered.iter().zip(&over.late).enumerate();
+        let kept = kept.filter(|(i, _)| !disturbed.get(*i).copied().unwrap_or(false));
+        return Some(kept.fold((0.0, 0.0), |(n, k), (_, (answered, late))| (n + *answered as f64, k + *late as f64)));
+    }
+    let hist = trial.histograms.get("response").filter(|h| !h.is_empty())?;
+    let answered = hist.len() as f64;
+    Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
+}
+
+/// Which tenths of a window a pause of a machine reached into, or a server that caught up with it.
+fn disturbed(trial: &Trial, limit_us: f64) -> Vec<bool> {
+    let window = trial.measured.window;
+    let of = |i: usize| {
+        let begin_s = window.begin_s + TENTH_S * i as f64;
+        harmful(trial, limit_us).any(|p| p.begin_s < begin_s + TENTH_S && p.end_s + CATCHES_UP * p.length_s() > begin_s)
+    };
+    (0..trial.measured.tenths.answered.len()).map(of).collect()
+}
+
+fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
+    trial.measured.pauses.iter().filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
+}
+
+/// Time that is left out for the strictest limit, seconds, and the pauses in it.
+fn left_out(windows: &[&Trial], limits: &Limits) -> (f64, usize) {
+    let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else { return (0.0, 0) };
+    let of = |t: &&Trial| {
+        if stolen(t) > STOLEN {
+            return (t.measured.length_s, 1);
+        }
+        let lost = disturbed(t, strictest).into_iter().filter(|d| *d).count();
+        let window = t.measured.window;
+        let within = harmful(t, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
+        (TENTH_S * lost as f64, if lost > 0 { within.max(1) } else { 0 })
+    };
+    windows.iter().map(of).fold((0.0, 0), |(s, n), (more_s, more)| (s + more_s, n + more))
+}

@@ -1,0 +1,155 @@
+//! Classes of a mix of requests, each judged as if it were alone: which breaks the objective first, and what each came to.
+
+use run::{Breach, ClassFinding, ClassPart, ErrorKind, Intensity, Measured, Picks, Rates, Tally, Trial};
+
+use crate::Facts;
+use crate::number::{finite, positive, ratio};
+use crate::objective::breach;
+use crate::single::failed_share;
+
+/// What is concluded of each class, in the order of the mix; nothing where all requests are of one.
+pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
+    let trials = &facts.run.trials;
+    let Some(shown) = picks.at_capacity.or(picks.shown).and_then(|at| trials.get(at)) else { return Vec::new() };
+    let each = shown.classes.iter().enumerate().map(|(at, class)| {
+        let failing = failing(facts, at);
+        let place = |trial: &Trial| trials.iter().position(|t| std::ptr::eq(t, trial));
+        ClassFinding {
+            failing: failing.and_then(|(trial, _)| place(trial)),
+            breach: failing.map(|(_, breach)| breach),
+            ..figures(shown, class)
+        }
+    });
+    each.collect()
+}
+
+/// What a class came to in one trial.
+fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
+    let (measured, alone) = (&class.measured, alone(trial, class));
+    let time = |share: f64| finite(class.response.quantile_us(share)).filter(|_| !class.response.is_empty());
+    ClassFinding {
+        name: class.name.clone(),
+        share: ratio(measured.completed as f64, trial.measured.tally.completed as f64),
+        rate: finite(alone.rates.completed_rate),
+        failed_share: failed_share(&alone),
+        bytes: ratio(measured.bytes as f64, measured.completed as f64).and_then(positive),
+        p50_us: time(0.5),
+        p90_us: time(0.9),
+        p99_us: time(0.99),
+        p99_9_us: time(0.999),
+        failing: None,
+        breach: None,
+    }
+}
+
+/// The lowest load at which a class broke the objective while neither that load nor a higher one held it, and how.
+fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
+    let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
+    let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
+    let mut lowest = None;
+    for trial in by_load.iter().rev() {
+        let class = trial.classes.get(at)?;
+        // A class that was hardly asked for in a trial says nothing there.
+        if class.measured.begun < FEWEST {
+            continue;
+        }
+        match breach(&alone(trial, class), &facts.limits) {
+            Some(broke) => lowest = Some((*trial, broke)),
+            None => return lowest,
+        }
+    }
+    lowest
+}
+
+/// Requests of a class from which its percentiles are looked at.
+const FEWEST: u64 = 20;
+
+/// A trial in which a class had been alone: its requests, its times.
+fn alone(trial: &Trial, class: &ClassPart) -> Trial {
+    let measured = &class.measured;
+    let mut tally = Tally {
+        sent: measured.begun,
+        completed: measured.completed,
+        unexpected_status: measured.unexpected_status,
+        ..Tally::default()
+    };
+    if measured.failed > 0 {
+        tally.errors.0.insert(ErrorKind::Other, measured.failed);
+    }
+    let rate = ratio(measured.completed as f64, trial.measured.length_s).unwrap_or_default();
+    Trial {
+        // What was offered of a class is not known apart: that it was left behind shows in the times.
+        intensity: Intensity::default(),
+        rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
+        measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },
+        latency_us: class.response.summary(),
+        histograms: [("response".to_owned(), class.response.clone())].into(),
+        ..Trial::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{BreachKind, ClassTally, Hist, Run, TrialKind};
+
+    use super::*;
+
+    /// 1000 answers of so many microseconds each.
+    fn class(name: &str, took_us: u64, failed: u64) -> ClassPart {
+        let mut response = Hist::new();
+        (0..1000).for_each(|_| response.record_ns(took_us * 1000));
+        let measured =
+            ClassTally { begun: 1000 + failed, completed: 1000, failed, bytes: 5000, ..ClassTally::default() };
+        ClassPart { name: name.into(), total: measured, measured, response }
+    }
+
+    fn trial(rate: f64, classes: Vec<ClassPart>) -> Trial {
+        let intensity = Intensity::Open { rate, arrival: run::Arrival::Poisson, max_connections: 10 };
+        let completed = classes.iter().map(|class| class.measured.completed).sum();
+        let mut response = Hist::new();
+        classes.iter().for_each(|class| response.merge(&class.response));
+        Trial {
+            kind: TrialKind::Search,
+            intensity,
+            rates: Rates { offered_rate: rate, sent_rate: rate, completed_rate: rate, goodput: rate, concurrency: 1.0 },
+            measured: Measured {
+                length_s: 1.0,
+                tally: Tally { sent: completed, completed, ..Tally::default() },
+                ..Measured::default()
+            },
+            latency_us: response.summary(),
+            histograms: [("response".to_owned(), response)].into(),
+            classes,
+            ..Trial::default()
+        }
+    }
+
+    #[test]
+    fn the_class_that_breaks_the_objective_first_is_named_with_its_load() {
+        let mut run = Run::default();
+        run.plan.objective.p99_us = Some(10_000.0);
+        for (rate, slow, quick) in [(100.0, 5_000, 100), (200.0, 20_000, 100), (300.0, 40_000, 15_000)] {
+            run.trials.push(trial(rate, vec![class("slow", slow, 0), class("quick", quick, 0)]));
+        }
+        crate::judge(&mut run);
+        let found = &run.findings.classes;
+        assert_eq!(
+            found.iter().map(|c| (c.name.as_str(), c.failing)).collect::<Vec<_>>(),
+            [("slow", Some(1)), ("quick", Some(2))]
+        );
+        assert_eq!(found[0].breach.map(|b| b.kind), Some(BreachKind::P99));
+        assert_eq!((found[0].share, found[0].bytes), (Some(0.5), Some(5.0)));
+    }
+
+    #[test]
+    fn a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not() {
+        let mut run = Run::default();
+        run.plan.objective.p99_us = Some(10_000.0);
+        run.trials.push(trial(100.0, vec![class("bad", 100, 50), class("good", 20_000, 0)]));
+        run.trials.push(trial(200.0, vec![class("bad", 100, 50), class("good", 100, 0)]));
+        crate::judge(&mut run);
+        let found = &run.findings.classes;
+        assert_eq!((found[0].failing, found[0].breach.map(|b| b.kind)), (Some(0), Some(BreachKind::Errors)));
+        assert_eq!(found[1].failing, None, "what a higher load held was a disturbance");
+    }
+}

@@ -1,0 +1,118 @@
+//! Several hosts of generators. Counters of different hosts are never put into one figure: the busiest host is the client of
+//! the trial, the others are listed, and each one's costs are by what it completed itself.
+
+use run::{Run, Side};
+
+use crate::Facts;
+use crate::evidence::throttled;
+use crate::number::{finite, percent, positive, rate, ratio};
+use crate::view::View;
+
+/// Completed requests of one host, by its share of the load, below which it is told beside the best.
+const UNEVEN: f64 = 0.8;
+/// From this share of time without its quota a host counts as full.
+const THROTTLED: f64 = 0.2;
+
+/// Makes the busiest host of generators the client of each trial. Which one it was before does not matter, so a run that is
+/// judged again stays as it is.
+pub(crate) fn busiest_first(run: &mut Run) {
+    for trial in run.trials.iter_mut().filter(|trial| !trial.client_hosts.is_empty()) {
+        let busy = |side: &Side| pressure(&View::new("client", trial, side));
+        let mut all: Vec<(f64, String)> = vec![(busy(&trial.client), trial.client.host.clone())];
+        all.extend(trial.client_hosts.iter().map(|side| (busy(side), side.host.clone())));
+        all.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let busiest = all.first().map(|(_, host)| host.clone());
+        if let Some(at) = trial.client_hosts.iter().position(|side| Some(&side.host) == busiest.as_ref()) {
+            std::mem::swap(&mut trial.client, &mut trial.client_hosts[at]);
+        }
+        trial.client_hosts.sort_by(|a, b| a.host.cmp(&b.host));
+    }
+}
+
+/// How near a host is to its limit: the share of the time that its busiest worker ran or waited for a CPU; above 1 where a
+/// quota held it.
+fn pressure(view: &View<'_>) -> f64 {
+    let wants = view.workers().iter().map(crate::view::Task::wants).fold(0.0, f64::max);
+    let held = throttled(view).map_or(0.0, |t| t.share);
+    finite(if held >= THROTTLED { 1.0 + held } else { wants }).unwrap_or(0.0)
+}
+
+/// `on b`, and how the others did, for a sentence about the busiest host of several.
+pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
+    let trial = facts.decisive.filter(|trial| !trial.client_hosts.is_empty())?;
+    let one =
+        |side: &Side| format!("{} at {}", side.host, percent(pressure(&View::new("client", trial, side)).min(1.0)));
+    let others: Vec<String> = trial.client_hosts.iter().map(one).collect();
+    Some((format!("on {}, ", trial.client.host), format!("; the busiest threads of the others: {}", others.join(", "))))
+}
+
+/// A sentence where hosts completed unevenly for their shares of the load.
+pub(crate) fn uneven(facts: &Facts<'_>) -> Option<String> {
+    let trial = facts.decisive.filter(|trial| trial.host_loads.len() > 1)?;
+    let worth = |load: &run::HostLoad| ratio(load.completed as f64, load.share);
+    let worths: Vec<f64> = trial.host_loads.iter().filter_map(worth).collect();
+    let (least, most) = worths.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
+    if worths.len() < 2 || least >= UNEVEN * most {
+        return None;
+    }
+    let span_s = positive(trial.measured.length_s)?;
+    let one = |load: &run::HostLoad| {
+        format!("{} {} for {} of the load", load.host, rate(load.completed as f64 / span_s), percent(load.share))
+    };
+    let all: Vec<String> = trial.host_loads.iter().map(one).collect();
+    Some(format!("the hosts of the generators completed unevenly: {}", all.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{HostLoad, Run};
+
+    use crate::planted::planted;
+    use crate::{Facts, judge};
+
+    /// The planted run whose generator is full, which is host b; host a has the generator of a run whose server is.
+    fn two_hosts() -> Run {
+        let mut run = planted("client-cpu").unwrap();
+        let idle = planted("server-cpu").unwrap();
+        for (n, trial) in run.trials.iter_mut().enumerate() {
+            let mut a = idle.trials[n.min(idle.trials.len() - 1)].client.clone();
+            a.host = "a".into();
+            trial.client.host = "b".into();
+            trial.client_hosts = vec![a];
+            std::mem::swap(&mut trial.client, &mut trial.client_hosts[0]);
+            let load =
+                |host: &str, completed| HostLoad { host: host.into(), agents: 1, completed, share: 0.5, clock_us: 0.0 };
+            trial.host_loads = vec![load("a", 300), load("b", 100)];
+        }
+        run
+    }
+
+    #[test]
+    fn the_host_that_is_full_is_the_client_and_is_named_however_often_it_is_judged() {
+        let mut run = two_hosts();
+        judge(&mut run);
+        let first = run.clone();
+        judge(&mut run);
+        assert_eq!(serde_json::to_value(&first).unwrap(), serde_json::to_value(&run).unwrap());
+        assert!(run.trials.iter().rev().take(1).all(|t| t.client.host == "b" && t.client_hosts[0].host == "a"));
+        let found = &run.findings.bottleneck;
+        assert_eq!(found.id, "client-cpu");
+        let said = serde_json::to_string(found).unwrap();
+        assert!(said.contains("on b, ") && said.contains("of the others: a at"), "{said}");
+    }
+
+    #[test]
+    fn uneven_hosts_are_told_and_each_pays_for_what_it_completed() {
+        let mut run = two_hosts();
+        judge(&mut run);
+        let facts = Facts::of(&run);
+        let told = super::uneven(&facts).unwrap();
+        assert!(told.contains("a ") && told.contains("b ") && told.contains("50"), "{told}");
+        assert!(run.findings.trust.warnings.contains(&told), "{:?}", run.findings.trust.warnings);
+        let trial = facts.decisive.unwrap();
+        let all = trial.rates.completed_rate;
+        assert!((crate::own_rate::rate_of(trial, &trial.client).unwrap() / all - 0.25).abs() < 1e-9);
+        assert!((crate::own_rate::rate_of(trial, &trial.client_hosts[0]).unwrap() / all - 0.75).abs() < 1e-9);
+        assert_eq!(crate::own_rate::rate_of(trial, trial.server.as_ref().unwrap()), Some(all));
+    }
+}

@@ -1,0 +1,89 @@
+//! The figures that are compared, each as one value a window, by the condition that the window was measured under.
+
+use std::collections::BTreeMap;
+
+use run::{Intensity, Run, Trial, TrialKind};
+
+use crate::number::{finite, positive};
+use crate::single::{closed, good};
+
+/// One figure of a trial.
+pub(crate) struct FigureSpec {
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) more_is_better: bool,
+    /// Whether it says anything of speed: the others have words of their own and no part in the verdict.
+    pub(crate) decides: bool,
+    /// A level that a process keeps from window to window: many windows of it are one look.
+    pub(crate) level: bool,
+    pub(crate) of: fn(&Trial) -> Option<f64>,
+}
+
+const fn less(name: &'static str, unit: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
+    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, of }
+}
+
+const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
+    FigureSpec { decides: false, ..less(name, "", of) }
+}
+
+/// Whether a figure has a part in the verdict; the capacity does.
+pub(crate) fn decides(name: &str) -> bool {
+    FIGURES.iter().find(|f| f.name == name).is_none_or(|f| f.decides)
+}
+
+/// The table. CPU time a request is far steadier than throughput, so it comes first.
+pub(crate) const FIGURES: &[FigureSpec] = &[
+    less("server CPU per request", "us", |t| server(t, "process_cpu_us")),
+    less("of that, user", "us", |t| server(t, "process_user_us")),
+    less("of that, system", "us", |t| server(t, "process_system_us")),
+    FigureSpec { more_is_better: true, ..less("completed rate", "/s", |t| positive(good(t))) },
+    less("p50", "us", |t| positive(t.latency_us.p50)),
+    less("p99", "us", |t| positive(t.latency_us.p99)),
+    less("p99.9", "us", |t| positive(t.latency_us.p99_9)),
+    beside("voluntary switches", |t| server(t, "voluntary_switches")),
+    beside("involuntary switches", |t| server(t, "involuntary_switches")),
+    FigureSpec { unit: "B", ..beside("bytes in per request", received) },
+    FigureSpec { unit: "B", level: true, ..beside("memory", memory) },
+];
+
+fn server(trial: &Trial, id: &str) -> Option<f64> {
+    let cost = trial.server.as_ref()?.costs.get(id)?;
+    cost.per_request.value().and_then(positive)
+}
+
+fn received(trial: &Trial) -> Option<f64> {
+    positive(trial.measured.tally.bytes_received as f64 / trial.measured.tally.completed as f64)
+}
+
+fn memory(trial: &Trial) -> Option<f64> {
+    let id = run::CounterId("process.rss".into());
+    trial.server.as_ref()?.counters.get(&id)?.value().and_then(positive)
+}
+
+/// What was asked of the server in a trial, in words that two runs can share; searches choose their rates anew each time, so
+/// those compare with nothing.
+fn condition(trial: &Trial) -> Option<String> {
+    let comparable = matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment);
+    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none_or(|r| r <= 0.0) {
+        return None;
+    }
+    Some(match &trial.intensity {
+        Intensity::Closed { .. } if closed(trial) => {
+            format!("{} closed {:?}", trial.label, trial.intensity.in_flight())
+        }
+        Intensity::Open { rate, .. } => format!("open {rate}"),
+        other => format!("{} {other:?}", trial.label),
+    })
+}
+
+/// Trials of some runs by their condition.
+pub(crate) fn by_condition(runs: &[Run]) -> BTreeMap<String, Vec<&Trial>> {
+    let mut all: BTreeMap<String, Vec<&Trial>> = BTreeMap::new();
+    for trial in runs.iter().flat_map(|r| &r.trials) {
+        if let Some(condition) = condition(trial) {
+            all.entry(condition).or_default().push(trial);
+        }
+    }
+    all
+}

@@ -1,0 +1,124 @@
+//! What is decided about a run as data, for whoever shows it or ends by it: see [`run::Picks`] and [`run::Outcome`].
+
+use run::{Capacity, Failure, Findings, Outcome, Picks, Run, Trial, TrialKind};
+
+use crate::Facts;
+use crate::number::finite;
+use crate::objective::breach;
+use crate::single::{failed_share, good};
+
+/// A capacity below this share of the highest good rate is another figure than that.
+const APART: f64 = 0.9;
+
+/// The trials that the findings speak of.
+pub(crate) fn picks(facts: &Facts<'_>, capacity: Option<&(Capacity, &Trial)>) -> Picks {
+    let trials = &facts.run.trials;
+    let at = |trial: Option<&Trial>| trials.iter().position(|t| trial.is_some_and(|one| std::ptr::eq(one, t)));
+    let decisive = at(facts.decisive);
+    Picks {
+        decisive,
+        full: at(facts.full()),
+        unloaded: at(facts.unloaded),
+        failing: at(facts.failing),
+        at_capacity: at(capacity.filter(|(c, _)| c.held).map(|(_, t)| *t)),
+        overload: trials.iter().position(|t| t.kind == TrialKind::Overload),
+        beyond: at(capacity.and_then(|(c, _)| beyond(facts, c))),
+        shown: decisive.or((!trials.is_empty()).then_some(0)),
+    }
+}
+
+/// The trial of a search with the most good answers, where the objective broke so far below that one headline cannot hold
+/// both figures.
+fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
+    let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
+    let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
+    (capacity.held && capacity.rate < APART * good(most)).then_some(most)
+}
+
+/// What each trial came to.
+pub(crate) fn outcomes(facts: &Facts<'_>) -> Vec<Outcome> {
+    let of = |trial: &Trial| {
+        let breach = breach(trial, &facts.limits);
+        let measured = trial.measured.tally.completed > 0;
+        let good_rate = finite(good(trial)).filter(|_| measured);
+        Outcome { good_rate, failed_share: failed_share(trial), held: breach.is_none(), breach }
+    };
+    facts.run.trials.iter().map(of).collect()
+}
+
+/// Why the run did not do what was asked for. Timings of calls complete no request; there the checks alone decide.
+pub(crate) fn failure(run: &Run, findings: &Findings) -> Option<Failure> {
+    if run.died().is_some() {
+        return Some(Failure::Died);
+    }
+    let only_timed = !run.asked() && !findings.checks.is_empty();
+    if !only_timed && run.trials.iter().all(|t| t.measured.tally.completed == 0) {
+        return Some(Failure::NothingCompleted);
+    }
+    if findings.checks.iter().any(|c| !c.pass) {
+        return Some(Failure::Check);
+    }
+    if findings.expected.iter().any(|e| !e.met) {
+        return Some(Failure::Expectation);
+    }
+    findings.capacity.as_ref().is_some_and(|c| !c.held).then_some(Failure::Objective)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Check, Failure, Incident, IncidentKind, Run, Trial};
+
+    /// A run of this many trials of one server at its limit, in the last of which the server was stopped.
+    fn died(trials: usize) -> Run {
+        let mut run = crate::planted::planted("server-cpu").unwrap();
+        let sound = run.trials.last().unwrap().clone();
+        run.trials = vec![sound; trials];
+        let last = run.trials.last_mut().unwrap();
+        last.rates.completed_rate *= 2.0;
+        let begin_s = last.measured.window.end_s - 0.1;
+        let text = "the server's process nginx:7 was stopped (SIGSTOP) at 3.0 s".to_string();
+        last.incidents = vec![Incident { kind: IncidentKind::ServerStopped, begin_s, end_s: None, text }];
+        crate::judge(&mut run);
+        run
+    }
+
+    #[test]
+    fn no_rule_uses_what_was_measured_in_a_trial_that_died() {
+        let run = died(3);
+        assert_eq!(run.findings.failure, Some(Failure::Died));
+        assert_ne!(run.findings.picks.decisive, Some(2), "however high its rate");
+        let verdict = &run.findings.bottleneck;
+        assert!(verdict.confidence <= 0.3 && verdict.sentence.contains("was stopped (SIGSTOP)"), "{verdict:?}");
+        let alone = died(1).findings.bottleneck;
+        assert!(alone.id == "unknown" && alone.ruled_out.is_empty(), "{alone:?}");
+    }
+
+    #[test]
+    fn a_silence_in_which_nothing_was_completed_is_in_the_headline() {
+        let text = "no answer came from 0.2 s to 1.3 s".to_string();
+        let silence = Incident { kind: IncidentKind::Silence, begin_s: 0.2, end_s: Some(1.3), text };
+        let mut trial = Trial { incidents: vec![silence], ..Trial::default() };
+        trial.tally.attempted = 2;
+        let mut run = Run { trials: vec![trial], ..Run::default() };
+        crate::judge(&mut run);
+        let said = &run.findings.bottleneck.sentence;
+        assert!(said.contains("no answer came from 0.2 s"), "{said}");
+    }
+
+    #[test]
+    fn a_run_that_only_timed_calls_did_what_was_asked_when_its_checks_held() {
+        let failure = |run: &mut Run| {
+            crate::judge(run);
+            run.findings.failure
+        };
+        let mut run = Run { trials: vec![Trial::default()], ..Run::default() };
+        assert_eq!(failure(&mut run), Some(Failure::NothingCompleted), "nothing completed, nothing checked");
+        run.findings.checks.push(Check { pass: true, ..Check::default() });
+        assert_eq!(failure(&mut run), None);
+        run.trials[0].tally.attempted = 1;
+        assert_eq!(failure(&mut run), Some(Failure::NothingCompleted), "a request was sent and none was answered");
+        run.trials[0].tally.attempted = 0;
+        run.findings.checks[0].pass = false;
+        assert_eq!(failure(&mut run), Some(Failure::Check));
+    }
+}

@@ -1,0 +1,55 @@
+//! Lines of evidence: a sentence with the counter that it rests on, where that was read, and what it is held against.
+
+use run::Evidence;
+
+use crate::number::{figure, percent, positive};
+use crate::view::{Task, View};
+
+/// Builds a line of evidence.
+pub(crate) fn line(view: &View<'_>, counter: &str, instance: &str, text: String) -> Evidence {
+    Evidence { text, counter: counter.into(), place: view.place(instance), ..Evidence::default() }
+}
+
+/// The same with a value, its unit, and what it is held against.
+pub(crate) fn measured(
+    view: &View<'_>,
+    (counter, instance): (&str, &str),
+    (value, unit): (f64, &str),
+    limit: Option<f64>,
+    text: String,
+) -> Evidence {
+    let value = Some(value).filter(|v| v.is_finite());
+    let limit = limit.filter(|v| v.is_finite());
+    Evidence { value, unit: unit.into(), limit, ..line(view, counter, instance, text) }
+}
+
+/// How much of a processor a thread had.
+pub(crate) fn thread_line(view: &View<'_>, task: &Task) -> Evidence {
+    let waited =
+        task.wait.filter(|w| *w >= 0.01).map_or(String::new(), |w| format!(" and waited for one {}", percent(w)));
+    measured(
+        view,
+        (task.counter, &task.name),
+        (task.busy, "processors"),
+        Some(1.0),
+        format!("{} was on CPU {} of the time{waited}", task.name, percent(task.busy)),
+    )
+}
+
+/// Throttling of a side's control group.
+pub(crate) struct Throttled {
+    /// Share of the enforcement periods in which the quota ran out.
+    pub(crate) share: f64,
+    pub(crate) evidence: Evidence,
+}
+
+/// How much a side was throttled; absent when there is no quota or nothing could be read.
+pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
+    let periods = view.value("cgroup.cpu_periods").and_then(positive)?;
+    let held = view.value("cgroup.cpu_throttled_periods")?;
+    let share = (held / periods).clamp(0.0, 1.0);
+    let quota = view.value("cgroup.cpu_quota").map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));
+    let text = format!("the quota{quota} ran out in {} of {} periods", figure(held), figure(periods));
+    let evidence = measured(view, ("cgroup.cpu_throttled_periods", ""), (held, ""), Some(periods), text);
+    Some(Throttled { share, evidence })
+}

@@ -1,0 +1,389 @@
+//! What was predicted held against what came out, and what that does to the verdict.
+
+use run::{Bottleneck, Effect, Elasticity, Estimate, Evidence, NextBottleneck, Proof, ProofOutcome, Run, Sureness};
+
+use super::suspects::{SUSPECTS, suspect_of};
+use super::turns::{Held, effect, held};
+use super::{Estimates, estimate};
+use crate::number::{figure, percent};
+use crate::rules::RULES;
+
+/// Verdicts that name nothing that could be predicted.
+const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
+/// A resource with less of the whole is not what stops the server, however sure that is.
+const MOST: f64 = 0.5;
+/// No verdict is surer than this when two resources are too close to tell.
+const CLOSE: f64 = 0.6;
+/// Nor than this when an experiment spoke against it and none for another.
+const REFUTED: f64 = 0.3;
+/// How sure a verdict is that an experiment has shown.
+const SHOWN: f64 = 0.95;
+/// What no lever touched.
+const REMAINDER: &str = "remainder";
+
+/// What the verdict says will happen when `lever` is pulled, before it is tried; no prediction where the verdict names nothing.
+pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
+    let id = run.findings.bottleneck.id.as_str();
+    if NAMES_NOTHING.contains(&id) {
+        return Proof::default();
+    }
+    let suspect = suspect_of(id).filter(|suspect| suspect.lever == lever);
+    let ratio = suspect.map_or(1.0, |suspect| (suspect.ratio)(run, dose));
+    let lever = lever.to_string();
+    let prediction = Effect { lever, dose, ratio, low: ratio, high: ratio, at: String::new() };
+    Proof { prediction: Some(prediction), why: "the experiment was not made".into(), ..Proof::default() }
+}
+
+fn lever_of(id: &str) -> Option<&'static str> {
+    suspect_of(id).map(|suspect| suspect.lever)
+}
+
+/// Concludes from the proof's trials and changes the argued verdict where they say so. Without a trial both stay.
+pub(crate) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
+    proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
+    let said = in_turns(proof, verdict);
+    if said != Some(Held::Yes) {
+        in_slots(proof, verdict, said);
+    }
+    if !proof.trials.is_empty() || said.is_some() {
+        verdict.sureness = Sureness::of(verdict.confidence);
+    }
+}
+
+/// The verdict held against the turns with and without its own lever; nothing where there were none.
+fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<Held> {
+    let suspect = suspect_of(&verdict.id)?;
+    let measured = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
+    let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
+    let said = held(&measured, predicted);
+    let found = format!(
+        "throughput is {} times that without it ({} to {}; predicted {})",
+        figure(measured.ratio),
+        figure(measured.low),
+        figure(measured.high),
+        figure(predicted)
+    );
+    proof.why = format!("{}, {found}", with_lever(suspect.lever));
+    (proof.outcome, verdict.confidence) = match said {
+        Held::Yes => (ProofOutcome::Proven, verdict.confidence.max(SHOWN)),
+        Held::No if suspect.refutes => (ProofOutcome::Refuted, verdict.confidence.min(REFUTED)),
+        Held::No | Held::Open => (ProofOutcome::NotTried, verdict.confidence.min(CLOSE)),
+    };
+    proof.measured = Some(measured);
+    Some(said)
+}
+
+/// The shares of what slots tell. `turns` is what the verdict's own lever said before.
+fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
+    let Some(trial) = proof.trials.last() else { return };
+    let found = match estimate(trial) {
+        Ok(found) => found,
+        Err(why) => {
+            if turns.is_none() {
+                (proof.outcome, proof.why) = (ProofOutcome::NotTried, why);
+            }
+            return;
+        }
+    };
+    proof.elasticities = (trial.levers.iter().zip(&found.elasticities))
+        .map(|(l, e)| Elasticity { lever: l.lever.clone(), host: l.host.clone(), estimate: *e })
+        .collect();
+    proof.remainder = Some(found.remainder);
+    let of_turns = turns.is_some().then(|| proof.why.clone());
+    if of_turns.is_none() {
+        proof.measured = measured(proof, &found);
+    }
+    let shares = shares(proof);
+    // What was refuted already stands for nothing; a lever that was not pulled belongs to what none touched.
+    let refuted_before = turns == Some(Held::No) && suspect_of(&verdict.id).is_some_and(|suspect| suspect.refutes);
+    let pulled = lever_of(&verdict.id).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
+    let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
+    let predicts = proof.prediction.is_some();
+    match weigh(&shares, argued, predicts) {
+        _ if found.remainder.high < 0.0 => dependent(proof, verdict, &shares),
+        Weighed::Proven => proven(proof, verdict, &shares),
+        Weighed::Other(lever) => refuted(proof, verdict, &shares, &lever, predicts),
+        Weighed::Close => close(proof, verdict, &shares),
+    }
+    if let Some(before) = of_turns.filter(|_| proof.measured.is_some()) {
+        proof.why = format!("{before}; {}", shares_sentence(&shares));
+    }
+}
+
+/// The predicted lever's effect as it was measured; without a prediction that of the largest elasticity.
+fn measured(proof: &Proof, found: &Estimates) -> Option<Effect> {
+    let wanted = proof.prediction.as_ref().map(|p| p.lever.as_str());
+    let by_size =
+        || (0..found.ratios.len()).max_by(|a, b| found.elasticities[*a].value.total_cmp(&found.elasticities[*b].value));
+    let at = proof.elasticities.iter().position(|e| Some(e.lever.as_str()) == wanted).or_else(by_size)?;
+    let (ratio, lever) = (found.ratios[at], proof.elasticities[at].lever.clone());
+    Some(Effect {
+        lever,
+        dose: found.doses[at],
+        ratio: ratio.value,
+        low: ratio.low,
+        high: ratio.high,
+        at: String::new(),
+    })
+}
+
+/// Every resource and the remainder, the largest first.
+fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
+    let mut shares: Vec<(String, Estimate)> =
+        proof.elasticities.iter().map(|e| (e.lever.clone(), e.estimate)).collect();
+    shares.extend(proof.remainder.map(|r| (REMAINDER.into(), r)));
+    shares.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    shares
+}
+
+enum Weighed {
+    Proven,
+    /// Another resource, or the remainder.
+    Other(String),
+    Close,
+}
+
+/// One resource stands out when its interval lies above those of all others.
+fn weigh(shares: &[(String, Estimate)], argued: &str, predicts: bool) -> Weighed {
+    let Some(((top, of_top), others)) = shares.split_first() else { return Weighed::Close };
+    let stands_out = of_top.value >= MOST && others.iter().all(|(_, e)| of_top.low > e.high);
+    match stands_out {
+        false => Weighed::Close,
+        true if predicts && top == argued => Weighed::Proven,
+        true => Weighed::Other(top.clone()),
+    }
+}
+
+fn proven(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
+    proof.outcome = ProofOutcome::Proven;
+    proof.why = effect_sentence(proof);
+    verdict.confidence = verdict.confidence.max(SHOWN);
+    verdict.evidence.extend(evidence(shares));
+}
+
+fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], lever: &str, predicted: bool) {
+    let named = SUSPECTS.iter().find(|suspect| suspect.lever == lever).map(|suspect| suspect.bottleneck);
+    let id = named.unwrap_or("server-concurrency");
+    proof.outcome = if predicted { ProofOutcome::Refuted } else { ProofOutcome::Proven };
+    proof.why = match predicted {
+        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(shares)),
+        false => effect_sentence(proof),
+    };
+    verdict.missing.clear();
+    verdict.sentence = match lever {
+        REMAINDER => "requests wait for something that is neither the server's nor the generator's CPU".into(),
+        "worker" => "throughput follows the number of workers that run".into(),
+        _ => format!("throughput follows {}", in_words(lever)),
+    };
+    (verdict.id, verdict.confidence) = (id.into(), SHOWN);
+    verdict.evidence = evidence(shares);
+    let advice = RULES.iter().find(|r| r.id == id).map_or(&[][..], |r| r.advice);
+    verdict.advice = advice.iter().map(|a| (*a).to_string()).collect();
+    verdict.ruled_out.retain(|r| r.id != id);
+    verdict.next = None;
+}
+
+/// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
+fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
+    let shares = shares_sentence(shares);
+    proof.outcome = ProofOutcome::NotTried;
+    proof.why = format!("the CPUs are not independent of each other (one core, one hypervisor): {shares}");
+    verdict.confidence = verdict.confidence.min(CLOSE);
+}
+
+fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
+    proof.outcome = ProofOutcome::NotTried;
+    proof.why = format!("tried, and too close to tell: {}", shares_sentence(shares));
+    verdict.confidence = verdict.confidence.min(CLOSE);
+    verdict.evidence.extend(evidence(shares));
+    let other =
+        shares.iter().map(|(lever, _)| lever.as_str()).find(|l| lever_of(&verdict.id) != Some(l) && *l != REMAINDER);
+    let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
+    let why = format!("{} carries a share of its own: {}", in_words(other), shares_sentence(shares));
+    verdict.next = Some(NextBottleneck { id: other.into(), rate: None, why });
+}
+
+fn in_words(lever: &str) -> &'static str {
+    match lever {
+        "server-cpu" => "the server's CPU",
+        "client-cpu" => "the generator's CPU",
+        "quota" => "the server's CPU quota",
+        "disk" => "the server's disk",
+        "worker" => "the server's workers",
+        _ => "what no lever touched",
+    }
+}
+
+/// A lever of turns, as the begin of a sentence.
+fn with_lever(lever: &str) -> &'static str {
+    match lever {
+        "sources" => "with twice the source addresses",
+        "quick-ack" => "with acknowledgements at once",
+        "keep-alive" => "with connections that are kept",
+        _ => "with the lever",
+    }
+}
+
+/// The line of the headline: what was taken away and what throughput did.
+fn effect_sentence(proof: &Proof) -> String {
+    let Some(m) = &proof.measured else { return String::new() };
+    let fell = match m.ratio {
+        r if r > 0.99 => "throughput stayed".to_string(),
+        r => format!("throughput fell by {}", percent(1.0 - r)),
+    };
+    let predicted = match &proof.prediction {
+        Some(p) if p.ratio < 1.0 => format!(" (predicted {})", percent(m.dose)),
+        Some(_) => " (predicted: no change)".into(),
+        None => String::new(),
+    };
+    format!("with {} of {} taken away, {fell}{predicted}", percent(m.dose), in_words(&m.lever))
+}
+
+fn shares_sentence(shares: &[(String, Estimate)]) -> String {
+    let one =
+        |(lever, e): &(String, Estimate)| format!("{} {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high);
+    format!("of a change of speed, throughput follows {}", shares.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn evidence(shares: &[(String, Estimate)]) -> Vec<Evidence> {
+    let line = |(lever, e): &(String, Estimate)| Evidence {
+        text: format!("elasticity of {}: {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high),
+        counter: format!("elasticity.{lever}"),
+        value: Some(e.value),
+        ..Evidence::default()
+    };
+    shares.iter().take(1).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{LeverSlots, ProofTrial};
+
+    /// Slots in which throughput follows the two speeds by these elasticities.
+    fn slots(server: f64, client: f64) -> ProofTrial {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut on = || (0..160).map(|_| random.bool()).collect::<Vec<bool>>();
+        let (a, b) = (on(), on());
+        let speed = |on: &[bool]| on.iter().map(|on| if *on { 0.75 } else { 1.0 }).collect::<Vec<f64>>();
+        let (sa, sb) = (speed(&a), speed(&b));
+        let rate = |t: usize| {
+            1000.0 * sa[t].powf(server) * sb[t].powf(client) * (1.0 + 0.02 * ((t * 7919 % 13) as f64 / 13.0 - 0.5))
+        };
+        let completed_rate = (0..160).map(rate).collect();
+        let lever = |name: &str, on: Vec<bool>, speed| LeverSlots {
+            lever: name.into(),
+            host: "h".into(),
+            on,
+            speed,
+            ..LeverSlots::default()
+        };
+        let levers = vec![lever("server-cpu", a, sa), lever("client-cpu", b, sb)];
+        ProofTrial { completed_rate, levers, ..ProofTrial::default() }
+    }
+
+    fn tried(id: &str, server: f64, client: f64) -> (Proof, Bottleneck) {
+        let mut verdict = Bottleneck { id: id.into(), confidence: 0.95, ..Bottleneck::default() };
+        let mut run = Run::default();
+        run.findings.bottleneck = verdict.clone();
+        let mut proof = predicted(&run, lever_of(id).unwrap_or("server-cpu"), 0.25);
+        proof.trials.push(slots(server, client));
+        conclude(&mut proof, &mut verdict);
+        (proof, verdict)
+    }
+
+    #[test]
+    fn what_was_predicted_is_proven() {
+        let (proof, verdict) = tried("server-cpu", 0.95, 0.02);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-cpu"), "{}", proof.why);
+        assert!(proof.why.contains("of the server's CPU taken away, throughput fell by"), "{}", proof.why);
+        let (proof, verdict) = tried("server-concurrency", 0.0, 0.0);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-concurrency"), "{}", proof.why);
+        assert!(proof.why.contains("throughput stayed") && proof.remainder.unwrap().low > 0.9, "{proof:?}");
+    }
+
+    #[test]
+    fn a_wrong_argument_is_refuted_and_both_are_told() {
+        let (proof, verdict) = tried("client-cpu", 0.9, 0.05);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Refuted, "server-cpu"));
+        assert!(proof.why.contains("client-cpu") && proof.why.contains("follows the server's CPU"), "{}", proof.why);
+        assert!(verdict.sentence.contains("the server's CPU"), "{}", verdict.sentence);
+    }
+
+    fn turns(lever: &str, ratio: f64) -> run::SwitchTrial {
+        let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
+        let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();
+        run::SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..run::SwitchTrial::default() }
+    }
+
+    fn turned(id: &str, ratio: f64, slots_too: bool) -> (Proof, Bottleneck) {
+        let mut verdict = Bottleneck { id: id.into(), confidence: 0.9, ..Bottleneck::default() };
+        let mut run = Run::default();
+        run.findings.bottleneck = verdict.clone();
+        let lever = lever_of(id).unwrap();
+        let mut proof = predicted(&run, lever, -1.0);
+        proof.switched.push(turns(lever, ratio));
+        if slots_too {
+            proof.trials.push(slots(0.0, 0.0));
+        }
+        conclude(&mut proof, &mut verdict);
+        (proof, verdict)
+    }
+
+    #[test]
+    fn a_limit_by_address_is_proven_by_a_second_address() {
+        let (proof, verdict) = turned("server-rate-limit", 2.0, false);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-rate-limit"), "{}", proof.why);
+        assert!(proof.why.contains("with twice the source addresses") && verdict.confidence >= SHOWN, "{}", proof.why);
+    }
+
+    #[test]
+    fn a_limit_for_all_addresses_is_no_less_a_limit() {
+        let (proof, verdict) = turned("server-rate-limit", 1.0, false);
+        assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+        let (proof, verdict) = turned("server-rate-limit", 1.0, true);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-rate-limit"), "{}", proof.why);
+        assert!(proof.why.contains("source addresses") && proof.why.contains("no lever touched"), "{}", proof.why);
+    }
+
+    #[test]
+    fn what_its_own_lever_refutes_is_not_the_verdict() {
+        let (proof, verdict) = turned("client-ports", 1.0, false);
+        assert!(proof.outcome == ProofOutcome::Refuted && verdict.confidence <= REFUTED, "{}", proof.why);
+        let (proof, verdict) = turned("client-ports", 1.0, true);
+        assert_eq!(
+            (proof.outcome, verdict.id.as_str()),
+            (ProofOutcome::Refuted, "server-concurrency"),
+            "{}",
+            proof.why
+        );
+    }
+
+    #[test]
+    fn a_near_tie_is_never_sure() {
+        let (proof, verdict) = tried("server-cpu", 0.45, 0.42);
+        assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+        assert_eq!(verdict.next.unwrap().id, "client-cpu");
+    }
+
+    #[test]
+    fn parts_of_more_than_one_are_no_proof() {
+        let (proof, verdict) = tried("server-cpu", 1.2, 0.5);
+        assert!(proof.outcome == ProofOutcome::NotTried && verdict.confidence <= CLOSE, "{}", proof.why);
+        assert!(proof.why.contains("not independent"), "{}", proof.why);
+    }
+
+    #[test]
+    fn unknown_is_tried_before_it_is_said() {
+        let (proof, verdict) = tried("unknown", 0.9, 0.03);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-cpu"));
+    }
+
+    #[test]
+    fn without_an_experiment_the_verdict_stays() {
+        let mut verdict = Bottleneck { id: "server-cpu".into(), confidence: 0.9, ..Bottleneck::default() };
+        let before = verdict.clone();
+        conclude(&mut Proof::default(), &mut verdict);
+        assert_eq!(verdict, before);
+    }
+}

@@ -1,0 +1,338 @@
+//! From slots in which levers were on and off to elasticities: by how much throughput follows the speed of a resource.
+//!
+//! Two regressions over the slots of one trial, both on whether each lever was on: of the logarithm of the throughput, and
+//! of the logarithm of each resource's measured speed. The first divided by the second is the elasticity (the levers are
+//! instruments for the speeds: what is read wrongly in a single slot averages out and does not bend the result towards
+//! zero, as it would in a regression on the readings themselves). A lever that hits the resource of another one as well,
+//! since both live on one CPU, is told apart by the same equations.
+//!
+//! Queues carry over: what a slot left waiting is served in the next. A column for each lever's last slot takes that up.
+
+use run::{Estimate, LeverSlots, ProofTrial};
+
+use crate::fit::robust::{Robust, inverse, product, robust, times};
+
+/// Slots that share a level of their own, so that slow drift is not put down to a lever.
+const SLOTS_OF_A_LEVEL: usize = 16;
+/// Slots whose residuals may hang together.
+const LAGS: usize = 0;
+/// A lever that changed its resource's speed by less than this (in logarithms) shows nothing.
+const LEAST_DOSE: f64 = 0.02;
+/// A resource of which its victim wanted at most this share is hardly used.
+const UNWANTED: f64 = 0.15;
+/// Curvature of throughput in the speeds: 1 for one client, 1.9 to 2.1 in simulated networks of one to four stations.
+const BEND: f64 = 2.0;
+/// Half of a 95 % interval in standard deviations, with the hundred and more slots of a trial (Student).
+const Z95: f64 = 1.98;
+
+/// What a trial's slots say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimates {
+    /// One a lever, in the trial's order.
+    pub elasticities: Vec<Estimate>,
+    /// 1 less their sum.
+    pub remainder: Estimate,
+    /// What each lever took from its own resource, 0 to 1: one less the speed with it on over the speed with it off.
+    pub doses: Vec<f64>,
+    /// Throughput with each lever on over throughput with it off, the others as they came.
+    pub ratios: Vec<Estimate>,
+}
+
+/// Estimates elasticities from the slots of a trial. The error says what is missing.
+///
+/// An elasticity is at most the utilization, and is just that with one client and no queue. So what a victim hardly wanted,
+/// or what a thief took much of without slowing anybody, needs no dose that is large enough to divide by: it carries between
+/// nothing and the share that was wanted. The same holds wherever that says more than the regression does.
+pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
+    let mut bounds = hardly_wanted(trial)?;
+    loop {
+        let found = bounded(trial, &bounds)?;
+        let says_more = |j: usize, bound: f64| bounds[j].is_none() && found.elasticities[j].half() > bound / 2.0;
+        let bound = |(j, lever): (usize, &LeverSlots)| Some((j, lever.wanted?));
+        let Some((j, wanted)) = trial.levers.iter().enumerate().filter_map(bound).find(|(j, w)| says_more(*j, *w))
+        else {
+            return Ok(found);
+        };
+        bounds[j] = Some(wanted);
+    }
+}
+
+/// The share of each lever's resource that its users wanted at most, where that is all that can be said of it.
+fn hardly_wanted(trial: &ProofTrial) -> Result<Vec<Option<f64>>, String> {
+    let slots = usable(trial)?;
+    let rows = design(&trial.levers, &slots);
+    let doses = doses(&speeds(&trial.levers, &slots), &rows, trial.levers.len())?;
+    let wanted = |(j, lever): (usize, &LeverSlots)| {
+        let left = lever.taken.map(|taken| (1.0 - taken).max(0.0))?;
+        let wanted = lever.wanted.map_or(left, |wanted| wanted.min(left));
+        (wanted <= UNWANTED || doses[j][j] > -LEAST_DOSE).then_some(wanted)
+    };
+    Ok(trial.levers.iter().enumerate().map(wanted).collect())
+}
+
+/// Estimates of the levers without a bound by regression, and the bounds of the others.
+fn bounded(trial: &ProofTrial, bounds: &[Option<f64>]) -> Result<Estimates, String> {
+    if bounds.iter().all(Option::is_none) {
+        return regress(trial);
+    }
+    let slots = usable(trial)?;
+    let y: Vec<f64> = slots.iter().map(|t| trial.completed_rate[*t].ln()).collect();
+    let throughput = fit(&y, &design(&trial.levers, &slots))?;
+    let of_use = trial.levers.iter().zip(bounds).filter(|(_, bound)| bound.is_none());
+    let used: Vec<LeverSlots> = of_use.map(|(lever, _)| lever.clone()).collect();
+    let none = Estimates { remainder: Estimate::around(1.0, 0.0), ..Estimates::default() };
+    let rest = if used.is_empty() { none } else { regress(&ProofTrial { levers: used, ..trial.clone() })? };
+    let mut whole = Estimates { remainder: rest.remainder, ..Estimates::default() };
+    let mut of_rest = rest.elasticities.into_iter().zip(rest.doses);
+    for (j, bound) in bounds.iter().enumerate() {
+        let at_most = bound.map(|wanted| (Estimate::around(wanted / 2.0, wanted / 2.0), 1.0 - wanted));
+        if let Some((e, _)) = at_most {
+            whole.remainder.value -= e.value;
+            whole.remainder.low -= e.high;
+        }
+        let Some((elasticity, dose)) = at_most.or_else(|| of_rest.next()) else { continue };
+        whole.elasticities.push(elasticity);
+        whole.doses.push(dose);
+        whole.ratios.push(ratio(&throughput, j));
+    }
+    Ok(whole)
+}
+
+/// Logarithms of the speeds of each lever's resource.
+fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
+    levers.iter().map(|l| slots.iter().map(|t| l.speed[*t].max(1e-3).ln()).collect()).collect()
+}
+
+/// The same where every lever bites.
+fn regress(trial: &ProofTrial) -> Result<Estimates, String> {
+    let slots = usable(trial)?;
+    let rows = design(&trial.levers, &slots);
+    let y: Vec<f64> = slots.iter().map(|t| trial.completed_rate[*t].ln()).collect();
+    let speeds = speeds(&trial.levers, &slots);
+    let throughput = fit(&y, &rows)?;
+    // doses[j][k]: by how much lever j moved the logarithm of the speed of resource k.
+    let doses = doses(&speeds, &rows, trial.levers.len())?;
+    biting(&trial.levers, &doses)?;
+    let by_dose = inverse(doses.clone()).ok_or("two levers act on the same resource and cannot be told apart")?;
+    let elasticities = times(&by_dose, &throughput.coefficients[..trial.levers.len()]);
+    let covariance = spread(&y, &speeds, &elasticities, &rows, &by_dose)?;
+    let bend = Bend::of(&elasticities, &speeds);
+    let straight: Vec<f64> = elasticities.iter().zip(&bend.by).map(|(e, by)| e - by).collect();
+    let sum: f64 = straight.iter().sum();
+    let (all, summed) = (covariance.iter().flatten().sum::<f64>(), bend.by.iter().sum());
+    Ok(Estimates {
+        remainder: around(1.0 - sum, bend.variance(all, sum, summed)),
+        elasticities: straight
+            .iter()
+            .enumerate()
+            .map(|(k, e)| around(*e, bend.variance(covariance[k][k], *e, bend.by[k])))
+            .collect(),
+        doses: doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp()).collect(),
+        ratios: (0..trial.levers.len()).map(|j| ratio(&throughput, j)).collect(),
+    })
+}
+
+/// Slots after the first that completed something; the first one has no slot before it.
+fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
+    let n = trial.completed_rate.len();
+    if trial.levers.is_empty() {
+        return Err("no lever was pulled".into());
+    }
+    if trial.levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
+        return Err("the levers' slots are not those of the load".into());
+    }
+    let completed = |t: &usize| trial.completed_rate[*t].is_finite() && trial.completed_rate[*t] > 0.0;
+    let read = |t: &usize| trial.levers.iter().all(|l| l.speed[*t].is_finite());
+    let slots: Vec<usize> = (1..n).filter(|t| completed(t) && read(t)).collect();
+    let needed = 8 * (trial.levers.len() + 1);
+    match slots.len() >= needed {
+        true => Ok(slots),
+        false => Err(format!("only {} slots of {n} were measured, {needed} are needed", slots.len())),
+    }
+}
+
+/// A row a slot: whether each lever is on, whether that changed since the last slot, and the level.
+fn design(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
+    let levels = slots.len().div_ceil(SLOTS_OF_A_LEVEL).max(1);
+    let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
+    let row = |(i, t): (usize, &usize)| -> Vec<f64> {
+        let now = levers.iter().map(|l| on(l, *t));
+        let change = levers.iter().map(|l| on(l, *t - 1) - on(l, *t));
+        let level = (0..levels).map(|n| f64::from(u8::from(n == i * levels / slots.len())));
+        now.chain(change).chain(level).collect()
+    };
+    slots.iter().enumerate().map(row).collect()
+}
+
+fn fit(y: &[f64], rows: &[Vec<f64>]) -> Result<Robust, String> {
+    robust(y, rows, LAGS).ok_or_else(|| "the levers were on and off together and cannot be told apart".into())
+}
+
+fn doses(speeds: &[Vec<f64>], rows: &[Vec<f64>], levers: usize) -> Result<Vec<Vec<f64>>, String> {
+    let of: Vec<Robust> = speeds.iter().map(|speed| fit(speed, rows)).collect::<Result<_, _>>()?;
+    Ok((0..levers).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
+}
+
+fn biting(levers: &[LeverSlots], doses: &[Vec<f64>]) -> Result<(), String> {
+    let slack = levers.iter().enumerate().find(|(j, _)| doses[*j][*j] > -LEAST_DOSE);
+    slack.map_or(Ok(()), |(j, lever)| {
+        Err(format!("the lever {} took {:.1} % of its resource, too little to show anything", lever.lever, {
+            (1.0 - doses[j][j].exp()) * 100.0
+        }))
+    })
+}
+
+/// Covariance of the elasticities: how far what they leave unexplained pulls at the levers' columns, over the doses.
+fn spread(
+    y: &[f64],
+    speeds: &[Vec<f64>],
+    elasticities: &[f64],
+    rows: &[Vec<f64>],
+    by_dose: &[Vec<f64>],
+) -> Result<Vec<Vec<f64>>, String> {
+    let explained = |t: usize| elasticities.iter().zip(speeds).map(|(e, s)| e * s[t]).sum::<f64>();
+    let left: Vec<f64> = y.iter().enumerate().map(|(t, y)| y - explained(t)).collect();
+    let n = elasticities.len();
+    let pulled: Vec<Vec<f64>> = fit(&left, rows)?.covariance[..n].iter().map(|row| row[..n].to_vec()).collect();
+    let turned: Vec<Vec<f64>> = (0..n).map(|j| by_dose.iter().map(|row| row[j]).collect()).collect();
+    Ok(product(&product(by_dose, &pulled), &turned))
+}
+
+/// What doses of a finite size do to elasticities: what is slowed becomes more of a bottleneck than what is not.
+struct Bend {
+    /// How much larger each elasticity is under the mean of all doses than without any.
+    by: Vec<f64>,
+    /// How much further apart errors are after this is taken off, at least 1.
+    stretch: f64,
+    /// The largest dose, as a logarithm.
+    dose: f64,
+}
+
+impl Bend {
+    /// In speeds that combine with a constant elasticity of substitution ([`BEND`] 1 is one client, exactly) a resource's
+    /// share grows with how much more it was slowed than the mean of the shares.
+    fn of(elasticities: &[f64], speeds: &[Vec<f64>]) -> Self {
+        let slowed: Vec<f64> = speeds.iter().map(|s| -s.iter().sum::<f64>() / s.len() as f64).collect();
+        let shares: Vec<f64> = elasticities.iter().map(|e| e.clamp(0.0, 1.0)).collect();
+        let sum: f64 = shares.iter().sum();
+        let mean = shares.iter().zip(&slowed).map(|(e, s)| e * s).sum::<f64>() / sum.max(1.0);
+        let most = slowed.iter().copied().fold(0.0, f64::max);
+        Self {
+            by: shares.iter().zip(&slowed).map(|(e, s)| BEND * e * (s - mean)).collect(),
+            stretch: 1.0 + BEND * most * (2.0 * sum - 1.0).clamp(0.0, 1.0),
+            // Levers are on half of the time.
+            dose: 2.0 * most,
+        }
+    }
+
+    /// The variance of an elasticity, with what the bend leaves open: it may as well be half or one and a half of this,
+    /// and what grows with the square of the dose is not taken off at all.
+    fn variance(&self, measured: f64, elasticity: f64, by: f64) -> f64 {
+        let e = elasticity.clamp(0.0, 1.0);
+        let open = (by / 2.0).powi(2) / 3.0 + (2.4 * e * (1.0 - e) * self.dose.powi(2)).powi(2);
+        measured * self.stretch.powi(2) + open
+    }
+}
+
+fn around(value: f64, variance: f64) -> Estimate {
+    Estimate::around(value, Z95 * variance.max(0.0).sqrt())
+}
+
+fn ratio(throughput: &Robust, lever: usize) -> Estimate {
+    let (log, half) = (throughput.coefficients[lever], Z95 * throughput.covariance[lever][lever].max(0.0).sqrt());
+    Estimate { value: log.exp(), low: (log - half).exp(), high: (log + half).exp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{LeverSlots, ProofTrial};
+
+    use super::super::network::{Network, coverage};
+    use super::estimate;
+    use crate::queueing::Station;
+
+    #[test]
+    fn intervals_cover_the_exact_elasticities_of_networks() {
+        let network = |demands: &[f64], delay_s, clients| Network {
+            stations: demands.iter().map(|d| Station::queue(*d)).collect(),
+            delay_s,
+            clients,
+        };
+        for network in [
+            network(&[1.0], 2.0, 8),
+            network(&[1.0, 0.6], 0.0, 6),
+            network(&[1.0, 0.8, 0.5], 2.0, 8),
+            network(&[1.0, 0.9, 0.7, 0.3], 4.0, 10),
+        ] {
+            let covered = coverage(&network, 200);
+            let enough = covered.each.iter().chain([&covered.remainder]).all(|n| *n >= 186);
+            assert!(enough, "{network:?}: {covered:?}");
+            assert!(covered.bias.iter().all(|b| b.abs() < 0.04), "{network:?}: {covered:?}");
+        }
+    }
+
+    #[test]
+    fn what_its_victim_hardly_wants_carries_at_most_what_it_wants() {
+        let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+        let idle = LeverSlots { taken: Some(0.97), ..slots(on(7), |on| if on { 0.995 } else { 1.0 }) };
+        let busy = slots(on(11), |on| if on { 0.75 } else { 1.0 });
+        let rate = |t: usize| 1000.0 + (t * 7919 % 13) as f64;
+        let completed_rate: Vec<f64> = (0..96).map(rate).collect();
+        let of =
+            |levers| estimate(&ProofTrial { completed_rate: completed_rate.clone(), levers, ..ProofTrial::default() });
+        let both = of(vec![idle.clone(), busy]).unwrap();
+        assert!((both.elasticities[0].high - 0.03).abs() < 1e-9 && (both.doses[0] - 0.97).abs() < 1e-9, "{both:?}");
+        assert!(both.elasticities[1].value.abs() < 0.05 && both.remainder.low > 0.9, "{both:?}");
+        let alone = of(vec![idle]).unwrap();
+        assert!((alone.remainder.low - 0.97).abs() < 1e-9 && alone.remainder.high == 1.0, "{alone:?}");
+        assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
+    }
+
+    /// Seen with a compiler beside it: its thief got 80 % of a CPU and its victim lost 0.6 % of its speed.
+    #[test]
+    fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
+        let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+        let client = LeverSlots { taken: Some(0.8), ..slots(on(7), |on| if on { 0.994 } else { 1.0 }) };
+        let server = LeverSlots { taken: Some(0.25), ..slots(on(11), |on| if on { 0.75 } else { 1.0 }) };
+        let rate = |t: usize| (1000.0 + (t * 7919 % 13) as f64) * if server.on[t] { 0.75 } else { 1.0 };
+        let completed_rate = (0..96).map(rate).collect();
+        let levers = vec![client, server.clone()];
+        let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+        assert!((found.elasticities[0].high - 0.2).abs() < 1e-9 && found.elasticities[0].low == 0.0, "{found:?}");
+        assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
+    }
+
+    /// Seen with a quota of a fifth: a generator that wants 5 % of its CPU and hardly feels its thief.
+    #[test]
+    fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest() {
+        let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+        let felt = |on: bool| if on { 0.95 } else { 1.0 };
+        let client = LeverSlots { taken: Some(0.5), wanted: Some(0.2), ..slots(on(7), felt) };
+        let quota = slots(on(11), |on| if on { 0.75 } else { 1.0 });
+        let rate = |t: usize| (1000.0 + (t * 7919 % 331) as f64) * if quota.on[t] { 0.75 } else { 1.0 };
+        let completed_rate = (0..96).map(rate).collect();
+        let levers = vec![client, quota.clone()];
+        let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+        assert!((found.elasticities[0].high - 0.2).abs() < 1e-9 && found.elasticities[0].low == 0.0, "{found:?}");
+        assert!(found.elasticities[1].low > 0.6, "{found:?}");
+    }
+
+    fn slots(on: Vec<bool>, speed: impl Fn(bool) -> f64) -> LeverSlots {
+        let speed = on.iter().map(|on| speed(*on)).collect();
+        LeverSlots { lever: "server-cpu".into(), host: "localhost".into(), on, speed, ..LeverSlots::default() }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_said() {
+        let on: Vec<bool> = (0..64).map(|t| (t * 7 + t / 5) % 3 == 0).collect();
+        let of = |levers: Vec<LeverSlots>| {
+            let completed_rate = vec![1000.0; 64];
+            estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap_err()
+        };
+        assert!(of(vec![]).contains("no lever"));
+        assert!(of(vec![slots(on.clone(), |_| 1.0)]).contains("too little"));
+        let same = || slots(on.clone(), |on| if on { 0.7 } else { 1.0 });
+        assert!(of(vec![same(), same()]).contains("cannot be told apart"));
+        assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("are not those"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Which lever tries which verdict, and what the verdict says will happen when it is pulled.
+
+use run::{Run, Trial};
+
+use crate::single::good;
+
+/// A bottleneck, the lever that tries it, and what is predicted.
+#[derive(Clone, Copy, Debug)]
+pub struct Suspect {
+    /// Row of `BOTTLENECKS`.
+    pub bottleneck: &'static str,
+    /// Row of `LEVERS`.
+    pub lever: &'static str,
+    /// Whether throughput that stays refutes the bottleneck. A rate limit need not be one by address.
+    pub refutes: bool,
+    /// Throughput with the lever over throughput without it, after a dose.
+    pub ratio: fn(&Run, f64) -> f64,
+}
+
+/// What can be tried. What is in no row is in what no lever touches: a sleep, a lock, a service behind the server, a
+/// distance, a limit on purpose; it is tried by levers of which nothing is to come.
+pub const SUSPECTS: &[Suspect] = &[
+    suspect("server-cpu", "server-cpu", what_is_left),
+    suspect("server-single-thread", "server-cpu", what_is_left),
+    suspect("client-cpu", "client-cpu", what_is_left),
+    suspect("server-cpu-quota", "quota", what_is_left),
+    suspect("server-disk", "disk", what_is_left),
+    Suspect { refutes: false, ..suspect("server-rate-limit", "sources", what_is_left) },
+    suspect("client-ports", "sources", what_is_left),
+    suspect("tcp-delayed-ack", "quick-ack", without_the_timer),
+    suspect("accept-queue", "keep-alive", without_connects),
+];
+
+const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, f64) -> f64) -> Suspect {
+    Suspect { bottleneck, lever, refutes: true, ratio }
+}
+
+/// The row of a bottleneck.
+pub fn suspect_of(bottleneck: &str) -> Option<&'static Suspect> {
+    SUSPECTS.iter().find(|suspect| suspect.bottleneck == bottleneck)
+}
+
+/// Throughput follows the resource.
+fn what_is_left(_: &Run, dose: f64) -> f64 {
+    1.0 - dose
+}
+
+/// Delayed acknowledgements of Linux (TCP_DELACK_MIN), microseconds.
+const TIMER_US: f64 = 40_000.0;
+/// Nothing is predicted to become faster than this many times: what else a request waits for is not known so exactly.
+const MOST_TIMES: f64 = 10.0;
+
+/// Requests one after another take their time less the timer's.
+fn without_the_timer(run: &Run, _: f64) -> f64 {
+    let half_us = decisive(run).map_or(0.0, |trial| trial.latency_us.p50);
+    times(half_us, half_us - TIMER_US)
+}
+
+/// Clients that each wait for a connect and an answer wait for the answer alone.
+fn without_connects(run: &Run, _: f64) -> f64 {
+    let Some(trial) = decisive(run).filter(|trial| good(trial) > 0.0) else { return 1.0 };
+    let (connect_us, answer_us) = (trial.connect_us.mean, trial.latency_us.mean);
+    times(connect_us + answer_us, answer_us)
+}
+
+fn times(whole: f64, left: f64) -> f64 {
+    if left.is_finite() && whole > left.max(0.0) { whole / left.max(whole / MOST_TIMES) } else { 1.0 }
+}
+
+fn decisive(run: &Run) -> Option<&Trial> {
+    run.trials.get(run.findings.picks.decisive?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_predicted_of_what_was_not_measured() {
+        assert_eq!((without_the_timer(&Run::default(), 1.0), without_connects(&Run::default(), 1.0)), (1.0, 1.0));
+        assert_eq!((times(44.0, 4.0), times(44.0, 22.0), times(44.0, 44.0)), (MOST_TIMES, 2.0, 1.0));
+        assert_eq!(what_is_left(&Run::default(), -1.0), 2.0);
+    }
+}

@@ -1,0 +1,86 @@
+//! What a lever did that was there in one turn of a pair and not in the other: the mean of the logarithms of the pairs'
+//! ratios, with Student's interval. Pairs, since a machine drifts: what both turns of a pair share cancels out.
+
+use run::{Effect, SwitchTrial};
+
+/// Half of a 95 % interval in standard errors for n - 1 = 2 to 11 (Student's t, 97.5 %).
+const T95: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201];
+/// Fewer pairs tell nothing of their scatter.
+const FEWEST: usize = 3;
+
+/// The effect of a trial in turns. The error says what is missing.
+pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
+    let pairs = trial.off.iter().zip(&trial.on).filter(|(off, on)| **off > 0.0 && **on > 0.0);
+    let logs: Vec<f64> = pairs.map(|(off, on)| (on / off).ln()).filter(|log| log.is_finite()).collect();
+    let n = logs.len();
+    if n < FEWEST {
+        return Err(format!("{n} of {} pairs of turns completed anything, {FEWEST} are needed", trial.off.len()));
+    }
+    let mean = logs.iter().sum::<f64>() / n as f64;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
+    let half = T95[(n - FEWEST).min(T95.len() - 1)] * (variance / n as f64).sqrt();
+    let at = String::new();
+    let (ratio, low, high) = (mean.exp(), (mean - half).exp(), (mean + half).exp());
+    Ok(Effect { lever: trial.lever.clone(), dose: trial.dose, ratio, low, high, at })
+}
+
+/// What an effect says of its prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// It lies nearer to what was predicted than to no effect, all of its interval.
+    Yes,
+    /// It lies nearer to no effect.
+    No,
+    /// Some of each.
+    Open,
+}
+
+/// Holds an effect against its prediction: halfway, in logarithms, between that and no effect.
+pub(super) fn held(effect: &Effect, predicted: f64) -> Held {
+    let halfway = predicted.max(1e-6).sqrt();
+    let (beyond, short) = match predicted > 1.0 {
+        true => (effect.low >= halfway, effect.high < halfway),
+        false => (effect.high <= halfway, effect.low > halfway),
+    };
+    match (beyond, short) {
+        (true, _) => Held::Yes,
+        (_, true) => Held::No,
+        _ => Held::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(ratio: f64, scatter: f64, n: usize, seed: u64) -> SwitchTrial {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut noise = || (random.f64() + random.f64() + random.f64() + random.f64() - 2.0) * 3.0_f64.sqrt() * scatter;
+        let off: Vec<f64> = (0..n).map(|_| 1000.0 * noise().exp()).collect();
+        let on = off.iter().map(|off| off * ratio * noise().exp()).collect();
+        SwitchTrial { off, on, ..SwitchTrial::default() }
+    }
+
+    #[test]
+    fn the_interval_holds_the_truth_in_95_of_100() {
+        for n in [3, 5, 8, 12] {
+            let covers = |seed| effect(&trial(1.4, 0.1, n, seed)).is_ok_and(|e| e.low <= 1.4 && 1.4 <= e.high);
+            let covered = (0..1000).filter(|seed| covers(*seed)).count();
+            assert!((930..=970).contains(&covered), "{n} pairs: {covered} of 1000");
+        }
+    }
+
+    #[test]
+    fn a_prediction_is_held_refuted_or_left_open() {
+        let of = |ratio, scatter| held(&effect(&trial(ratio, scatter, 6, 1)).unwrap(), 2.0);
+        assert_eq!((of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)), (Held::Yes, Held::No, Held::Open));
+        let taken = |ratio| held(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
+        assert_eq!((taken(0.74), taken(1.0)), (Held::Yes, Held::No));
+    }
+
+    #[test]
+    fn too_few_pairs_are_said() {
+        assert!(effect(&trial(1.0, 0.1, 2, 1)).unwrap_err().contains("2 of 2 pairs"));
+        assert!(effect(&SwitchTrial { off: vec![0.0; 5], on: vec![1.0; 5], ..SwitchTrial::default() }).is_err());
+    }
+}

@@ -1,0 +1,44 @@
+//! Queueing networks with known demands: throughput and response time by exact mean value analysis.
+//!
+//! Source: M. Reiser, S. Lavenberg, *Mean-Value Analysis of Closed Multichain Queuing Networks*, JACM 27 (1980); stations
+//! of several servers by their marginal probabilities as in E. Lazowska et al., *Quantitative System Performance* (1984),
+//! chapter 20.
+
+mod closed;
+
+pub use closed::{Closed, closed, elasticities};
+
+/// How a station serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Servers {
+    /// This many requests at once (at least 1), the others wait.
+    Some(u32),
+    /// Every request at once: a distance, a sleep, a think time.
+    Unlimited,
+}
+
+/// One place where a request spends time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Station {
+    /// Time that one request needs there when it is alone, seconds, at least 0.
+    pub demand_s: f64,
+    /// How many are served at once.
+    pub servers: Servers,
+}
+
+impl Station {
+    /// One server.
+    pub const fn queue(demand_s: f64) -> Self {
+        Self { demand_s, servers: Servers::Some(1) }
+    }
+
+    /// No waiting.
+    pub const fn delay(demand_s: f64) -> Self {
+        Self { demand_s, servers: Servers::Unlimited }
+    }
+
+    /// The same station with all its servers faster by a factor.
+    pub fn faster(self, factor: f64) -> Self {
+        Self { demand_s: self.demand_s / factor, ..self }
+    }
+}

@@ -1,0 +1,54 @@
+//! The generator's own connect storm: an open loop's pool that grew past its need while answers were late.
+
+use run::{Intensity, Trial};
+
+use super::rule::{Rule, Verdict};
+use crate::Facts;
+use crate::evidence::measured;
+use crate::number::{figure, percent, ratio};
+use crate::objective::holds;
+use crate::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    id: "client-connects",
+    needs: &["connects_past_need"],
+    judge,
+    advice: &[
+        "Limit the pool: --max-connections, at twice the rate times the response time (Little's law).",
+        "If the server itself pauses, look for that first: without pauses no pool grows past its need.",
+    ],
+    explain: "A server that stands still for a moment leaves requests of an open loop waiting. A generator that opens a connection \
+              for each of them pushes the server into accepting instead of answering, so that it stays slow: the storm is the \
+              generator's own, and a smaller pool carries the same rate. The pool here grows no faster than its need by \
+              Little's law; connections that it opened and then did not need are counted, and so are those that it held back. \
+              Told apart from a server that closes its connections: there each connect carries a request.",
+};
+
+/// Fewer are a pool that follows its load.
+const FEWEST: f64 = 512.0;
+/// Share of the connects that were not needed from which they are a storm.
+const STORM: f64 = 0.5;
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let open = facts.focus().into_iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
+    let Some(trial) = open.max_by_key(|t| t.tally.connects_past_need) else {
+        return Verdict::RuledOut("no open loop ran, and clients of a closed loop connect once".into());
+    };
+    let (past, all) = (trial.tally.connects_past_need as f64, trial.tally.attempted as f64);
+    let share = ratio(past, all).unwrap_or(0.0);
+    let text = format!("{} of {} connects were for connections that the load did not need", figure(past), figure(all));
+    if past < FEWEST || share < STORM || holds(trial, &facts.limits) && kept_up(trial) {
+        return Verdict::RuledOut(text);
+    }
+    let view = View::new("client", trial, &trial.client);
+    let evidence = vec![measured(&view, ("connects_past_need", ""), (past, ""), Some(FEWEST), text)];
+    let sentence = format!(
+        "the generator's own connect storm: {} of its connects were for connections that the load did not need",
+        percent(share)
+    );
+    Verdict::Binds { confidence: 0.7, sentence, evidence }
+}
+
+fn kept_up(trial: &Trial) -> bool {
+    trial.rates.completed_rate >= 0.95 * trial.rates.offered_rate
+}

@@ -1,0 +1,177 @@
+//! Where the messages wait that are under way in a closed loop: unread at the server (requests) or unread at the generator
+//! (answers). They queue before whoever is slower, so this tells two busy sides apart where their processors do not.
+
+use run::{Evidence, Intensity};
+
+use crate::Facts;
+use crate::evidence::measured;
+use crate::number::{figure, percent, positive, ratio};
+use crate::view::View;
+
+/// Fewer under way queue nowhere for long enough to be seen.
+const LEAST: f64 = 8.0;
+/// Share of what is under way from which it waits at one side, if that is also so many times the other side's.
+const MOST: f64 = 0.5;
+const TIMES: f64 = 3.0;
+
+/// Shares of the messages under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Waiting {
+    /// Answers that the generator has not read yet.
+    pub(crate) client: f64,
+    /// Requests that the server has not read yet.
+    pub(crate) server: f64,
+}
+
+impl Waiting {
+    /// As far as both ends of a closed loop's connections were looked at.
+    pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
+        let (client, server) = (facts.client()?, facts.server()?);
+        let trial = client.trial;
+        let Intensity::Closed { connections, .. } = trial.intensity else { return None };
+        let under_way = positive(trial.rates.concurrency).filter(|n| *n >= LEAST)?;
+        let each = ratio(under_way, f64::from(connections))?;
+        let tally = &trial.measured.tally;
+        let share = |view: &View<'_>, bytes: u64, messages: u64| {
+            let message_bytes = positive(ratio(bytes as f64, messages as f64)?)?;
+            ratio(view.value("connection.receive_queue")? / message_bytes, each)
+        };
+        let answers = share(&client, tally.bytes_received, tally.completed)?;
+        let requests = share(&server, tally.bytes_sent, tally.sent)?;
+        Some(Self { client: answers.min(1.0), server: requests.min(1.0) })
+    }
+
+    /// The generator is what they wait for.
+    pub(crate) fn at_client(&self) -> bool {
+        self.client >= MOST && self.client >= TIMES * self.server
+    }
+
+    /// The server is what they wait for.
+    pub(crate) fn at_server(&self) -> bool {
+        self.server >= MOST && self.server >= TIMES * self.client
+    }
+
+    /// As a line of evidence.
+    pub(crate) fn line(&self, facts: &Facts<'_>) -> Option<Evidence> {
+        let view = if self.client > self.server { facts.client()? } else { facts.server()? };
+        let bytes = view.value("connection.receive_queue")?;
+        let text = format!(
+            "of {} messages under way {} waited unread as answers at the generator, {} as requests at the server",
+            figure(view.trial.rates.concurrency),
+            percent(self.client),
+            percent(self.server)
+        );
+        Some(measured(&view, ("connection.receive_queue", ""), (bytes, "B"), None, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{PlantedRun, Who};
+
+    /// Messages of 4,096 bytes each way over 64 connections, so many bytes of them unread at either side.
+    fn unread(client: f64, server: f64) -> Option<Waiting> {
+        let planted_run = PlantedRun::new(1000.0, 4000.0)
+            .steps(&[64])
+            .rates(&[])
+            .level(Who::Client, "connection.receive_queue", "", client)
+            .level(Who::Server, "connection.receive_queue", "", server)
+            .change(|trial, _| {
+                let tally = &mut trial.measured.tally;
+                (tally.bytes_sent, tally.bytes_received) = (tally.sent * 4096, tally.completed * 4096);
+            });
+        let mut run = planted_run.run();
+        crate::judge(&mut run);
+        Waiting::of(&Facts::of(&run))
+    }
+
+    #[test]
+    fn messages_wait_before_who_is_slower() {
+        let sides = |client, server| unread(client, server).map(|w| (w.at_client(), w.at_server()));
+        assert_eq!(sides(3900.0, 40.0), Some((true, false)));
+        assert_eq!(sides(0.0, 3800.0), Some((false, true)));
+        assert_eq!(sides(2200.0, 1600.0), Some((false, false)), "both");
+        assert_eq!(sides(300.0, 10.0), Some((false, false)), "neither: it is on its way, or being worked at");
+        assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
+    }
+
+    /// One load of 64 connections; each side has a processor of its own, its thread runs and waits for it so much of the
+    /// time, and so many bytes wait unread at it.
+    fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
+        let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
+        let sides =
+            [(Who::Client, "loadline:50", "shard0:50/51", client), (Who::Server, "srv:100", "srv:100/101", server)];
+        for (at, (who, process, thread, [busy, wait, unread])) in sides.into_iter().enumerate() {
+            let idle = (1.0 - busy - wait).max(0.0);
+            planted_run = planted_run
+                .per_s(who, "process.cpu", process, move |_| busy * 1e6)
+                .per_s(who, "thread.cpu", thread, move |_| busy * 1e6)
+                .per_s(who, "thread.run_delay", thread, move |_| wait * 1e6)
+                .level(who, "process.cpu_mask", process, [1.0, 2.0][at])
+                .level(who, "process.cpus_allowed", process, 1.0)
+                .level(who, "cpu.online", "", 2.0)
+                .per_s(who, "cpu.idle", ["0", "1"][at], move |_| idle * 1e6)
+                .per_s(who, "cpu.idle", "total", move |_| idle * 1e6)
+                .per_s(who, "cpu.user", "total", move |_| busy * 1e6)
+                .per_s(who, "cpu.system", "total", |_| 0.0)
+                .per_s(who, "cpu.softirq", "total", |_| 0.0)
+                .level(who, "connection.receive_queue", "", unread);
+        }
+        let planted_run = planted_run.change(|trial, _| {
+            let tally = &mut trial.measured.tally;
+            (tally.bytes_sent, tally.bytes_received) = (tally.sent * 4096, tally.completed * 4096);
+        });
+        let mut run = planted_run.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn a_generator_that_never_rests_is_at_its_limit_however_little_it_waits_for_its_processor() {
+        let b = verdict([0.94, 0.06, 3900.0], [0.55, 0.09, 40.0]);
+        assert!(b.id == "client-cpu" && b.confidence >= 0.9 && b.sentence.contains("waited for it"), "{b:#?}");
+        let b = verdict([0.94, 0.06, 0.0], [0.55, 0.09, 0.0]);
+        assert!(b.id == "client-cpu" && b.confidence >= 0.8, "{b:#?}");
+    }
+
+    #[test]
+    fn of_two_full_sides_the_one_before_which_messages_wait_is_it() {
+        let b = verdict([0.90, 0.098, 4000.0], [0.93, 0.07, 0.0]);
+        assert!(b.id == "client-cpu" && b.confidence >= 0.8 && !b.sentence.contains("too ("), "{b:#?}");
+        let b = verdict([0.90, 0.098, 2000.0], [0.96, 0.03, 1600.0]);
+        assert!(b.id == "client-cpu" && b.confidence <= 0.5 && b.sentence.contains("full too (0.96"), "{b:#?}");
+        let b = verdict([0.80, 0.1, 2400.0], [0.96, 0.03, 1300.0]);
+        assert!(
+            b.id == "server-cpu" && b.confidence <= 0.5 && b.sentence.contains("waited for the generator"),
+            "{b:#?}"
+        );
+        let b = verdict([0.80, 0.1, 0.0], [0.96, 0.03, 3700.0]);
+        assert!(b.id == "server-cpu" && b.confidence >= 0.9, "{b:#?}");
+    }
+
+    #[test]
+    fn a_generator_that_waits_long_and_has_time_left_is_not_it_beside_a_full_server() {
+        let b = verdict([0.27, 0.37, 800.0], [0.96, 0.04, 1800.0]);
+        assert!(b.id == "server-cpu" && b.confidence >= 0.9, "{b:#?}");
+        let b = verdict([0.27, 0.37, 800.0], [0.3, 0.04, 1800.0]);
+        assert!(b.id == "client-cpu" && b.confidence <= 0.5, "{b:#?}");
+    }
+
+    #[test]
+    fn who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not() {
+        let b = verdict([0.83, 0.05, 3500.0], [0.55, 0.09, 40.0]);
+        assert!(b.id == "client-cpu" && b.confidence < 0.8, "{b:#?}");
+        let b = verdict([0.6, 0.05, 100.0], [0.8, 0.1, 3500.0]);
+        assert!(b.id == "server-cpu" && b.sentence.contains("hardly rest"), "{b:#?}");
+        let b = verdict([0.6, 0.05, 1000.0], [0.8, 0.1, 1500.0]);
+        assert!(b.id == "unknown" && b.sentence.contains("one load alone"), "{b:#?}");
+    }
+
+    #[test]
+    fn nothing_is_told_without_the_size_of_a_message() {
+        let mut run = PlantedRun::new(1000.0, 4000.0).run();
+        crate::judge(&mut run);
+        assert_eq!(Waiting::of(&Facts::of(&run)), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! A change, made to a network.
+
+use run::{Change, Run};
+
+use super::model::{Model, Part};
+use super::seen::Seen;
+use crate::number::figure;
+
+/// More than so many times what was measured is an extrapolation that is said.
+const FAR: f64 = 4.0;
+/// What stops a server on purpose, so that no resource helps.
+const ON_PURPOSE: &[&str] = &["server-rate-limit"];
+
+/// Whether the run knows what is to be changed. The error says what it lacks.
+pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), String> {
+    let id = run.findings.bottleneck.id.as_str();
+    if ON_PURPOSE.contains(&id) {
+        return Err(format!("{id} stops this server on purpose: raise that limit, no resource will do it"));
+    }
+    if *change == Change::default() {
+        return Err("nothing is changed: name a resource or users (`loadline what-if --help`)".into());
+    }
+    let of_cpu = [change.server_cpus.is_some(), change.quota_cpus.is_some(), change.request_cpu.is_some()];
+    if now.server_cpu.is_none() && of_cpu.contains(&true) {
+        return Err(
+            "the run did not see the server's processes, so what a request costs them is not known; run find on \
+                    the server's machine, or with --server-pid"
+                .into(),
+        );
+    }
+    if now.link_bytes_per_s.is_none() && change.link_bytes_per_s.is_some() {
+        return Err("the run knows no link with a rate (loopback is memory): measure over a network".into());
+    }
+    if now.server_cpu.is_none() && now.places.is_none() && change.workers.is_some() {
+        return Err("the run did not see the server's threads, and its number of workers is not what stops it".into());
+    }
+    Ok(())
+}
+
+/// The network after a change.
+pub(super) fn changed(now: &Model, change: &Change) -> Model {
+    let mut then = now.clone();
+    if let Some(cpu) = &mut then.server_cpu {
+        cpu.cpus = change.server_cpus.unwrap_or(cpu.cpus);
+        cpu.quota = change.quota_cpus.unwrap_or(cpu.quota);
+        cpu.work_s *= change.request_cpu.unwrap_or(1.0);
+        if now.places.is_none() {
+            cpu.threads = change.workers.map_or(cpu.threads, f64::from);
+        }
+    }
+    then.places = then.places.map(|places| change.workers.map_or(places, f64::from));
+    if let (Some(before), Some(after)) = (now.link_bytes_per_s, change.link_bytes_per_s) {
+        let link = |p: &&mut Part| p.id == "network-medium";
+        then.others.iter_mut().filter(link).for_each(|p| p.work_s *= before / after);
+        then.link_bytes_per_s = Some(after);
+    }
+    // With places a request would hold one for the distance as well, which it does not: the distance is thought time.
+    match then.places {
+        Some(_) => then.think_s += change.delay_s.unwrap_or(0.0),
+        None => then.elsewhere_s += change.delay_s.unwrap_or(0.0),
+    }
+    then.users = change.users.unwrap_or(then.users);
+    then.think_s += change.think_s.unwrap_or(0.0);
+    then
+}
+
+/// A network with what requests of other trials need, on the mean.
+pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
+    let mean = |values: Vec<f64>, otherwise: f64| match values.len() {
+        0 => otherwise,
+        n => values.iter().sum::<f64>() / n as f64,
+    };
+    let mut model = now.clone();
+    if let Some(cpu) = &mut model.server_cpu {
+        cpu.work_s = mean(drawn.iter().filter_map(|m| Some(m.server_cpu?.work_s)).collect(), cpu.work_s);
+        cpu.beside_s = mean(drawn.iter().filter_map(|m| Some(m.server_cpu?.beside_s)).collect(), cpu.beside_s);
+    }
+    for part in &mut model.others {
+        let same = |m: &&Model| m.others.iter().find(|p| p.id == part.id).map(|p| p.work_s);
+        part.work_s = mean(drawn.iter().filter_map(same).collect(), part.work_s);
+    }
+    model
+}
+
+/// What an answer takes for granted, in sentences.
+pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change, seen: &Seen) -> Vec<String> {
+    let mut said = vec![
+        seen.sentence(),
+        "a request costs as much CPU as in the run, however many CPUs, users or workers there are: caches, locks and \
+         batches are taken to work as they did"
+            .to_string(),
+    ];
+    if run.findings.bottleneck.id == "unknown" {
+        said.push("what stops the server now is not known: only what was measured is in the model".into());
+    }
+    if now.server_cpu.is_some_and(|cpu| cpu.beside_s > 0.0) {
+        said.push("server and generator share CPUs, and go on sharing them".into());
+    }
+    if let Some(cpu) = now.server_cpu.filter(|cpu| change.server_cpus.is_some() && cpu.threads.is_finite()) {
+        said.push(format!("the server goes on working with {} threads (--workers changes that)", figure(cpu.threads)));
+    }
+    said.extend(far(now, then));
+    said
+}
+
+/// What lies too far from what was measured.
+fn far(now: &Model, then: &Model) -> Vec<String> {
+    let cpus = now.server_cpu.zip(then.server_cpu);
+    let pairs = [
+        cpus.map(|(a, b)| ("CPUs", a.cpus, b.cpus)),
+        cpus.filter(|(a, _)| a.quota.is_finite()).map(|(a, b)| ("CPUs of quota", a.quota, b.quota)),
+        cpus.filter(|(a, _)| a.threads.is_finite()).map(|(a, b)| ("threads", a.threads, b.threads)),
+        now.places.zip(then.places).map(|(a, b)| ("workers", a, b)),
+        now.link_bytes_per_s.zip(then.link_bytes_per_s).map(|(a, b)| ("bytes per second of link", a, b)),
+    ];
+    let of = |(what, before, after): (&str, f64, f64)| {
+        let times = (after / before).max(before / after);
+        (times > FAR).then(|| {
+            format!(
+                "{} {what} are more than {FAR} times away from the {} of the run: an extrapolation",
+                figure(after),
+                figure(before)
+            )
+        })
+    };
+    pairs.into_iter().flatten().filter_map(of).collect()
+}

@@ -1,0 +1,154 @@
+//! What would come of other resources or other users.
+//!
+//! The demands of the run's decisive trial make a queueing network, which is solved exactly (mean value analysis) as it is
+//! and as it would be. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one demand a device;
+//! here stations have several servers, quotas and delays. Its interval is that of a bootstrap over the run's trials, each of
+//! which has demands of its own, widened by how far the model is off where it can be compared.
+
+mod change;
+mod double;
+mod model;
+mod seen;
+
+use run::{Change, Estimate, Resource, Run, Trial, WhatIf, WithUsers};
+
+use crate::Facts;
+use crate::queueing::{Station, closed};
+use crate::single::good;
+use model::Model;
+use seen::Seen;
+
+pub(crate) use double::to_double;
+
+/// Users that are solved for, at most: time grows with them.
+const MOST_USERS: u32 = 100_000;
+/// A resource is called full from this share on.
+const BUSY: f64 = 0.8;
+/// Draws of the bootstrap; fewer for many users.
+const DRAWS: usize = 200;
+const FEW_DRAWS: usize = 40;
+const MANY_USERS: u32 = 5_000;
+/// Fewest trials that give an interval.
+const FEWEST_TRIALS: usize = 3;
+/// A trial tells of a loaded server if it reached this share of the highest rate.
+const LOADED: f64 = 0.5;
+
+/// Answers the question of a change. The error says what the run lacks or why no resource will help.
+pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
+    let facts = Facts::of(run);
+    let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
+    let now = Model::of(&facts, trial).ok_or("the run's decisive trial completed nothing good")?;
+    let now = now.with_places(&facts, &run.findings.bottleneck.id);
+    change::possible(run, &now, change)?;
+    let then = change::changed(&now, change);
+    if then.users > MOST_USERS {
+        return Err(format!("{} users are more than the {MOST_USERS} that are solved for", then.users));
+    }
+    let seen = Seen { users: now.users, modelled: solve(&now).0, completed: now.rate };
+    let mut answer = answered(run, &now, &then, change);
+    let spread = spread(&facts, &now, change, run);
+    for (estimate, of) in [(&mut answer.rate, 0), (&mut answer.response_us, 1), (&mut answer.capacity, 2)] {
+        widen(estimate, spread.as_deref().map(|s| s.iter().map(|draw| draw[of]).collect()), &seen);
+    }
+    answer.assumptions = change::assumptions(run, &now, &then, change, &seen);
+    if spread.is_none() {
+        let few = "the run has too few loaded trials for an interval: it shows only how far the model is off";
+        answer.assumptions.push(few.into());
+    }
+    Ok(answer)
+}
+
+/// Throughput and response time of a network's users, thinking left out of the latter.
+fn solve(model: &Model) -> (f64, f64) {
+    with_users(&stations(model), model.users, model.think_s)
+}
+
+fn stations(model: &Model) -> Vec<Station> {
+    let parts = model.parts().iter().map(model::Part::station).collect::<Vec<_>>();
+    parts.into_iter().chain([Station::delay(model.think_s)]).collect()
+}
+
+fn with_users(stations: &[Station], users: u32, think_s: f64) -> (f64, f64) {
+    let solved = closed(stations, users);
+    (solved.throughput, solved.response_s() - think_s)
+}
+
+/// Requests per second at which the first resource is full.
+fn most(model: &Model) -> f64 {
+    model.parts().iter().map(model::Part::limit).fold(f64::INFINITY, f64::min)
+}
+
+/// The capacity moves with the rate at which the first resource is full.
+fn capacity(run: &Run, now: &Model, then: &Model) -> f64 {
+    let today = run.findings.capacity.as_ref().filter(|c| c.held).map_or(now.rate, |c| c.rate);
+    today * most(then) / most(now)
+}
+
+fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
+    let ((rate, response_s), exactly) = (solve(then), |v| Estimate::around(v, 0.0));
+    let mut resources: Vec<Resource> = then
+        .parts()
+        .into_iter()
+        .filter(|p| p.units.is_finite())
+        .map(|p| Resource { id: p.id.into(), limit: p.limit(), utilization: rate / p.limit(), device: p.device })
+        .collect();
+    resources.sort_by(|a, b| a.limit.total_cmp(&b.limit));
+    WhatIf {
+        change: change.clone(),
+        users: then.users,
+        now: solve(&Model { users: then.users, think_s: then.think_s, ..now.clone() }).0,
+        rate: exactly(rate),
+        response_us: exactly(response_s * 1e6),
+        capacity: exactly(capacity(run, now, then)),
+        bottleneck: resources.first().filter(|r| r.utilization >= BUSY).cloned(),
+        resources,
+        curve: curve(then),
+        assumptions: Vec::new(),
+    }
+}
+
+/// Users in steps of about a half more, up to twice those asked about.
+fn curve(then: &Model) -> Vec<WithUsers> {
+    let (stations, end) = (stations(then), then.users.saturating_mul(2).min(MOST_USERS));
+    let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
+    let point = |users| {
+        let (rate, response_s) = with_users(&stations, users, then.think_s);
+        WithUsers { users, rate, response_us: response_s * 1e6 }
+    };
+    steps.map(point).collect()
+}
+
+/// Rate, response time and capacity of networks with the demands of trials drawn again and again.
+fn spread(facts: &Facts<'_>, now: &Model, change: &Change, run: &Run) -> Option<Vec<[f64; 3]>> {
+    let most_rate = facts.sweep.iter().chain(&facts.search).map(|t| good(t)).fold(0.0, f64::max);
+    let loaded = facts.sweep.iter().chain(&facts.search).filter(|t| good(t) >= LOADED * most_rate);
+    let models: Vec<Model> = loaded.filter_map(|t: &&Trial| Model::of(facts, t)).collect();
+    if models.len() < FEWEST_TRIALS {
+        return None;
+    }
+    let users = change.users.unwrap_or(now.users);
+    let draws = if users > MANY_USERS { FEW_DRAWS } else { DRAWS };
+    let mut random = fastrand::Rng::with_seed(1);
+    let draw = |_| {
+        let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
+        let model = change::with_demands_of(now, &drawn);
+        let then = change::changed(&model, change);
+        let (rate, response_s) = solve(&then);
+        [rate, response_s * 1e6, capacity(run, &model, &then)]
+    };
+    Some((0..draws).map(draw).collect())
+}
+
+/// The middle 95 % of the draws, and as much further as the model was off.
+fn widen(estimate: &mut Estimate, drawn: Option<Vec<f64>>, seen: &Seen) {
+    let mut drawn = drawn.unwrap_or_default();
+    drawn.sort_by(f64::total_cmp);
+    let at = |share: f64| drawn.get((share * drawn.len().saturating_sub(1) as f64).round() as usize).copied();
+    let off = (seen.modelled / seen.completed).max(seen.completed / seen.modelled);
+    let off = if off.is_finite() { off } else { 1.0 };
+    estimate.low = at(0.025).map_or(estimate.value, |low| low.min(estimate.value)) / off;
+    estimate.high = at(0.975).map_or(estimate.value, |high| high.max(estimate.value)) * off;
+}
+
+#[cfg(test)]
+mod tests;

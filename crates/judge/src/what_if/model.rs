@@ -1,0 +1,171 @@
+//! A run as a queueing network: what a request holds, for how long, and how much of it there is.
+
+use run::Trial;
+
+use crate::Facts;
+use crate::demand::own_disk;
+use crate::generator::load_threads;
+use crate::number::{positive, ratio};
+use crate::queueing::{Servers, Station};
+use crate::rules::medium_use;
+use crate::single::{clients, good, r1_us, server_of};
+use crate::view::View;
+
+/// The verdict that the number of places stops a server.
+const CONCURRENCY: &str = "server-concurrency";
+/// Share of a CPU from which a thread of the server is one that works.
+const WORKS: f64 = 0.05;
+
+/// The server's CPU: what a request takes, and the least of three says how much there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ServerCpu {
+    /// CPU time per request, seconds.
+    pub(super) work_s: f64,
+    /// CPU time per request of the generator where it lives on the same CPUs, seconds.
+    pub(super) beside_s: f64,
+    /// CPUs that it may use.
+    pub(super) cpus: f64,
+    /// Threads that work; infinite where they are not known.
+    pub(super) threads: f64,
+    /// CPUs that its control group allows it; infinite without one.
+    pub(super) quota: f64,
+}
+
+/// One place where a request spends time.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) id: &'static str,
+    pub(super) device: String,
+    /// Time that one request holds one unit, seconds.
+    pub(super) work_s: f64,
+    /// Units; infinite where nothing waits.
+    pub(super) units: f64,
+}
+
+impl Part {
+    /// Requests per second at which it is full.
+    pub(super) fn limit(&self) -> f64 {
+        self.units / self.work_s
+    }
+
+    /// Of a share of a unit, as a quota leaves, a request holds all for so much longer.
+    pub(super) fn station(&self) -> Station {
+        if self.units.is_infinite() {
+            return Station::delay(self.work_s);
+        }
+        let servers = self.units.ceil().clamp(1.0, 4096.0);
+        Station { demand_s: self.work_s * servers / self.units, servers: Servers::Some(servers as u32) }
+    }
+}
+
+/// The network of a trial.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) server_cpu: Option<ServerCpu>,
+    /// Disk, generator and link, each one unit or more.
+    pub(super) others: Vec<Part>,
+    /// What the link carries, bytes per second.
+    pub(super) link_bytes_per_s: Option<f64>,
+    /// Requests that the server works on at a time where that is what stops it.
+    pub(super) places: Option<f64>,
+    /// What a request waits for elsewhere: a distance, a sleep, a wake-up; seconds.
+    pub(super) elsewhere_s: f64,
+    pub(super) users: u32,
+    pub(super) think_s: f64,
+    /// Good answers per second that the trial completed.
+    pub(super) rate: f64,
+}
+
+impl Model {
+    /// The network of one trial of a run; `None` where it completed nothing.
+    pub(super) fn of(facts: &Facts<'_>, trial: &Trial) -> Option<Self> {
+        let rate = positive(good(trial))?;
+        let server = server_of(trial);
+        let shared = facts.shared();
+        let client = View::new("client", trial, &trial.client);
+        let beside_s = client.cpu_used().filter(|_| shared).map_or(0.0, |used| used / rate);
+        let mut model = Self {
+            server_cpu: server.as_ref().and_then(|view| server_cpu(view, rate, beside_s)),
+            others: Vec::new(),
+            link_bytes_per_s: None,
+            places: None,
+            elsewhere_s: 0.0,
+            users: clients(trial).round().clamp(1.0, f64::from(u32::MAX)) as u32,
+            think_s: 0.0,
+            rate,
+        };
+        model.others.extend(server.as_ref().and_then(|view| disk(view, rate)));
+        if !shared {
+            model.others.extend(generator(facts, &client, rate));
+        }
+        if let Some(medium) = medium_use(trial) {
+            model.link_bytes_per_s = medium.evidence.limit;
+            model.others.extend(part("network-medium", "the link".into(), medium.share / rate, 1.0));
+        }
+        let unloaded_s = facts.unloaded.and_then(r1_us).map_or(0.0, |us| us / 1e6);
+        let busy_s: f64 = model.parts().iter().map(|p| p.station().demand_s).sum();
+        model.elsewhere_s = (unloaded_s - busy_s).max(0.0);
+        Some(model)
+    }
+
+    /// The same with as many places as the knee shows, where the verdict is that their number stops the server.
+    pub(super) fn with_places(mut self, facts: &Facts<'_>, verdict: &str) -> Self {
+        let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
+        self.places = unloaded_us.map(|us| (self.rate * us / 1e6).round().max(1.0));
+        self
+    }
+
+    /// All places, those of the server's workers included.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let cpu = self.server_cpu.as_ref().map(ServerCpu::part);
+        let mut parts: Vec<Part> = cpu.into_iter().chain(self.others.iter().cloned()).collect();
+        let (device, units) = self.places.map_or(("elsewhere", f64::INFINITY), |units| ("the server's workers", units));
+        parts.extend(part(CONCURRENCY, device.into(), self.elsewhere_s, units));
+        parts
+    }
+}
+
+impl ServerCpu {
+    pub(super) fn units(&self) -> f64 {
+        self.cpus.min(self.threads).min(self.quota)
+    }
+
+    fn part(&self) -> Part {
+        let (id, device) = match self.units() {
+            units if units >= self.cpus && self.beside_s > 0.0 => {
+                ("server-cpu", "the CPUs that server and generator share")
+            }
+            units if units >= self.cpus => ("server-cpu", "the server's CPUs"),
+            units if units >= self.quota => ("server-cpu-quota", "the server's CPU quota"),
+            _ => ("server-single-thread", "the server's threads"),
+        };
+        let beside_s = if id == "server-cpu" { self.beside_s } else { 0.0 };
+        Part { id, device: device.into(), work_s: self.work_s + beside_s, units: self.units() }
+    }
+}
+
+fn part(id: &'static str, device: String, work_s: f64, units: f64) -> Option<Part> {
+    positive(work_s).map(|work_s| Part { id, device, work_s, units })
+}
+
+fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {
+    let working = view.workers().iter().filter(|t| t.busy >= WORKS).count();
+    Some(ServerCpu {
+        work_s: ratio(view.cpu_used()?, rate).and_then(positive)?,
+        beside_s,
+        cpus: view.cpu_allowed()?,
+        threads: if working == 0 { f64::INFINITY } else { working as f64 },
+        quota: view.value("cgroup.cpu_quota").and_then(positive).unwrap_or(f64::INFINITY),
+    })
+}
+
+fn disk(view: &View<'_>, rate: f64) -> Option<Part> {
+    let (name, busy) = own_disk(view)?;
+    part("server-disk", format!("the server's disk {name}"), busy / rate, 1.0)
+}
+
+fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
+    let threads = load_threads(facts, client);
+    let busy: f64 = threads.iter().map(|t| t.busy).sum();
+    part("client-cpu", "the generator's threads".into(), busy / rate, threads.len().max(1) as f64)
+}

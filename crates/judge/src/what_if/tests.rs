@@ -1,0 +1,49 @@
+use run::{Change, Run};
+
+use super::what_if;
+use crate::planted::PlantedRun;
+
+/// 200/s by one thread on CPUs enough: 5 ms a request.
+fn planted() -> Run {
+    let mut run = PlantedRun::new(20_000.0, 200.0).run();
+    crate::judge(&mut run);
+    run
+}
+
+#[test]
+fn a_change_of_nothing_is_an_error() {
+    assert!(what_if(&planted(), &Change::default()).unwrap_err().contains("nothing is changed"));
+    let empty = what_if(&Run::default(), &Change { users: Some(1), ..Change::default() });
+    assert!(empty.unwrap_err().contains("no trial"));
+}
+
+#[test]
+fn few_users_who_think_long_leave_room() {
+    let change = Change { users: Some(10), think_s: Some(5.0), ..Change::default() };
+    let answer = what_if(&planted(), &change).unwrap();
+    // Ten users who think 5 s ask at most twice a second.
+    assert!(answer.rate.value < 2.0 && answer.rate.value > 1.8, "{answer:#?}");
+    assert!(answer.bottleneck.is_none(), "{answer:#?}");
+    assert!(answer.rate.low <= answer.rate.value && answer.rate.value <= answer.rate.high);
+    assert!(answer.curve.windows(2).all(|w| w[0].users < w[1].users && w[0].rate <= w[1].rate + 1e-9));
+}
+
+#[test]
+fn what_the_run_does_not_know_is_said() {
+    let mut run = planted();
+    for t in &mut run.trials {
+        t.server = None;
+        t.client.recording.columns.retain(|c| !c.counter.as_str().starts_with("interface"));
+    }
+    crate::judge(&mut run);
+    let of = |change| what_if(&run, &change).unwrap_err();
+    assert!(of(Change { server_cpus: Some(2.0), ..Change::default() }).contains("--server-pid"));
+    assert!(of(Change { link_bytes_per_s: Some(1e6), ..Change::default() }).contains("no link"));
+}
+
+#[test]
+fn a_limit_on_purpose_is_not_lifted_by_resources() {
+    let mut run = planted();
+    run.findings.bottleneck.id = "server-rate-limit".into();
+    assert!(what_if(&run, &Change { server_cpus: Some(2.0), ..Change::default() }).unwrap_err().contains("on purpose"));
+}

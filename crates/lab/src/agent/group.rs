@@ -1,0 +1,357 @@
+//! The conductor's end of its agents: start them, read what they say, tell them the phases, and notice when one is lost.
+//!
+//! An agent gets its own process group, so that Ctrl-C at the terminal reaches the conductor alone, which then stops the
+//! agents in order and keeps their parts. An agent whose standard input ends stops by itself, so none outlives us.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use run::{AgentCommand, AgentReport, AgentSpec};
+
+use super::desk::{Desk, Raw};
+use super::member::Agent;
+use super::post::Post;
+use crate::{Host, LabError};
+
+/// What was heard of an agent.
+#[derive(Debug)]
+pub enum Said {
+    /// A line of it.
+    Report(AgentReport),
+    /// It answered a ping: which, its clock then, and our clock when the answer came, nanoseconds.
+    Pong(u32, u64, u64),
+    /// It ended or is lost; the sentence says how. Nothing more will be heard of it.
+    Gone(String),
+}
+
+/// Some agents and the one stream of what they say.
+#[derive(Debug, Default)]
+pub struct AgentGroup {
+    pub(super) agents: Vec<Agent>,
+    desk: Arc<Desk>,
+    post: Option<Post>,
+    /// Those of which nothing more is taken.
+    gone: RefCell<BTreeSet<usize>>,
+}
+
+impl AgentGroup {
+    /// Starts `program agent` on a host; its task is handed over once it has said who it is. Returns its number in this
+    /// group.
+    pub fn start(&mut self, host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<usize, LabError> {
+        let fail = |why: String| LabError::Agent { name: name.into(), why };
+        let number = self.agents.len();
+        let (agent, pipes) = Agent::spawn(host, program, name, number, spec)?;
+        let no_thread = |e: std::io::Error| fail(format!("the thread that reads it cannot be had: {e}"));
+        if self.post.is_none() {
+            self.post = Some(Post::start(Arc::clone(&self.desk)).map_err(no_thread)?);
+        }
+        self.agents.push(agent);
+        let taken = self.post.as_ref().map_or(Ok(()), |post| post.take(pipes));
+        taken.map(|()| number).map_err(|e| fail(format!("its pipes are no pipes: {e}")))
+    }
+
+    /// The agents, in the order they were started.
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    /// Process ids of those that are ready on this machine.
+    pub fn pids(&self) -> Vec<u32> {
+        self.agents.iter().filter(|a| !a.is_remote()).filter_map(Agent::pid).collect()
+    }
+
+    /// Process ids of those that are ready on another host.
+    pub fn pids_on(&self, host: &str) -> Vec<u32> {
+        self.agents.iter().filter(|a| a.is_remote() && a.host() == host).filter_map(Agent::pid).collect()
+    }
+
+    /// Name of an agent.
+    pub fn name(&self, number: usize) -> &str {
+        self.agents.get(number).map_or("", Agent::name)
+    }
+
+    /// Sends a command to all.
+    pub fn tell_all(&mut self, command: &AgentCommand) {
+        self.tell_each(|_| command.clone());
+    }
+
+    /// Sends each its own command.
+    pub fn tell_each(&mut self, command: impl Fn(&Agent) -> AgentCommand) {
+        self.agents.iter().for_each(|a| a.tell(&command(a)));
+        self.post.iter().for_each(Post::ring);
+    }
+
+    /// The next thing that is heard, until a moment.
+    pub fn hear(&self, until: Instant) -> Option<(usize, Said)> {
+        loop {
+            let (number, raw) = self.desk.next(until)?;
+            if self.gone.borrow().contains(&number) {
+                continue;
+            }
+            let said = match raw {
+                Raw::Gone(how) => Said::Gone(how),
+                Raw::Line { text, at_ns } => match serde_json::from_str::<AgentReport>(&text) {
+                    Ok(AgentReport::Beat) => continue,
+                    Ok(AgentReport::Pong { n, mono_ns }) => Said::Pong(n, mono_ns, at_ns),
+                    Ok(report) => Said::Report(report.cleaned()),
+                    Err(e) => Said::Gone(format!("it wrote a line that is no report ({e})")),
+                },
+            };
+            if matches!(said, Said::Gone(_)) {
+                self.gone.borrow_mut().insert(number);
+            }
+            return Some((number, said));
+        }
+    }
+
+    /// Waits until every agent is ready, and returns what each said, in their order. Clocks of other machines are compared
+    /// with ours.
+    pub fn await_ready(&mut self, patience: Duration) -> Result<Vec<Ready>, LabError> {
+        let mut ready: Vec<Option<Ready>> = vec![None; self.agents.len()];
+        let deadline = Instant::now() + patience;
+        while ready.iter().any(Option::is_none) {
+            let Some((number, said)) = self.hear(deadline) else {
+                let late = ready.iter().position(Option::is_none).unwrap_or(0);
+                let why = self.agents[late].why_late(patience);
+                return Err(LabError::Agent { name: self.name(late).into(), why });
+            };
+            match said {
+                Said::Report(AgentReport::Ready { pid, listening, io, notes }) => {
+                    self.agents[number].is_ready(pid);
+                    ready[number] = Some(Ready { listening, io, notes, watching: None });
+                }
+                Said::Report(AgentReport::Watching(found)) => {
+                    ready[number] = Some(Ready { watching: Some(*found), ..Ready::default() });
+                }
+                Said::Report(AgentReport::Failed { error }) => {
+                    return Err(LabError::Agent { name: self.name(number).into(), why: error });
+                }
+                Said::Report(report) => self.begin(number, report)?,
+                Said::Gone(how) => return Err(self.gone_early(number, how)),
+                Said::Pong(..) => {}
+            }
+        }
+        self.compare_clocks();
+        Ok(ready.into_iter().flatten().collect())
+    }
+
+    /// Waits until every agent has its task: for those that never say that they are ready.
+    pub fn await_begin(&mut self, patience: Duration) -> Result<(), LabError> {
+        let deadline = Instant::now() + patience;
+        while let Some(late) = self.agents.iter().position(|agent| agent.hello().is_none()) {
+            match self.hear(deadline) {
+                Some((number, Said::Report(AgentReport::Failed { error }))) => {
+                    return Err(LabError::Agent { name: self.name(number).into(), why: error });
+                }
+                Some((number, Said::Report(report))) => self.begin(number, report)?,
+                Some((number, Said::Gone(how))) => return Err(self.gone_early(number, how)),
+                Some((_, Said::Pong(..))) => {}
+                None => {
+                    let why = self.agents[late].why_late(patience);
+                    return Err(LabError::Agent { name: self.name(late).into(), why });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What an agent says before it is ready: who it is, or that its program is missing there.
+    fn begin(&mut self, number: usize, report: AgentReport) -> Result<(), LabError> {
+        let agent = &mut self.agents[number];
+        let done = match report {
+            AgentReport::Hello(hello) => agent.greeted(hello),
+            AgentReport::Wants { system } => agent.wanted(&system),
+            _ => Ok(()),
+        };
+        self.post.iter().for_each(Post::ring);
+        done.map_err(|why| LabError::Agent { name: self.name(number).into(), why })
+    }
+
+    /// Why an agent is gone that never was ready: its own fault, or somebody's who killed it.
+    fn gone_early(&mut self, number: usize, how: String) -> LabError {
+        let name = self.name(number).to_string();
+        match self.agents.get_mut(number).and_then(Agent::killed_by) {
+            Some(signal) => LabError::Killed { name, why: format!("signal {signal} ended it") },
+            None => {
+                let hint = self.agents.get(number).map_or("", Agent::hint);
+                LabError::Agent { name, why: format!("{how}{hint}") }
+            }
+        }
+    }
+
+    /// Asks servers what they counted, and waits for their answers; the sums, and what failed. Nothing of an agent that
+    /// does not answer in time.
+    pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
+        self.tell_all(&AgentCommand::Count);
+        let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());
+        let deadline = Instant::now() + patience;
+        let mut missing = self.agents.len();
+        while missing > 0 {
+            match self.hear(deadline) {
+                Some((_, Said::Report(AgentReport::Counts { counts, failures }))) => {
+                    for (name, n) in counts {
+                        let sum = sums.entry(name).or_default();
+                        *sum = sum.saturating_add(n);
+                    }
+                    failed.extend(failures);
+                    missing -= 1;
+                }
+                Some((_, Said::Gone(how) | Said::Report(AgentReport::Failed { error: how }))) => {
+                    failed.push(how);
+                    missing -= 1;
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        (sums, failed)
+    }
+
+    /// Lets all end by themselves for a moment, then ends those that did not.
+    pub fn stop(&mut self, patience: Duration) {
+        self.tell_all(&AgentCommand::Stop);
+        self.agents.iter().for_each(Agent::hang_up);
+        let deadline = Instant::now() + patience;
+        self.agents.iter_mut().for_each(|agent| agent.end_by(deadline));
+    }
+}
+
+impl Drop for AgentGroup {
+    fn drop(&mut self) {
+        self.stop(Duration::from_millis(300));
+    }
+}
+
+/// What an agent said when it was ready.
+#[derive(Clone, Debug, Default)]
+pub struct Ready {
+    /// Where a server listens.
+    pub listening: Option<std::net::SocketAddr>,
+    /// Driver or model that is really used.
+    pub io: String,
+    /// What the user should know.
+    pub notes: Vec<String>,
+    /// What an observer found on its host.
+    pub watching: Option<run::WatchedHost>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::ServePlan;
+    use std::process::Command;
+    use testkit::eventually;
+
+    /// A host on which every agent is this shell script.
+    struct Shell(String);
+
+    impl Host for Shell {
+        fn name(&self) -> &str {
+            "shell"
+        }
+
+        fn command(&self, _: &Path) -> Result<Command, LabError> {
+            let mut command = Command::new("sh");
+            command.args(["-c", &self.0]);
+            Ok(command)
+        }
+    }
+
+    const HELLO: &str = r#"echo '{"is":"hello","wire":2}'; read spec; "#;
+
+    fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
+        let mut group = AgentGroup::default();
+        let spec = AgentSpec::Serve(ServePlan::default());
+        group.start(&Shell(format!("{HELLO}{script}")), Path::new("sh"), "server", &spec).unwrap();
+        let ready = group.await_ready(Duration::from_secs(5));
+        ready.map(|r| (group, r))
+    }
+
+    #[test]
+    fn a_ready_agent_is_heard_and_told() {
+        let ready = r#"echo '{"is":"ready","pid":1,"listening":"127.0.0.1:7","io":"epoll","notes":["n"]}'"#;
+        let made = group(&format!("{ready}; read command; echo \"$command\" >&2"));
+        let (mut group, ready) = made.unwrap();
+        assert_eq!((ready[0].io.as_str(), ready[0].listening.unwrap().port()), ("epoll", 7));
+        group.tell_all(&AgentCommand::Stop);
+        let (number, said) = group.hear(Instant::now() + Duration::from_secs(5)).unwrap();
+        assert!(number == 0 && matches!(&said, Said::Gone(how) if how.contains(r#""do":"stop""#)), "{said:?}");
+    }
+
+    #[test]
+    fn an_agent_that_dies_is_named_with_its_last_words() {
+        let made = group("echo 'no descriptors left' >&2; exit 3");
+        let error = made.unwrap_err().to_string();
+        assert!(error.contains("server agent") && error.contains("no descriptors left"), "{error}");
+    }
+
+    #[test]
+    fn an_agent_that_is_killed_before_it_is_ready_is_no_fault_of_its_task() {
+        let error = group("kill -9 $$").unwrap_err();
+        assert!(matches!(&error, LabError::Killed { why, .. } if why.contains('9')), "{error}");
+    }
+
+    #[test]
+    fn an_agent_that_cannot_go_on_says_why_itself() {
+        let made = group(r#"echo '{"is":"failed","error":"port 80 is taken"}'; sleep 5"#);
+        assert!(made.unwrap_err().to_string().contains("port 80 is taken"));
+    }
+
+    #[test]
+    fn no_agent_outlives_its_crew() {
+        let made = group(r#"echo '{"is":"ready","pid":'$$',"listening":null,"io":"x","notes":[]}'; exec sleep 60"#);
+        let (group, _) = made.unwrap();
+        let pid = group.pids()[0];
+        assert!(Path::new(&format!("/proc/{pid}")).exists());
+        drop(group);
+        assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    }
+
+    #[test]
+    fn another_wire_version_is_one_clear_error() {
+        let mut group = AgentGroup::default();
+        let script = r#"echo '{"is":"hello","wire":99,"version":"9.9"}'; sleep 60"#;
+        let spec = AgentSpec::Serve(ServePlan::default());
+        group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
+        let error = group.await_ready(Duration::from_secs(5)).unwrap_err().to_string();
+        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 2"), "{error}");
+    }
+
+    #[test]
+    fn a_silent_agent_is_lost_and_one_that_complains_all_the_time_is_not_held_up() {
+        let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;
+        let (loud, _) = group(&format!("head -c 1000000 /dev/zero >&2; {ready}; sleep 60")).unwrap();
+        let (number, said) = loud.hear(Instant::now() + Duration::from_secs(20)).unwrap();
+        assert!(number == 0 && matches!(&said, Said::Gone(how) if how.contains("for 5 s")), "{said:?}");
+    }
+
+    #[test]
+    fn an_agent_that_reads_nothing_holds_nobody_up() {
+        let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;
+        let (mut group, _) = group(&format!("{ready}; exec sleep 60")).unwrap();
+        let note = "x".repeat(1000);
+        let command = AgentCommand::Follow { pids: vec![7; note.len()], origin_ns: 0, interval_s: 1.0 };
+        let begin = Instant::now();
+        (0..1000).for_each(|_| group.tell_all(&command));
+        assert!(begin.elapsed() < Duration::from_secs(20), "a pipe takes 64 KiB, this were 2 MB");
+    }
+
+    #[test]
+    fn bytes_that_are_no_lines_of_an_agent_end_it() {
+        let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;
+        for (script, words) in [
+            (format!("{ready}; head -c 70000 /dev/zero; sleep 60"), "a line of more than 65536 bytes"),
+            (format!("{ready}; echo '{{\"is\":\"nonsense\"}}'; sleep 60"), "no report"),
+        ] {
+            let (group, _) = group(&script).unwrap();
+            let how = eventually(|| match group.hear(Instant::now() + Duration::from_millis(50)) {
+                Some((_, Said::Gone(how))) => Some(how),
+                _ => None,
+            });
+            assert!(how.contains(words), "{how}");
+        }
+    }
+}

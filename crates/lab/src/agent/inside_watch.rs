@@ -1,0 +1,70 @@
+//! The task of an agent that observes its host: the one observer, told what to do by lines.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use probe::{Observer, Watching};
+use run::{AgentCommand, AgentReport, Incident, Observed, Role, WatchSpec, WatchedHost};
+use sys::clock::{self, Origin};
+
+use super::say::say;
+
+/// Between two looks at what happened to the processes.
+const LOOK: Duration = Duration::from_millis(50);
+/// A sample is ordered at most so long ahead, nanoseconds.
+const LONGEST_LEAD_NS: u64 = 30_000_000_000;
+
+/// Observes one trial after the other until it is told to stop.
+pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
+    let (observer, found) = begin(spec);
+    say(&AgentReport::Watching(Box::new(found)));
+    let (mut trial, mut told) = (None::<Watching>, Vec::<Incident>::new());
+    loop {
+        match commands.recv_timeout(LOOK) {
+            Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
+                told.clear();
+                trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
+            }
+            Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
+            Ok(AgentCommand::Collect) => {
+                let seen = trial.take().map_or_else(Observed::default, Watching::finish);
+                say(&AgentReport::Observed(Box::new(seen)));
+            }
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+        }
+        let incidents = trial.as_ref().map(Watching::incidents).unwrap_or_default();
+        if !incidents.is_empty() && incidents != told {
+            say(&AgentReport::Incidents { incidents: incidents.clone() });
+            told = incidents;
+        }
+    }
+}
+
+fn edge(trial: Option<&Watching>, at_ns: u64) {
+    clock::sleep_until_ns(at_ns.min(clock::monotonic_ns().saturating_add(LONGEST_LEAD_NS)));
+    if let Some(watching) = trial {
+        say(&AgentReport::Edge { t_s: watching.edge() });
+    }
+}
+
+/// The observer, with the server's processes where they are to be found.
+fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
+    let mut observer = spec.observer;
+    let role = if observer.role == Role::Server { "server" } else { "client" };
+    let mut found = WatchedHost { host: probe::host_info(&observer.host, role), ..WatchedHost::default() };
+    match spec.find.map(probe::find_server) {
+        Some(Ok(server)) => {
+            observer.processes.extend(&server.pids);
+            observer.netns_pid = server.netns_pid.or(observer.netns_pid);
+            observer.listen = Some(server.listen);
+        }
+        Some(Err(why)) => found.missing = Some(why.to_string()),
+        None => {}
+    }
+    found.cpus = probe::cpus_of(Path::new("/"), &observer.processes);
+    found.processes.clone_from(&observer.processes);
+    found.listen.clone_from(&observer.listen);
+    (Observer::new(observer), found)
+}

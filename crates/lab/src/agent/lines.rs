@@ -1,0 +1,106 @@
+//! Lines of a stranger, cut out of what a pipe brings, never longer than they may be. What comes before the first line of
+//! the agent itself (the start files of a shell, a greeting) is skipped.
+
+use run::{LINE_BYTES, PART_BYTES, is_long};
+
+/// With what an agent, or the script that starts it, begins.
+const BEGINS: [&[u8]; 2] = [br#"{"is":"hello""#, br#"{"is":"wants""#];
+/// Most that is skipped before that, bytes.
+const MOST_NOISE: usize = 1 << 20;
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    held: Vec<u8>,
+    begun: bool,
+    noise: usize,
+}
+
+impl Lines {
+    /// Whether the agent has said its first line.
+    pub(super) fn begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Takes bytes and hands on each whole line. The error says how the lines are none of an agent.
+    pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(String)) -> Result<(), String> {
+        for piece in bytes.split_inclusive(|b| *b == b'\n') {
+            self.held.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.held);
+                self.line(&line[..line.len() - 1], each)?;
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8], each: &mut dyn FnMut(String)) -> Result<(), String> {
+        let mut line = line;
+        if !self.begun {
+            match BEGINS.iter().filter_map(|begin| find(line, begin)).min() {
+                Some(at) => (self.begun, line) = (true, &line[at..]),
+                None => {
+                    self.noise += line.len() + 1;
+                    return self.check();
+                }
+            }
+        }
+        let most = if is_long(line) { PART_BYTES } else { LINE_BYTES };
+        if line.len() > most {
+            return Err(too_long(most));
+        }
+        each(String::from_utf8_lossy(line).into_owned());
+        Ok(())
+    }
+
+    /// Whether what is held is still short enough.
+    fn check(&self) -> Result<(), String> {
+        let most = if is_long(&self.held) { PART_BYTES } else { LINE_BYTES };
+        match self.begun {
+            false if self.noise + self.held.len() > MOST_NOISE => {
+                Err(format!("it wrote more than {MOST_NOISE} bytes and no line of an agent was among them"))
+            }
+            true if self.held.len() > most => Err(too_long(most)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn too_long(most: usize) -> String {
+    format!("it wrote a line of more than {most} bytes")
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(pieces: &[&[u8]]) -> Result<Vec<String>, String> {
+        let (mut lines, mut found) = (Lines::default(), Vec::new());
+        pieces.iter().try_for_each(|piece| lines.feed(piece, &mut |line| found.push(line)))?;
+        Ok(found)
+    }
+
+    #[test]
+    fn what_a_shell_says_first_is_skipped_even_without_an_end_of_its_line() {
+        let said = all(&[b"Welcome to a!\nprompt> {\"is\":\"hel", b"lo\",\"wire\":2}\n{\"is\":\"be", b"at\"}\n"]);
+        assert_eq!(said.unwrap(), [r#"{"is":"hello","wire":2}"#, r#"{"is":"beat"}"#]);
+    }
+
+    #[test]
+    fn no_line_takes_memory_without_bound() {
+        let hello: &[u8] = b"{\"is\":\"hello\",\"wire\":2}\n";
+        let long = vec![b'x'; LINE_BYTES + 1];
+        assert!(all(&[hello, &long]).unwrap_err().contains("a line of more than 65536 bytes"));
+        let part = [br#"{"is":"part","#.as_slice(), &long, b"\n"].concat();
+        assert_eq!(all(&[hello, &part]).unwrap().len(), 2);
+        let half = vec![b'x'; PART_BYTES / 2];
+        assert!(all(&[hello, br#"{"is":"part","#, &half, &half]).unwrap_err().contains("16777216"));
+        let noise = vec![b'\n'; MOST_NOISE + 1];
+        assert!(all(&[&noise]).unwrap_err().contains("no line of an agent"));
+    }
+}

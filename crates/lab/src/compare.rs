@@ -1,0 +1,65 @@
+//! Two servers in turns: short windows of the same load, in random order, so that what the machine does meanwhile is done to
+//! both alike.
+
+use run::{Intensity, Plan, Run, TrialKind};
+
+use crate::conduct::Load;
+use crate::{Lab, LabError, Local, Nobody, Point, TargetSetup, Watch};
+
+/// Measured time of one window, and its warm-up at most, seconds.
+const WINDOW_S: f64 = 0.6;
+const WARM_UP_S: f64 = 0.3;
+/// Fewest windows of each server.
+const FEWEST: u64 = 4;
+
+/// Loads both plans' targets in turns within a budget of seconds; the windows of each are the trials of its run. `watch` says
+/// when to stop.
+pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<[Run; 2], LabError> {
+    let seed = plans[0].load.seed;
+    let [a, b] = plans;
+    let (mut of_a, mut of_b) = (Nobody, Nobody);
+    let mut sides = [Side::prepare(a, &mut of_a)?, Side::prepare(b, &mut of_b)?];
+    let mut random = fastrand::Rng::with_seed(seed);
+    let began = std::time::Instant::now();
+    let mut pair = 0;
+    let mut last_s: f64 = 0.0;
+    while !watch.stop() && (pair < FEWEST || began.elapsed().as_secs_f64() + last_s < budget_s) {
+        let at = began.elapsed().as_secs_f64();
+        let first = usize::from(random.bool());
+        // Both have the same arrivals and think times, each pair its own.
+        for side in [first, 1 - first] {
+            sides[side].window(seed.wrapping_add(pair))?;
+        }
+        if sides.iter_mut().any(|s| s.lab.stopped()) {
+            break;
+        }
+        (pair, last_s) = (pair + 1, began.elapsed().as_secs_f64() - at);
+    }
+    let [a, b] = sides;
+    Ok([a.lab.finish()?, b.lab.finish()?])
+}
+
+struct Side<'w> {
+    lab: Lab<'w>,
+    target_setup: TargetSetup,
+}
+
+impl<'w> Side<'w> {
+    fn prepare(plan: Plan, watch: &'w mut Nobody) -> Result<Self, LabError> {
+        let mut lab = Lab::begin(plan, None, watch)?;
+        let target_setup = TargetSetup::prepare(&mut lab)?;
+        Ok(Self { lab, target_setup })
+    }
+
+    fn window(&mut self, seed: u64) -> Result<(), LabError> {
+        let mut plan = self.target_setup.load.clone();
+        (plan.duration_s, plan.warmup_s, plan.seed) = (WINDOW_S, WARM_UP_S, seed);
+        if let Intensity::Closed { connections, .. } = plan.intensity {
+            plan.threads = plan.threads.min(connections.max(1));
+        }
+        let point = Point { label: "in turns".into(), kind: TrialKind::Fixed, ..Point::default() };
+        let loads = [Load { host: &Local::default(), addr: self.target_setup.addr.clone(), plan }];
+        let trial = self.lab.conduct(&self.target_setup.observation, &loads, &point)?;
+        self.lab.keep(trial).map(|_| ())
+    }
+}

@@ -1,0 +1,28 @@
+//! Takes a share of the generator's CPUs.
+
+use run::{LeverPlan, Prove};
+
+use super::lever::{Lever, Pull, Reach};
+use super::thief;
+
+pub(super) const ROW: Lever = Lever {
+    id: "client-cpu",
+    help: "takes about a quarter of the generator's CPUs, by busy threads at nice 5",
+    tests: &["client-cpu"],
+    needs: Prove::Default,
+    always: true,
+    slot_s: thief::SLOT_S,
+    planned: thief::NOMINAL_DOSE,
+    rights: "none: own threads at a lower priority",
+    intrusion: "the generator runs slower in half of the slots",
+    dose: "the generator's run time over run time and wait for a CPU (schedstat), against slots without it",
+    undo: "the threads end with their agent",
+    pull: Pull::Slots { plan, act: thief::steal },
+};
+
+fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    if reach.client_pids.is_empty() || reach.client_cpus.is_empty() {
+        return Err("the generator's CPUs are not known".into());
+    }
+    Ok(thief::plan(ROW.id, &reach.client_cpus, &reach.client_pids))
+}

@@ -1,0 +1,78 @@
+//! What a row of the levers says, and what of both sides a lever can get at.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+
+use run::{AgentCommand, LeverPart, LeverPlan, LoadPlan, Prove};
+
+/// How a lever is pulled.
+#[derive(Clone, Copy)]
+pub enum Pull {
+    /// On and off in slots while one load is on.
+    Slots {
+        /// What its agent is to do; the error says why it cannot be pulled here.
+        plan: fn(&Reach) -> Result<LeverPlan, String>,
+        /// Does it, until the last slot or until told to stop.
+        act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
+    },
+    /// Another load, in turns; the error says why there is none.
+    Turns(fn(&Reach, &LoadPlan) -> Result<Altered, String>),
+}
+
+/// A load without and with a lever.
+#[derive(Clone, Debug)]
+pub struct Altered {
+    /// Without it.
+    pub off: LoadPlan,
+    /// With it.
+    pub on: LoadPlan,
+    /// Share of the resource that is taken away; below 0 where it is added.
+    pub dose: f64,
+}
+
+/// One row.
+#[derive(Clone, Copy)]
+pub struct Lever {
+    /// Name in runs and tables.
+    pub id: &'static str,
+    /// What it changes, in one line.
+    pub help: &'static str,
+    /// The bottlenecks that it tests, as in `BOTTLENECKS`.
+    pub tests: &'static [&'static str],
+    /// What it must at least be allowed by `--prove`.
+    pub needs: Prove,
+    /// Whether every experiment in slots pulls it, whatever the verdict: the parts add up to 1 only with these.
+    pub always: bool,
+    /// Shortest slot in which it shows, seconds.
+    pub slot_s: f64,
+    /// The dose that is meant, before it is measured.
+    pub planned: f64,
+    /// What rights it needs.
+    pub rights: &'static str,
+    /// How far it intrudes.
+    pub intrusion: &'static str,
+    /// How its dose is measured.
+    pub dose: &'static str,
+    /// How it is undone.
+    pub undo: &'static str,
+    /// How it is pulled.
+    pub pull: Pull,
+}
+
+/// What of both sides a lever can get at.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// CPUs that the generator runs on.
+    pub client_cpus: Vec<u32>,
+    /// The generator's processes.
+    pub client_pids: Vec<u32>,
+    /// CPUs that the server may use; empty where they are not known.
+    pub server_cpus: Vec<u32>,
+    /// The server's processes; empty where they are not known.
+    pub server_pids: Vec<u32>,
+    /// Where the server listens.
+    pub addr: Option<SocketAddr>,
+    /// A directory on the server's disk in which may be written.
+    pub dir: Option<PathBuf>,
+}

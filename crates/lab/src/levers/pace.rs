@@ -1,0 +1,156 @@
+//! When the slots of a lever begin and end by the clock of its own host, and whether to stop.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+use run::{AgentCommand, LeverPart, LeverPlan, SlotPlan};
+use sys::clock;
+
+/// Longest sleep between two looks whether to stop.
+const LOOK_NS: u64 = 20_000_000;
+
+/// The slots of a plan. Shared by the threads of a lever.
+pub(super) struct Pace {
+    pub(super) plan: LeverPlan,
+    origin_ns: u64,
+    stop: AtomicBool,
+}
+
+impl Pace {
+    pub(super) fn new(plan: &LeverPlan) -> Self {
+        let lead = plan.start_at_ns as i128 - i128::from(clock::realtime_ns());
+        let origin_ns = (i128::from(clock::monotonic_ns()) + lead).max(0) as u64;
+        Self { plan: plan.clone(), origin_ns, stop: AtomicBool::new(false) }
+    }
+
+    /// Begin and end of a whole slot, CLOCK_MONOTONIC.
+    pub(super) fn whole_ns(&self, slot: usize) -> (u64, u64) {
+        self.at(&SlotPlan { settle_s: 0.0, ..self.plan.slots }, slot)
+    }
+
+    /// Begin and end of the part of a slot that is measured.
+    pub(super) fn measured_ns(&self, slot: usize) -> (u64, u64) {
+        self.at(&self.plan.slots, slot)
+    }
+
+    fn at(&self, slots: &SlotPlan, slot: usize) -> (u64, u64) {
+        let (begin, end) = slots.measured_ns(slot as u32);
+        (self.origin_ns + begin, self.origin_ns + end)
+    }
+
+    /// False when it is to stop.
+    pub(super) fn sleep_until(&self, at_ns: u64) -> bool {
+        self.wait_until(at_ns, || {})
+    }
+
+    fn wait_until(&self, at_ns: u64, look: impl Fn()) -> bool {
+        loop {
+            look();
+            let now = clock::monotonic_ns();
+            match self.stopped() {
+                true => return false,
+                false if now >= at_ns => return true,
+                false => clock::sleep_until_ns(at_ns.min(now + LOOK_NS)),
+            }
+        }
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    pub(super) fn end(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Sleeps on while nobody says stop.
+    fn hear_until(&self, at_ns: u64, commands: &Receiver<AgentCommand>) -> bool {
+        self.wait_until(at_ns, || {
+            if matches!(commands.try_recv(), Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected)) {
+                self.end();
+            }
+        })
+    }
+
+    /// Goes through the measured parts of all slots: `begin` at the begin of each, `end` at its end, which gives what
+    /// the resource did in it. The error says that it was stopped before.
+    pub(super) fn measure<T, R>(
+        &self,
+        commands: &Receiver<AgentCommand>,
+        begin: impl Fn() -> T,
+        end: impl Fn(usize, T) -> R,
+    ) -> Result<Vec<R>, String> {
+        let mut seen = Vec::with_capacity(self.plan.on.len());
+        for slot in 0..self.plan.on.len() {
+            let (from, to) = self.measured_ns(slot);
+            if !self.hear_until(from, commands) {
+                break;
+            }
+            let before = begin();
+            if !self.hear_until(to, commands) {
+                break;
+            }
+            seen.push(end(slot, before));
+        }
+        self.end();
+        match seen.len() == self.plan.on.len() {
+            true => Ok(seen),
+            false => Err(format!("the lever {} was stopped after {} slots", self.plan.lever, seen.len())),
+        }
+    }
+
+    /// Switches something at the begin of each slot that differs from the one before. `speed` is that of the resource
+    /// while it is on.
+    pub(super) fn switch(
+        &self,
+        commands: &Receiver<AgentCommand>,
+        speed: f64,
+        mut set: impl FnMut(bool) -> Result<(), String>,
+    ) -> Result<LeverPart, String> {
+        let mut is_on = false;
+        for (slot, on) in self.plan.on.iter().enumerate() {
+            if !self.hear_until(self.whole_ns(slot).0, commands) {
+                return Err(format!("the lever {} was stopped after {slot} slots", self.plan.lever));
+            }
+            if *on != is_on {
+                set(*on)?;
+                is_on = *on;
+            }
+        }
+        let last = self.plan.on.len().saturating_sub(1);
+        self.hear_until(self.whole_ns(last).1, commands);
+        let speed = self.plan.on.iter().map(|on| if *on { speed } else { 1.0 }).collect();
+        Ok(LeverPart { speed, ..LeverPart::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> LeverPlan {
+        let slots = SlotPlan { first_s: 0.0, slot_s: 0.01, settle_s: 0.0, count: 4 };
+        let on = vec![false, true, true, false];
+        LeverPlan { lever: "x".into(), start_at_ns: clock::realtime_ns(), slots, on, ..LeverPlan::default() }
+    }
+
+    #[test]
+    fn it_is_switched_where_a_slot_differs_from_the_one_before() {
+        let (_sender, commands) = std::sync::mpsc::channel();
+        let mut said = Vec::new();
+        let part = Pace::new(&plan()).switch(&commands, 0.5, |on| {
+            said.push(on);
+            Ok(())
+        });
+        assert_eq!((said, part.unwrap().speed), (vec![true, false], vec![1.0, 0.5, 0.5, 1.0]));
+    }
+
+    #[test]
+    fn when_nobody_is_left_to_say_stop_it_stops() {
+        let (sender, commands) = std::sync::mpsc::channel();
+        drop(sender);
+        let error = Pace::new(&plan()).switch(&commands, 0.5, |_| Ok(())).unwrap_err();
+        assert!(error.contains("stopped after 0 slots"), "{error}");
+        assert!(Pace::new(&plan()).measure(&commands, || (), |_, ()| 1.0).is_err());
+    }
+}

@@ -1,0 +1,26 @@
+//! The generator acknowledges at once: what waited for a delayed acknowledgement waits no more.
+
+use run::{Io, LoadPlan, Prove};
+
+use super::lever::{Altered, Lever, Pull, Reach};
+
+pub(super) const ROW: Lever = Lever {
+    id: "quick-ack",
+    help: "the generator acknowledges at once (TCP_QUICKACK after each request)",
+    tests: &["tcp-delayed-ack"],
+    needs: Prove::Default,
+    always: false,
+    slot_s: 0.0,
+    planned: 1.0,
+    rights: "none",
+    intrusion: "none at the server",
+    dose: "all of the delay, or none of it",
+    undo: "the connections end with their load",
+    pull: Pull::Turns(altered),
+};
+
+/// By epoll both: only that driver sets the option, and the drivers are not what is compared.
+fn altered(_: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+    let off = LoadPlan { io: Io::Epoll, quick_ack: false, ..load.clone() };
+    Ok(Altered { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0 })
+}

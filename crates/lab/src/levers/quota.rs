@@ -1,0 +1,48 @@
+//! Lowers the CPU quota of the server's control group by a quarter.
+
+use std::sync::mpsc::Receiver;
+
+use probe::CpuQuota;
+use run::{AgentCommand, LeverPart, LeverPlan, Prove};
+
+use super::lever::{Lever, Pull, Reach};
+use super::pace::Pace;
+use super::undo::{Change, Undo};
+
+pub(super) const ROW: Lever = Lever {
+    id: "quota",
+    help: "lowers the CPU quota of the server's control group by a quarter",
+    tests: &["server-cpu-quota"],
+    needs: Prove::Intrusive,
+    always: false,
+    // Several periods of the quota, which are 100 ms as a rule.
+    slot_s: 0.4,
+    planned: 1.0 - STAYS,
+    rights: "the right to write cpu.max (cpu.cfs_quota_us) of the server's control group",
+    intrusion: "everything in the server's control group runs slower in half of the slots",
+    dose: "what is written, over what stood there",
+    undo: "what stood there is written down first and put back, also after a kill by the next who looks",
+    pull: Pull::Slots { plan, act },
+};
+
+/// Share of the quota that stays.
+const STAYS: f64 = 0.75;
+
+fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    let quota = reach.server_pids.first().and_then(|pid| CpuQuota::of(*pid));
+    let quota = quota.ok_or("the server's control group has no CPU quota, or is not known here")?;
+    let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
+    write.map_err(|e| format!("{} cannot be written: {e}", quota.file.display()))?;
+    let pids = reach.server_pids.clone();
+    Ok(LeverPlan { lever: ROW.id.into(), pids, ..LeverPlan::default() })
+}
+
+fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
+    let quota = plan.pids.first().and_then(|pid| CpuQuota::of(*pid)).ok_or("the server has no CPU quota any more")?;
+    let (before, after) = (quota.text.clone(), quota.times(STAYS));
+    let file = quota.file.clone();
+    let write = |text: &str| std::fs::write(&file, text).map_err(|e| format!("writing {}: {e}", file.display()));
+    // Version 1 takes a number and shows no period, so that both read as they were written.
+    let _undo = Undo::keep(Change::File { file: file.clone(), before: before.clone(), after: after.clone() })?;
+    Pace::new(plan).switch(&commands, STAYS, |on| write(if on { &after } else { &before }))
+}

@@ -1,0 +1,28 @@
+//! Takes a share of the server's CPUs.
+
+use run::{LeverPlan, Prove};
+
+use super::lever::{Lever, Pull, Reach};
+use super::thief;
+
+pub(super) const ROW: Lever = Lever {
+    id: "server-cpu",
+    help: "takes about a quarter of the CPUs that the server may use, by busy threads at nice 5",
+    tests: &["server-cpu", "server-single-thread"],
+    needs: Prove::Default,
+    always: true,
+    slot_s: thief::SLOT_S,
+    planned: thief::NOMINAL_DOSE,
+    rights: "none: own threads at a lower priority",
+    intrusion: "the server runs slower in half of the slots",
+    dose: "the server's run time over run time and wait for a CPU (schedstat), against slots without it",
+    undo: "the threads end with their agent",
+    pull: Pull::Slots { plan, act: thief::steal },
+};
+
+fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    if reach.server_pids.is_empty() || reach.server_cpus.is_empty() {
+        return Err("the server's processes are not known here".into());
+    }
+    Ok(thief::plan(ROW.id, &reach.server_cpus, &reach.server_pids))
+}

@@ -1,0 +1,57 @@
+//! Twice as many source addresses: what is limited by address lets twice as much through.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use run::{LoadPlan, Prove};
+
+use super::lever::{Altered, Lever, Pull, Reach};
+
+pub(super) const ROW: Lever = Lever {
+    id: "sources",
+    help: "sends from twice as many source addresses",
+    tests: &["server-rate-limit", "client-ports"],
+    needs: Prove::Default,
+    always: false,
+    slot_s: 0.0,
+    planned: -1.0,
+    rights: "none on loopback; elsewhere two addresses of this host (--source)",
+    intrusion: "the server sees clients at other addresses",
+    dose: "addresses with it over addresses without it",
+    undo: "the connections end with their load",
+    pull: Pull::Turns(altered),
+};
+
+fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+    let all = match (load.sources.len(), reach.addr.map(|addr| addr.ip())) {
+        (0 | 1, Some(IpAddr::V4(ip))) if ip.is_loopback() => loopback(load.sources.first().copied()),
+        (0 | 1, _) => return Err("one source address is known; name two of this host with --source".into()),
+        _ => load.sources.clone(),
+    };
+    let half = all.len() / 2;
+    let dose = 1.0 - all.len() as f64 / half as f64;
+    let off = LoadPlan { sources: all[..half].to_vec(), ..load.clone() };
+    Ok(Altered { off, on: LoadPlan { sources: all, ..load.clone() }, dose })
+}
+
+/// Any address of 127/8 is this host.
+fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
+    let other = |n| IpAddr::V4(Ipv4Addr::new(127, 0, 0, n));
+    let first = first.unwrap_or(other(1));
+    vec![first, if first == other(2) { other(3) } else { other(2) }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_loopback_there_is_always_another_address() {
+        let reach = |addr: &str| Reach { addr: Some(addr.parse().unwrap()), ..Reach::default() };
+        let made = altered(&reach("127.0.0.1:80"), &LoadPlan::default()).unwrap();
+        assert_eq!((made.off.sources.len(), made.on.sources.len(), made.dose), (1, 2, -1.0));
+        assert!(altered(&reach("192.0.2.1:80"), &LoadPlan::default()).unwrap_err().contains("--source"));
+        let four: Vec<IpAddr> = (1..5).map(|n| IpAddr::V4(Ipv4Addr::new(192, 0, 2, n))).collect();
+        let made = altered(&reach("192.0.2.9:80"), &LoadPlan { sources: four, ..LoadPlan::default() }).unwrap();
+        assert_eq!((made.off.sources.len(), made.on.sources.len()), (2, 4));
+    }
+}

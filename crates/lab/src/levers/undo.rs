@@ -1,0 +1,154 @@
+//! What a lever changed that lasts, and how it was: written down before the change, put back after it.
+//!
+//! The agent that changed it puts it back, also when the conductor is gone. If the agent itself was killed, the next who
+//! looks does ([`put_back`]): the conductor at once, else the next experiment of the same user.
+
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use probe::started_ticks as started;
+use serde::{Deserialize, Serialize};
+
+/// A lasting change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Change {
+    /// A file of a control group.
+    File { file: PathBuf, before: String, after: String },
+    /// A process that was stopped; `started` tells it from another one with its number.
+    Stopped { pid: u32, started: u64 },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    owner: u32,
+    owner_started: u64,
+    change: Change,
+}
+
+/// A change that is put back when this goes.
+pub(super) struct Undo {
+    change: Change,
+    record: PathBuf,
+}
+
+impl Undo {
+    /// Writes down what will be changed.
+    pub(super) fn keep(change: Change) -> Result<Self, String> {
+        let dir = records(true).map_err(|e| format!("nowhere to write down how it was: {e}"))?;
+        let owner = std::process::id();
+        let record = dir.join(format!("undo-{owner}.json"));
+        let kept = Record { owner, owner_started: started(owner).unwrap_or_default(), change: change.clone() };
+        let text = serde_json::to_string(&kept).map_err(|e| e.to_string())?;
+        std::fs::write(&record, text).map_err(|e| format!("writing {}: {e}", record.display()))?;
+        Ok(Self { change, record })
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        // What could not be put back stays written down.
+        if self.change.revert().is_ok() {
+            let _ = std::fs::remove_file(&self.record);
+        }
+    }
+}
+
+impl Change {
+    fn revert(&self) -> Result<(), String> {
+        match self {
+            Self::Stopped { pid, started: then } if started(*pid) == Some(*then) => {
+                sys::signal::go_on(*pid).map_err(|e| format!("process {pid} is still stopped (kill -CONT {pid}): {e}"))
+            }
+            Self::Stopped { .. } => Ok(()),
+            Self::File { file, before, after } => {
+                let now = std::fs::read_to_string(file).map(|text| text.trim().to_owned());
+                // Gone, or changed by somebody else since.
+                if !file.starts_with("/sys/fs/cgroup") || now.as_ref().ok() != Some(after) {
+                    return Ok(());
+                }
+                let failed = |e| format!("{} says {after:?} and was {before:?} before: {e}", file.display());
+                std::fs::write(file, before).map_err(failed)
+            }
+        }
+    }
+}
+
+/// Puts back what agents that are gone left changed. A sentence for each: done, or why not.
+pub(crate) fn put_back() -> Vec<String> {
+    let Ok(dir) = records(false) else { return Vec::new() };
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter_map(|path| back(&path)).collect()
+}
+
+fn back(path: &Path) -> Option<String> {
+    let record: Record = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+    if started(record.owner) == Some(record.owner_started) {
+        return None;
+    }
+    match record.change.revert() {
+        Ok(()) => {
+            let _ = std::fs::remove_file(path);
+            Some(format!("what an experiment that was killed had left changed was put back: {}", record.change))
+        }
+        Err(why) => Some(format!("what an experiment that was killed had left changed could not be put back: {why}")),
+    }
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File { file, before, .. } => write!(f, "{} is {before:?} again", file.display()),
+            Self::Stopped { pid, .. } => write!(f, "process {pid} goes on"),
+        }
+    }
+}
+
+/// The directory of this user's records. One that somebody else could have filled is none.
+fn records(make: bool) -> std::io::Result<PathBuf> {
+    let uid = std::fs::metadata("/proc/self")?.uid();
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute() && dir.is_dir());
+    let dir = own.map_or_else(|| PathBuf::from(format!("/tmp/loadline-{uid}")), |dir| dir.join("loadline"));
+    if make && !dir.exists() {
+        std::fs::DirBuilder::new().mode(0o700).create(&dir)?;
+    }
+    let is = std::fs::symlink_metadata(&dir)?;
+    match is.is_dir() && is.uid() == uid && is.mode() & 0o077 == 0 {
+        true => Ok(dir),
+        false => Err(std::io::Error::other(format!("{} may be written by others", dir.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stopped_process_goes_on_when_the_change_goes() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        let state = move || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            stat.rsplit(')').next().unwrap().trim().chars().next().unwrap()
+        };
+        let undo = Undo::keep(Change::Stopped { pid, started: started(pid).unwrap() }).unwrap();
+        let record = undo.record.clone();
+        sys::signal::stop(pid).unwrap();
+        testkit::eventually(|| (state() == 'T').then_some(()));
+        assert!(record.exists() && put_back().is_empty(), "its owner lives");
+        drop(undo);
+        testkit::eventually(|| (state() == 'S').then_some(()));
+        assert!(!record.exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn what_is_no_control_group_is_never_written() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "after").unwrap();
+        let change = Change::File { file: file.path().into(), before: "before".into(), after: "after".into() };
+        change.revert().unwrap();
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "after");
+    }
+}

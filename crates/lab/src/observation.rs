@@ -1,0 +1,379 @@
+//! What is observed during a trial: an observer a side, what tells its counters itself, and how all that they saw becomes
+//! the sides of the trial.
+//!
+//! Client and server have an observer each even on one machine: each reads its own processes, network namespace,
+//! listener and connections, so a run reads the same whether the sides are on one host or two.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use probe::{Observer, Sampler, Teller, Watching};
+use run::{Address, Incident, Observed, ObserverSpec, Recording, Role, Side, Trial};
+use sys::clock::Origin;
+
+use crate::Places;
+use crate::agent::AgentGroup;
+use crate::remote_observer::{RemoteObserver, RemoteWatching};
+use crate::server_counters::ServerCounters;
+
+/// What is known of the server's side.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// Name of its host, as in `hosts[]`.
+    pub host: String,
+    /// Its processes; their children are followed.
+    pub pids: Vec<u32>,
+    /// A process whose network namespace is the server's; `None` for our own.
+    pub netns_pid: Option<u32>,
+    /// The listener.
+    pub listen: Option<Address>,
+    /// Whether it may run on the generator's processors.
+    pub shared: bool,
+}
+
+impl Watched {
+    /// A server that was started here by `group`, on CPUs of its own if `places` has some for it.
+    pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, places: &Places) -> Self {
+        Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: places.shared() }
+    }
+}
+
+/// What is observed during the trials of a run.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    client: Observer,
+    /// Further hosts of clients: their network counters.
+    namespace_hosts: Vec<Observer>,
+    /// Hosts of clients with observers of their own there; this machine is none then.
+    client_hosts: Vec<RemoteObserver>,
+    server: Option<(Watched, Observer)>,
+    /// The observer on the server's host, where that is another one.
+    server_host: Option<RemoteObserver>,
+    medium: Option<testbed::MediumGauge>,
+    server_counters: Option<ServerCounters>,
+    blind: bool,
+}
+
+impl Observation {
+    /// A client on this machine that connects to an address, and the server, where it can be seen.
+    pub fn new(connect: impl Into<Address>, server: Option<Watched>) -> Self {
+        let client =
+            ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
+        let observer = |server: Watched| {
+            let observer = Observer::new(of_server(&server));
+            (server, observer)
+        };
+        Self {
+            client: Observer::new(client),
+            namespace_hosts: Vec::new(),
+            client_hosts: Vec::new(),
+            server: server.map(observer),
+            server_host: None,
+            medium: None,
+            server_counters: None,
+            blind: false,
+        }
+    }
+
+    /// The same with the client's counters read in another network namespace, under another name.
+    pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
+        let spec = ObserverSpec { host: host.into(), netns_pid, ..self.client.spec().clone() };
+        self.client = Observer::new(spec);
+        self
+    }
+
+    /// The same with further hosts of clients (name, and a process in their network namespace), whose network counters
+    /// are added to the client's side. Everything else of them is there already: the processes of all clients are, and
+    /// what is counted by machine.
+    pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
+        let observer = |(host, pid)| {
+            let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
+            Observer::new(ObserverSpec { host, netns_pid: Some(pid), sources, ..ObserverSpec::default() })
+        };
+        self.namespace_hosts = namespace_hosts.into_iter().map(observer).collect();
+        self
+    }
+
+    /// The same with observers on the hosts of the clients, where these are other hosts, and on that of the server.
+    pub fn with_hosts(mut self, client_hosts: Vec<RemoteObserver>, server_host: Option<RemoteObserver>) -> Self {
+        (self.client_hosts, self.server_host) = (client_hosts, server_host);
+        self
+    }
+
+    /// Whether clients, and whether the server, are observed on this host.
+    pub(crate) fn here(&self) -> [bool; 2] {
+        [self.client_hosts.is_empty(), self.server.is_some() && self.server_host.is_none()]
+    }
+
+    /// Whether a side is on another host, where nothing can be reached but through its agents.
+    pub fn is_remote(&self) -> bool {
+        self.server_host.is_some() || !self.client_hosts.is_empty()
+    }
+
+    /// The same with the counters of what joins the hosts; they become part of the server's side.
+    pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
+        self.medium = Some(gauge);
+        self
+    }
+
+    /// The same with what the server counts itself; it becomes part of the server's side.
+    pub fn with_server_counters(mut self, server_counters: ServerCounters) -> Self {
+        self.server_counters = Some(server_counters);
+        self
+    }
+
+    /// The same for hosts that share one machine, each confined to processors of its own: only those are its host's.
+    pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
+        let only = |observer: &Observer, cpus: &[u32]| {
+            Observer::new(ObserverSpec { processors: cpus.to_vec(), ..observer.spec().clone() })
+        };
+        self.client = only(&self.client, client);
+        self.server = self.server.map(|(watched, observer)| (watched, only(&observer, server)));
+        self
+    }
+
+    /// The same without any observer, for trials that are about the generator alone.
+    pub fn blind(&self) -> Self {
+        Self { blind: true, ..self.clone() }
+    }
+
+    /// Whether its trials are about the generator alone.
+    pub fn is_blind(&self) -> bool {
+        self.blind
+    }
+
+    /// The server's side, if it is known.
+    pub fn server(&self) -> Option<&Watched> {
+        self.server.as_ref().map(|(watched, _)| watched)
+    }
+
+    /// Whether client and server share processors.
+    pub fn shared(&self) -> bool {
+        self.server().is_some_and(|s| s.shared)
+    }
+
+    /// Starts to observe a trial whose clients are these. What cannot be observed is not in the trial.
+    pub fn open(&self, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Samplers {
+        if self.blind {
+            return Samplers::none(origin);
+        }
+        let watch = |observer: &Observer, more: &[u32]| {
+            let watching = observer.watch(more, interval_s, origin).ok()?;
+            Some(AtWork { host: observer.spec().host.clone(), eye: Eye::Here(watching) })
+        };
+        let follow = |observer: &RemoteObserver| {
+            let watching = observer.follow(clients.pids_on(observer.host()), interval_s, origin);
+            AtWork { host: observer.host().into(), eye: Eye::There(watching) }
+        };
+        let here = self.client_hosts.is_empty();
+        Samplers {
+            shared: self.shared(),
+            told: self.told_sampler(interval_s, origin),
+            server: match &self.server_host {
+                Some(observer) => Some(follow(observer)),
+                None => self.server.as_ref().and_then(|(_, observer)| watch(observer, &[])),
+            },
+            client: if here { watch(&self.client, &clients.pids()) } else { None },
+            client_hosts: self.client_hosts.iter().map(follow).collect(),
+            namespace_hosts: self.namespace_hosts.iter().filter_map(|observer| watch(observer, &[])).collect(),
+            ..Samplers::none(origin)
+        }
+    }
+
+    /// What is told is part of the recording of a server on this machine.
+    fn told_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
+        if self.server_host.is_some() {
+            return None;
+        }
+        probe::listen(self.tellers(), interval_s, origin).ok()
+    }
+
+    fn tellers(&self) -> Vec<Teller> {
+        let medium = self.medium.clone().map(|gauge| -> Teller {
+            Box::new(move || {
+                let mut row = Recording::default();
+                gauge.sample(0.0, &mut row);
+                row
+            })
+        });
+        medium.into_iter().chain(self.server_counters.as_ref().map(ServerCounters::teller)).collect()
+    }
+
+    /// Both sides over a while without load; shorter when `stop` says so.
+    pub fn at_rest(&self, seconds: f64, interval_s: f64, stop: &dyn Fn() -> bool) -> Vec<Side> {
+        if seconds <= 0.0 {
+            return Vec::new();
+        }
+        let begin = Instant::now();
+        let samplers = self.open(&AgentGroup::default(), Origin::after(Duration::ZERO), interval_s);
+        samplers.edge();
+        while begin.elapsed().as_secs_f64() < seconds && !stop() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        samplers.edge();
+        let Seen { client, client_hosts, server, .. } = samplers.sides();
+        client.into_iter().chain(server).chain(client_hosts).collect()
+    }
+}
+
+fn of_server(server: &Watched) -> ObserverSpec {
+    ObserverSpec {
+        host: server.host.clone(),
+        role: Role::Server,
+        processes: server.pids.clone(),
+        netns_pid: server.netns_pid,
+        listen: server.listen.clone(),
+        ..ObserverSpec::default()
+    }
+}
+
+/// Sources that read a network namespace and nothing of the machine.
+const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];
+
+/// An observer at work.
+enum Eye {
+    Here(Watching),
+    There(RemoteWatching),
+}
+
+/// An observer at work, and the name of its host.
+struct AtWork {
+    host: String,
+    eye: Eye,
+}
+
+impl AtWork {
+    fn here(&self) -> Option<&Watching> {
+        match &self.eye {
+            Eye::Here(watching) => Some(watching),
+            Eye::There(_) => None,
+        }
+    }
+
+    fn there(&self) -> Option<&RemoteWatching> {
+        match &self.eye {
+            Eye::Here(_) => None,
+            Eye::There(watching) => Some(watching),
+        }
+    }
+
+    fn incidents(&self) -> Vec<Incident> {
+        match &self.eye {
+            Eye::Here(watching) => watching.incidents(),
+            Eye::There(watching) => watching.incidents(),
+        }
+    }
+
+    fn finish(self) -> (String, Observed) {
+        let seen = match self.eye {
+            Eye::Here(watching) => watching.finish(),
+            Eye::There(watching) => watching.finish(),
+        };
+        (self.host, seen)
+    }
+}
+
+/// The observers of a trial at work.
+pub struct Samplers {
+    origin: Origin,
+    shared: bool,
+    told: Option<Sampler>,
+    server: Option<AtWork>,
+    client: Option<AtWork>,
+    client_hosts: Vec<AtWork>,
+    namespace_hosts: Vec<AtWork>,
+}
+
+/// What all of them saw.
+struct Seen {
+    client: Option<Side>,
+    client_hosts: Vec<Side>,
+    server: Option<Side>,
+    incidents: Vec<Incident>,
+}
+
+impl Samplers {
+    fn none(origin: Origin) -> Self {
+        let (client_hosts, namespace_hosts) = (Vec::new(), Vec::new());
+        Self { origin, shared: false, told: None, server: None, client: None, client_hosts, namespace_hosts }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &AtWork> {
+        self.server.iter().chain(&self.client).chain(&self.client_hosts).chain(&self.namespace_hosts)
+    }
+
+    /// Takes a sample of everything now; returns the times of the first and the last, seconds since the trial's origin.
+    /// A window that begins with the first and ends with the last holds both sides' edge samples.
+    pub fn edge(&self) -> (f64, f64) {
+        self.edge_at(0)
+    }
+
+    /// The same at a moment of the monotonic clock: observers on other hosts are told before, and look at the same time.
+    pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
+        let there: Vec<&RemoteWatching> = self.all().filter_map(AtWork::there).collect();
+        there.iter().for_each(|watching| watching.order_edge(at_ns));
+        sys::clock::sleep_until_ns(at_ns);
+        let now_s = self.origin.now_s();
+        let told = || self.told.as_ref().map(Sampler::edge);
+        // What is told is asked first and last, so that its growth is of the whole window, whichever edge this is.
+        let mut taken: Vec<f64> = told().into_iter().collect();
+        taken.extend(self.all().filter_map(AtWork::here).map(Watching::edge));
+        taken.extend(told());
+        taken.extend(there.iter().filter_map(|watching| watching.await_edge()));
+        let (first, last) = taken.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(*t), b.max(*t)));
+        if first.is_finite() { (first, last) } else { (now_s, now_s) }
+    }
+
+    /// Whether an observer is on another host.
+    pub(crate) fn are_remote(&self) -> bool {
+        self.all().any(|at_work| at_work.there().is_some())
+    }
+
+    /// The longest way to one of them and back.
+    pub(crate) fn longest_round_trip(&self) -> Duration {
+        self.all().filter_map(AtWork::there).map(RemoteWatching::round_trip).max().unwrap_or_default()
+    }
+
+    /// What happened to the processes of both sides so far.
+    pub fn incidents(&self) -> Vec<Incident> {
+        self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(AtWork::incidents).collect()
+    }
+
+    fn sides(self) -> Seen {
+        let mut incidents = Vec::new();
+        let mut side = |at_work: AtWork| {
+            let (host, Observed { recording, processes, machine, incidents: happened }) = at_work.finish();
+            incidents.extend(happened);
+            Side { host, machine, processes, shared: self.shared, recording, ..Side::default() }
+        };
+        let mut server = self.server.map(&mut side);
+        let mut client_hosts: Vec<Side> = self.client_hosts.into_iter().map(&mut side).collect();
+        let first = |hosts: &mut Vec<Side>| (!hosts.is_empty()).then(|| hosts.remove(0));
+        let mut client = self.client.map(&mut side).or_else(|| first(&mut client_hosts));
+        if let (Some(server), Some(told)) = (&mut server, self.told) {
+            server.recording.merge(told.finish());
+        }
+        if let Some(client) = &mut client {
+            self.namespace_hosts.into_iter().for_each(|host| client.recording.merge(named(host)));
+        }
+        Seen { client, client_hosts, server, incidents }
+    }
+
+    /// Ends observing, puts what was seen into the trial, and says what happened to the processes.
+    pub(crate) fn close(self, trial: &mut Trial) -> Vec<Incident> {
+        let Seen { client, client_hosts, server, incidents } = self.sides();
+        trial.client = client.unwrap_or_default();
+        trial.client_hosts = client_hosts;
+        trial.server = server;
+        incidents
+    }
+}
+
+/// The recording of a namespace host, its host's name before every instance, so that it stands beside the first host's.
+fn named(at_work: AtWork) -> Recording {
+    let (host, Observed { mut recording, .. }) = at_work.finish();
+    let name = |instance: &mut String| *instance = format!("{host} {instance}").trim_end().to_string();
+    recording.columns.iter_mut().for_each(|column| name(&mut column.instance));
+    recording.absent.iter_mut().for_each(|absence| name(&mut absence.instance));
+    recording
+}

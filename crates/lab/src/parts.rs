@@ -1,0 +1,166 @@
+//! The parts of the agents of a trial, merged when they come: a part holds histograms of megabytes, so a thousand of them
+//! are never there together.
+
+use std::collections::BTreeMap;
+
+use run::{HostLoad, LoadPart, Window, WindowsApart};
+
+/// What came of one agent.
+#[derive(Clone, Debug, Default)]
+struct Outcome {
+    came: bool,
+    /// How it ended without its part.
+    gone: Option<String>,
+    /// Its share of the whole load, 0 to 1.
+    share: f64,
+    host: String,
+}
+
+/// See the head of this file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parts {
+    outcomes: Vec<Outcome>,
+    whole: LoadPart,
+    /// Sum of the lengths of the windows of all parts, seconds.
+    lengths_s: f64,
+    windows: Vec<Window>,
+    hosts: BTreeMap<String, HostLoad>,
+}
+
+impl Parts {
+    /// Of agents with these hosts and parts of the load.
+    pub(crate) fn of<'a>(agents: impl Iterator<Item = (&'a str, f64)>) -> Self {
+        let outcome = |(host, share): (&str, f64)| Outcome { host: host.into(), share, ..Outcome::default() };
+        let mut outcomes: Vec<Outcome> = agents.map(outcome).collect();
+        let all: f64 = outcomes.iter().map(|o| o.share).sum();
+        outcomes.iter_mut().for_each(|o| o.share = if all > 0.0 { o.share / all } else { 0.0 });
+        Self { outcomes, ..Self::default() }
+    }
+
+    /// A part came.
+    pub(crate) fn take(&mut self, agent: usize, part: &LoadPart) {
+        let Some(outcome) = self.outcomes.get_mut(agent).filter(|o| !o.came) else { return };
+        outcome.came = true;
+        self.whole.merge(part);
+        self.lengths_s += part.measured_s;
+        let begin_s = part.measured_at_s + part.late_s;
+        self.windows.push(Window { begin_s, end_s: begin_s + part.measured_s });
+        let host = self.hosts.entry(outcome.host.clone()).or_default();
+        host.host.clone_from(&outcome.host);
+        host.agents += 1;
+        host.completed = host.completed.saturating_add(part.measured.completed);
+        host.share += outcome.share;
+    }
+
+    /// An agent ended or said that it cannot go on; `false` where that was known or its part had come.
+    pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
+        let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
+        let new = !outcome.came && outcome.gone.is_none();
+        if new {
+            outcome.gone = Some(how);
+        }
+        new
+    }
+
+    /// How many agents there are.
+    pub(crate) fn agents(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// Whether no part came.
+    pub(crate) fn none_came(&self) -> bool {
+        self.outcomes.iter().all(|o| !o.came)
+    }
+
+    /// Whether nothing more is to be expected.
+    pub(crate) fn over(&self) -> bool {
+        self.outcomes.iter().all(|o| o.came || o.gone.is_some())
+    }
+
+    /// The agents whose part did not come.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = usize> {
+        self.outcomes.iter().enumerate().filter(|(_, o)| !o.came).map(|(agent, _)| agent)
+    }
+
+    /// What is missing, a sentence an agent, with its share of the load.
+    pub(crate) fn told(&self, name: impl Fn(usize) -> String) -> Vec<String> {
+        let of_several = self.outcomes.len() > 1;
+        let told = |agent: usize| {
+            let outcome = &self.outcomes[agent];
+            let how = outcome.gone.as_deref().unwrap_or("it did not answer in time");
+            let share = of_several.then(|| format!(", {:.1} % of the load of its window", 100.0 * outcome.share));
+            let share = share.unwrap_or_default();
+            format!("the part of agent {} is missing from this trial{share}: {how}", name(agent))
+        };
+        self.missing().map(told).collect()
+    }
+
+    /// How far apart the windows of several parts are. `samples_s` are the distances of the samples at their edges from the
+    /// moment that they were ordered for, `clock_s` is how far off the clocks of other machines may be taken to be.
+    pub(crate) fn apart(&self, samples_s: &[f64], clock_s: f64) -> Option<WindowsApart> {
+        let some = self.windows.len() > 1 || clock_s > 0.0;
+        some.then(|| WindowsApart {
+            begin_us: spread_us(self.windows.iter().map(|w| w.begin_s)),
+            end_us: spread_us(self.windows.iter().map(|w| w.end_s)),
+            sample_us: samples_s.iter().copied().reduce(f64::max).map(|s| s * 1e6),
+            clock_us: clock_s * 1e6,
+        })
+    }
+
+    /// All parts in one, and what each host did. The length is the mean: each agent begins its window when it is told, the
+    /// last a little later, and counts its own; the sum of the counts over the mean length is the sum of the rates, where
+    /// the longest would make all of them low.
+    pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
+        let came = self.windows.len();
+        self.whole.measured_s = if came > 0 { self.lengths_s / came as f64 } else { 0.0 };
+        (self.whole, self.hosts.into_values().collect())
+    }
+}
+
+fn spread_us(times: impl Iterator<Item = f64>) -> f64 {
+    let (least, most) = times.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
+    if most >= least { (most - least) * 1e6 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(measured_at_s: f64, measured_s: f64, completed: u64) -> LoadPart {
+        let mut part = LoadPart { measured_at_s, measured_s, ..LoadPart::default() };
+        part.measured.completed = completed;
+        part
+    }
+
+    #[test]
+    fn parts_add_up_as_they_come_and_those_of_a_host_together() {
+        let mut parts = Parts::of([("a", 1.0), ("b", 2.0), ("b", 1.0)].into_iter());
+        parts.take(0, &of(1.0, 4.0, 100));
+        parts.take(1, &of(1.0005, 4.2, 30));
+        parts.take(1, &of(1.0, 4.0, 1_000_000));
+        assert!(!parts.over() && !parts.none_came());
+        assert!(parts.lost(2, "the line was cut".into()) && !parts.lost(2, "again".into()) && parts.over());
+        let told = parts.told(|agent| format!("load {agent}"));
+        assert_eq!(
+            told,
+            ["the part of agent load 2 is missing from this trial, 25.0 % of the load of its window: the line was cut"]
+        );
+        let apart = parts.apart(&[0.0002, 0.003], 0.00005).unwrap();
+        assert!((apart.begin_us - 500.0).abs() < 1e-6 && (apart.end_us - 200_500.0).abs() < 1e-3, "{apart:?}");
+        assert_eq!((apart.sample_us, apart.clock_us), (Some(3000.0), 50.0));
+        let (whole, hosts) = parts.merged();
+        assert!((whole.measured_s - 4.1).abs() < 1e-9 && whole.measured.completed == 130);
+        assert_eq!(
+            hosts.iter().map(|h| (h.host.as_str(), h.agents, h.completed)).collect::<Vec<_>>(),
+            [("a", 1, 100), ("b", 1, 30)]
+        );
+    }
+
+    #[test]
+    fn one_agent_here_has_no_windows_to_compare() {
+        let mut parts = Parts::of([("localhost", 1.0)].into_iter());
+        parts.take(0, &of(1.0, 4.0, 100));
+        assert_eq!(parts.apart(&[], 0.0), None);
+        assert_eq!(Parts::default().merged().0.measured_s, 0.0);
+    }
+}

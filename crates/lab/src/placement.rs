@@ -1,0 +1,63 @@
+//! Which processors client and server get, so that they share as few as possible. Pure.
+
+/// Processors for both sides; empty means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The generator's.
+    pub client: Vec<u32>,
+    /// The server's, as far as they are known.
+    pub server: Vec<u32>,
+}
+
+impl Places {
+    /// For a server that is started here: the last processor is its own where there are at least two.
+    pub fn for_own_server(allowed: &[u32], asked: &[u32]) -> Self {
+        match allowed {
+            [rest @ .., last] if !rest.is_empty() && asked.is_empty() => {
+                Self { client: rest.to_vec(), server: vec![*last] }
+            }
+            _ => {
+                let client = if asked.is_empty() { allowed } else { asked };
+                let left: Vec<u32> = allowed.iter().copied().filter(|cpu| !client.contains(cpu)).collect();
+                Self { client: client.to_vec(), server: if left.is_empty() { allowed.to_vec() } else { left } }
+            }
+        }
+    }
+
+    /// For a local server that runs already on `server` processors: the generator takes the others, if there are any.
+    pub fn beside(allowed: &[u32], asked: &[u32], server: &[u32]) -> Self {
+        let free: Vec<u32> = allowed.iter().copied().filter(|cpu| !server.contains(cpu)).collect();
+        let client = match (asked.is_empty(), free.is_empty()) {
+            (false, _) => asked.to_vec(),
+            (true, false) => free,
+            (true, true) => allowed.to_vec(),
+        };
+        Self { client, server: server.to_vec() }
+    }
+
+    /// Whether both sides can run on one processor.
+    pub fn shared(&self) -> bool {
+        self.client.iter().any(|cpu| self.server.contains(cpu))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_own_server_gets_an_own_processor_where_there_are_two() {
+        let places = Places::for_own_server(&[0, 1], &[]);
+        assert_eq!((places.client.as_slice(), places.server.as_slice(), places.shared()), (&[0][..], &[1][..], false));
+        assert!(Places::for_own_server(&[0], &[]).shared());
+        assert_eq!(Places::for_own_server(&[0, 1], &[1]).server, [0]);
+        assert!(Places::for_own_server(&[0, 1], &[0, 1]).shared());
+    }
+
+    #[test]
+    fn the_generator_keeps_off_a_pinned_server() {
+        assert_eq!(Places::beside(&[0, 1, 2], &[], &[1]).client, [0, 2]);
+        assert!(Places::beside(&[0, 1], &[], &[0, 1]).shared());
+        assert_eq!(Places::beside(&[0, 1], &[1], &[1]).client, [1]);
+    }
+}

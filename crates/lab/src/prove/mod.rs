@@ -1,0 +1,168 @@
+//! The experiment on the verdict: a lever is pulled and throughput watched.
+//!
+//! What will happen is written down before; what it means is for `judge::prove`. The verdict's own lever goes first. If it
+//! needs another load, that is made in turns ([`turns`]); else it is switched in slots of one load ([`slots`]), together
+//! with those that every such experiment has, since only all parts together add up to 1.
+
+mod pulled;
+mod schedule;
+mod slots;
+mod stand;
+mod turns;
+
+use run::{Prove, Untried};
+
+use self::stand::{Stand, closed};
+use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, put_back};
+use crate::{Lab, LabError, TargetSetup};
+
+/// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
+const TURNS: f64 = 0.6;
+/// Of the time of all levers, the share of the verdict's own lever of turns, and that of each other one.
+const OWN: f64 = 0.4;
+const OTHER: f64 = 0.12;
+
+/// Tries the verdict, with so many connections in about so many seconds. What cannot be done is said in the run's proof.
+pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
+    let stand = Stand::of(lab, connections);
+    let own = own(lab);
+    begin(lab, own);
+    let mut left_s = seconds;
+    if let Some(row) = own.filter(|row| matches!(row.pull, Pull::Turns(_))) {
+        left_s -= in_turns(lab, setup, &stand, row, seconds * TURNS)?;
+        if lab.run.findings.proof.as_ref().is_some_and(|proof| proof.outcome == run::ProofOutcome::Proven) {
+            return Ok(());
+        }
+    }
+    let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
+    let stands = stand.or_fewer(lab.run.findings.knee.as_ref());
+    in_slots(lab, setup, &stands, wanted, left_s)
+}
+
+/// Pulls every lever that can be pulled: the verdict's own first, the others of turns for a share of the time each, then
+/// those of slots together.
+pub(crate) fn prove_all(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    connections: u32,
+    seconds: f64,
+) -> Result<(), LabError> {
+    let stand = Stand::of(lab, connections);
+    let own = own(lab);
+    begin(lab, own);
+    let suspect = own.map(|own| own.id);
+    let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| matches!(row.pull, Pull::Turns(_))).collect();
+    of_turns.sort_by_key(|row| Some(row.id) != suspect);
+    let mut left_s = seconds;
+    for row in of_turns {
+        let share = if Some(row.id) == suspect { OWN } else { OTHER };
+        left_s -= in_turns(lab, setup, &stand, row, seconds * share)?;
+    }
+    in_slots(lab, setup, &[stand], |_| true, left_s)
+}
+
+/// The lever that tries the verdict.
+fn own(lab: &Lab<'_>) -> Option<&'static Lever> {
+    let suspect = judge::prove::suspect_of(&lab.run.findings.bottleneck.id)?;
+    LEVERS.iter().find(|row| row.id == suspect.lever)
+}
+
+/// Writes the prediction down; `own` is the lever that tries the verdict.
+fn begin(lab: &mut Lab<'_>, own: Option<&Lever>) {
+    put_back().into_iter().for_each(|sentence| lab.note(sentence));
+    let row = own.unwrap_or(&LEVERS[0]);
+    let mut proof = judge::prove::predicted(&lab.run, row.id, row.planned);
+    proof.prediction.iter_mut().for_each(|p| p.at = jiff::Timestamp::now().to_string());
+    lab.run.findings.proof = Some(proof);
+}
+
+/// Whether a lever may be pulled.
+fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
+    match row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
+        true => Err("it touches the server's own limits or processes, which --prove=intrusive allows".into()),
+        false => Ok(()),
+    }
+}
+
+fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
+    let untried = Untried { lever: row.id.into(), why };
+    lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
+}
+
+/// Pulls a lever of turns; the seconds that it took.
+fn in_turns(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    stand: &Stand,
+    row: &'static Lever,
+    seconds: f64,
+) -> Result<f64, LabError> {
+    let Pull::Turns(alter) = row.pull else { return Ok(0.0) };
+    let made = allowed(lab, row).and_then(|()| alter(&reach(lab, setup), &closed(setup, stand.connections)));
+    let begin_s = lab.elapsed_s();
+    match made {
+        Ok(Altered { off, on, dose }) => {
+            match turns::trial(lab, setup, stand, (row, [off, on], dose), seconds)? {
+                Ok(trial) => {
+                    lab.run.findings.proof.iter_mut().for_each(|proof| proof.switched.push(trial.clone()));
+                }
+                Err(why) => untried(lab, row, why),
+            }
+            lab.save()?;
+        }
+        Err(why) => untried(lab, row, why),
+    }
+    Ok(lab.elapsed_s() - begin_s)
+}
+
+fn in_slots(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    stands: &[Stand],
+    wanted: impl Fn(&Lever) -> bool,
+    seconds: f64,
+) -> Result<(), LabError> {
+    if lab.stopped() {
+        return lab.save();
+    }
+    let reach = reach(lab, setup);
+    let mut rows = Vec::new();
+    for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
+        // The generator's processes are known when it has begun.
+        let reach = Reach { client_pids: vec![std::process::id()], ..reach.clone() };
+        let Pull::Slots { plan, .. } = row.pull else { continue };
+        match allowed(lab, row).and_then(|()| plan(&reach)) {
+            Ok(_) => rows.push(row),
+            Err(why) => untried(lab, row, why),
+        }
+    }
+    match slots::trial(lab, setup, stands, &rows, &reach, seconds)? {
+        Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
+        Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| said(proof, &why)),
+    }
+    put_back().into_iter().for_each(|sentence| lab.note(sentence));
+    lab.save()
+}
+
+/// Why there are no slots; what turns have said before stays.
+fn said(proof: &mut run::Proof, why: &str) {
+    if proof.switched.is_empty() {
+        proof.why = why.to_owned();
+    }
+}
+
+fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
+    let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
+    let client_cpus = match setup.load.cpus.is_empty() {
+        true => sys::limits::allowed_cpus().unwrap_or_default(),
+        false => setup.load.cpus.clone(),
+    };
+    Reach {
+        client_cpus,
+        client_pids: Vec::new(),
+        server_cpus: probe::cpus_of(std::path::Path::new("/"), &server_pids),
+        server_pids,
+        addr: setup.addr.inet(),
+        dir: lab.run.plan.search.prove_dir.clone(),
+    }
+}

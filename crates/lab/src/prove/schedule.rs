@@ -1,0 +1,92 @@
+//! When each lever is on: slots short against the drift of a machine, in a random order of which half is on.
+
+use run::SlotPlan;
+
+/// Slots in which each lever is on exactly as often as off.
+const BLOCK: usize = 8;
+/// Slots at the end in which all levers are off: throughput has to be back.
+pub(super) const AFTER: usize = BLOCK;
+/// Slots that tell anything, at least, and when time is short.
+const FEWEST: [u32; 2] = [48, 32];
+/// Slots that are enough: more time makes them longer.
+const MOST: u32 = 320;
+/// Shortest slot, seconds.
+pub(super) const SHORTEST_S: f64 = 0.06;
+/// Longest, seconds.
+const LONGEST_S: f64 = 0.5;
+/// Requests that a slot should complete: fewer scatter by more than a tenth. When time is short a wider interval is
+/// better than none.
+const REQUESTS: [f64; 2] = [200.0, 25.0];
+/// Response times that a slot should last, so that what the one before left is a small part of it.
+const RESPONSES: [f64; 2] = [10.0, 5.0];
+
+/// Slots for a load of `rate` requests per second, each of which takes `response_s`, within `seconds`, none shorter than
+/// `least_s`, in which all levers show. `None` when that is too short for the fewest slots.
+pub(super) fn slots(load: (f64, f64), least_s: f64, first_s: f64, seconds: f64) -> Option<SlotPlan> {
+    (0..FEWEST.len()).find_map(|short| slots_if(short, load, least_s, first_s, seconds))
+}
+
+/// The same with time enough (0) or short of it (1).
+fn slots_if(
+    short: usize,
+    (rate, response_s): (f64, f64),
+    least_s: f64,
+    first_s: f64,
+    seconds: f64,
+) -> Option<SlotPlan> {
+    let wanted_s = (REQUESTS[short] / rate.max(1e-3)).max(RESPONSES[short] * response_s);
+    // A slot that cannot be so long holds a queue of the slot before.
+    if short > 0 && wanted_s > LONGEST_S {
+        return None;
+    }
+    let wanted_s = wanted_s.clamp(least_s, LONGEST_S);
+    let room_s = seconds - first_s;
+    let count = (room_s / wanted_s).floor().min(f64::from(MOST));
+    if count < f64::from(FEWEST[short]) {
+        return None;
+    }
+    let slot_s = (room_s / count).clamp(wanted_s, LONGEST_S);
+    let settle_s = (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s);
+    Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
+}
+
+/// In which slots a lever is on.
+pub(super) fn sequence(count: u32, random: &mut fastrand::Rng) -> Vec<bool> {
+    let pulled = (count as usize).saturating_sub(AFTER);
+    let mut on = Vec::with_capacity(count as usize);
+    while on.len() < pulled {
+        let mut block: Vec<bool> = (0..BLOCK).map(|i| i < BLOCK / 2).collect();
+        random.shuffle(&mut block);
+        on.extend(block);
+    }
+    on.truncate(pulled);
+    on.resize(count as usize, false);
+    on
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_fit_the_time_and_the_load() {
+        let fast = slots((100_000.0, 0.001), SHORTEST_S, 0.5, 8.0).unwrap();
+        assert!(fast.end_s() <= 8.0 + 1e-9 && fast.slot_s >= SHORTEST_S && fast.count > 100, "{fast:?}");
+        let slow = slots((500.0, 0.03), SHORTEST_S, 0.5, 30.0).unwrap();
+        assert!(slow.slot_s >= 0.4 && slow.settle_s >= 0.06, "{slow:?}");
+        let long = slots((100_000.0, 0.001), 0.4, 0.5, 30.0).unwrap();
+        assert!(long.slot_s >= 0.4, "{long:?}");
+        assert_eq!(slots((100.0, 0.1), SHORTEST_S, 0.5, 5.0), None, "a dozen slots tell nothing");
+        let short = slots((150.0, 0.04), SHORTEST_S, 0.4, 7.5).unwrap();
+        assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
+    }
+
+    #[test]
+    fn each_lever_is_on_half_of_the_time_and_never_at_the_end() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let (a, b) = (sequence(168, &mut random), sequence(168, &mut random));
+        assert_eq!((a.len(), a.iter().filter(|on| **on).count()), (168, 80));
+        assert!(a[160..].iter().all(|on| !on));
+        assert_ne!(a, b);
+    }
+}

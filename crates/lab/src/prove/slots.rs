@@ -1,0 +1,78 @@
+//! One steady load under which levers are switched on and off, each in its own slots.
+
+use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
+use sys::clock::Origin;
+
+use super::pulled::Pulled;
+use super::schedule;
+use super::stand::{Stand, closed};
+use crate::levers::{Lever, Reach};
+use crate::{Lab, LabError, Load, Local, Point, TargetSetup};
+
+/// Load before the first slot, seconds: connections are up and caches warm.
+const FIRST_S: f64 = 0.4;
+
+/// One trial with these levers, under the first of the loads for which the time is enough; the inner error says why there is none.
+pub(super) fn trial(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    stands: &[Stand],
+    rows: &[&'static Lever],
+    reach: &Reach,
+    seconds: f64,
+) -> Result<Result<ProofTrial, String>, LabError> {
+    let least_s = rows.iter().map(|row| row.slot_s).fold(schedule::SHORTEST_S, f64::max);
+    let fitting =
+        |stand: &Stand| Some((*stand, schedule::slots((stand.rate, stand.response_s), least_s, FIRST_S, seconds)?));
+    let Some((stand, slots)) = stands.iter().find_map(fitting) else {
+        let rate = stands.first().map_or(0.0, |stand| stand.rate);
+        return Ok(Err(format!("{seconds:.1} s are too short for slots at {rate:.0} requests/s")));
+    };
+    let plan = LoadPlan {
+        warmup_s: FIRST_S,
+        duration_s: slots.end_s() - FIRST_S,
+        slots: Some(slots),
+        ..closed(setup, stand.connections)
+    };
+    let label = format!("proof, {} connections", stand.connections);
+    let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
+    let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan }];
+    let mut pulled = Pulled::default();
+    let program = lab.program().to_path_buf();
+    let mut start = |pids: &[u32], origin: Origin| {
+        let reach = Reach { client_pids: pids.to_vec(), ..reach.clone() };
+        pulled.start(&program, rows, &reach, slots, origin);
+    };
+    // A worker that is stopped on purpose is no fault of the server.
+    let stops = rows.iter().any(|row| row.id == "worker");
+    let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
+    let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
+    let found = pulled.finish().and_then(|levers| made(&trial, slots, levers));
+    lab.keep(trial)?;
+    Ok(found)
+}
+
+fn made(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> Result<ProofTrial, String> {
+    let completed_rate = trial.measured.slot_rates.clone();
+    if completed_rate.len() != slots.count as usize {
+        return Err(format!("the load was seen in {} of {} slots", completed_rate.len(), slots.count));
+    }
+    let label = trial.label.clone();
+    let mut made = ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after: None };
+    made.after = after(&made);
+    Ok(made)
+}
+
+/// Throughput after the last slot with a lever over that of the slots without any.
+fn after(trial: &ProofTrial) -> Option<f64> {
+    let n = trial.completed_rate.len();
+    let free = |t: &usize| trial.levers.iter().all(|l| !l.on[*t]);
+    let mean = |slots: Vec<usize>| -> Option<f64> {
+        let sum: f64 = slots.iter().map(|t| trial.completed_rate[*t]).sum();
+        (!slots.is_empty()).then(|| sum / slots.len() as f64)
+    };
+    let end = n.saturating_sub(schedule::AFTER);
+    // The first slot after a lever still serves what that one left.
+    let before = mean((0..end).filter(free).collect())?;
+    Some(mean((end + 1..n).collect())? / before)
+}

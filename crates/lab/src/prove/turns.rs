@@ -1,0 +1,81 @@
+//! The same load with and without a lever, in turns: pairs of short loads, in each pair the order drawn at random.
+
+use run::{LoadPlan, SwitchTrial, TrialKind};
+
+use super::stand::Stand;
+use crate::levers::Lever;
+use crate::{Lab, LabError, Load, Local, Point, TargetSetup};
+
+/// Warm-up of a turn, seconds: connections are up.
+const FIRST_S: f64 = 0.15;
+/// What starting and ending agents adds to a turn, seconds.
+const AROUND_S: f64 = 0.25;
+/// Shortest turn, seconds.
+const SHORTEST_S: f64 = 0.25;
+/// Longest, seconds.
+const LONGEST_S: f64 = 2.0;
+/// Pairs that tell how much they scatter, at least and as many as are enough.
+const PAIRS: (usize, usize) = (3, 8);
+
+/// Pairs and the length of a turn within so many seconds. `None` where that is too short.
+fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
+    let wanted_s = (20.0 * response_s).clamp(SHORTEST_S, LONGEST_S);
+    let of = |turn_s: f64| (seconds / (2.0 * (turn_s + FIRST_S + AROUND_S))).floor() as usize;
+    let number = of(wanted_s).min(PAIRS.1);
+    if number < PAIRS.0 {
+        return None;
+    }
+    let longer_s = seconds / (2.0 * number as f64) - FIRST_S - AROUND_S;
+    Some((number, longer_s.clamp(wanted_s, LONGEST_S)))
+}
+
+/// The trial; the inner error says why there is none. The loads are without the lever and with it.
+pub(super) fn trial(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    stand: &Stand,
+    (row, loads, dose): (&Lever, [LoadPlan; 2], f64),
+    seconds: f64,
+) -> Result<Result<SwitchTrial, String>, LabError> {
+    let Some((pairs, turn_s)) = pairs(stand.response_s, seconds) else {
+        return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
+    };
+    let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
+    let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
+    for pair in 0..pairs {
+        let first = usize::from(random.bool());
+        for with in [first, 1 - first] {
+            if lab.stopped() {
+                return Ok(Err("it was interrupted".into()));
+            }
+            let label = format!("{} {}, pair {}", row.id, ["off", "on"][with], pair + 1);
+            let plan = LoadPlan { warmup_s: FIRST_S, duration_s: turn_s, seed: pair as u64, ..loads[with].clone() };
+            rates[with].push(turn(lab, setup, plan, label)?);
+        }
+    }
+    let [off, on] = rates;
+    let label = format!("{} connections, {pairs} pairs of turns", stand.connections);
+    let trial = SwitchTrial { lever: row.id.into(), host: "localhost".into(), label, turn_s, dose, off, on };
+    Ok(Ok(trial))
+}
+
+/// Good answers per second of one turn.
+fn turn(lab: &mut Lab<'_>, setup: &TargetSetup, plan: LoadPlan, label: String) -> Result<f64, LabError> {
+    let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
+    let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan }];
+    Ok(judge::good(&lab.conduct(&setup.observation, &loads, &point)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_fit_the_time_and_the_response() {
+        let (number, turn_s) = pairs(0.001, 4.5).unwrap();
+        assert!(number >= PAIRS.0 && 2.0 * number as f64 * (turn_s + FIRST_S + AROUND_S) <= 4.5 + 1e-9);
+        let (number, turn_s) = pairs(0.04, 20.0).unwrap();
+        assert!(number == PAIRS.1 && turn_s >= 0.8, "{number} of {turn_s}");
+        assert_eq!(pairs(0.001, 2.0), None);
+    }
+}

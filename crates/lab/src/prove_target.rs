@@ -1,0 +1,58 @@
+//! `loadline prove`: one steady load, and every lever that can be pulled under it.
+
+use std::path::Path;
+
+use run::{Intensity, Plan, Run, TrialKind};
+
+use crate::conduct::Load;
+use crate::prove;
+use crate::{Lab, LabError, Local, Point, TargetSetup, Watch};
+
+/// Of the budget, the share of the load without any lever, whose counters make the argument.
+const ARGUED: f64 = 0.15;
+/// Longest load without any lever, seconds.
+const LONGEST_S: f64 = 8.0;
+
+/// Loads the plan's target as a closed loop, argues from the counters, and tries the argument with the whole table.
+pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
+    let Intensity::Closed { connections, .. } = plan.load.intensity else {
+        let why = "an experiment needs clients that wait for their answers: give --connections N";
+        return Err(LabError::set_up("preparing the experiment", why));
+    };
+    if !plan.hosts.is_empty() {
+        let why = "its levers are pulled on this host alone; run it on the server's, or leave the other hosts out";
+        return Err(LabError::set_up("preparing the experiment on other hosts", why));
+    }
+    let mut lab = Lab::begin(plan, out, watch)?;
+    let setup = TargetSetup::prepare(&mut lab)?;
+    let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
+    lab.rest(&setup.observation, rest_s.min(budget_s / 20.0));
+    one_client(&mut lab, &setup, budget_s)?;
+    if !lab.stopped() {
+        let seconds = (budget_s * ARGUED).min(LONGEST_S);
+        let point = Point { label: format!("{connections} connections"), kind: TrialKind::Fixed, ..Point::default() };
+        let mut load = setup.load.clone();
+        (load.warmup_s, load.duration_s) = (load.warmup_s.min(seconds / 4.0), seconds);
+        let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan: load }];
+        lab.trial(&setup.observation, &loads, &point)?;
+    }
+    let left_s = budget_s - lab.elapsed_s();
+    if !lab.stopped() && left_s > 0.0 {
+        prove::prove_all(&mut lab, &setup, connections, left_s)?;
+    }
+    lab.finish()
+}
+
+/// One client alone: several arguments need to know how long an answer takes without others.
+fn one_client(lab: &mut Lab<'_>, setup: &TargetSetup, budget_s: f64) -> Result<(), LabError> {
+    if lab.stopped() {
+        return Ok(());
+    }
+    let seconds = (budget_s * ARGUED / 4.0).clamp(0.3, 1.5);
+    let mut load = setup.load.clone();
+    load.intensity = Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
+    (load.threads, load.warmup_s, load.duration_s) = (1, seconds / 4.0, seconds);
+    let point = Point { label: "1 connection".into(), kind: TrialKind::Sweep, ..Point::default() };
+    let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan: load }];
+    lab.trial(&setup.observation, &loads, &point).map(drop)
+}

@@ -1,0 +1,105 @@
+//! Master connections of ssh: one a host, over which all agents there are started. Each holds a program on its host that
+//! ends with our end of its pipe, so none outlives us, however we end.
+
+use std::io::Read as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::LabError;
+
+/// Servers refuse many new connections at once (MaxStartups, 10 by default).
+const AT_ONCE: usize = 8;
+/// How long a connection may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// All of a run.
+#[derive(Debug)]
+pub(super) struct Masters {
+    dir: PathBuf,
+    children: Vec<Child>,
+}
+
+impl Masters {
+    /// Connects to each host by its words of a command line; the sockets are in their order.
+    pub(super) fn connect(hosts: &[(String, Vec<String>)]) -> Result<(Self, Vec<PathBuf>), LabError> {
+        let mut masters = Self { dir: folder()?, children: Vec::new() };
+        let sockets: Vec<PathBuf> = (0..hosts.len()).map(|n| masters.dir.join(n.to_string())).collect();
+        let all: Vec<_> = hosts.iter().zip(&sockets).collect();
+        for some in all.chunks(AT_ONCE) {
+            let begun = masters.children.len();
+            for ((host, words), socket) in some {
+                let child = start(words, socket).map_err(|e| failed(host, &e.to_string()))?;
+                masters.children.push(child);
+            }
+            let deadline = Instant::now() + PATIENCE;
+            for (child, ((host, _), socket)) in masters.children[begun..].iter_mut().zip(some) {
+                await_socket(child, socket, deadline).map_err(|why| failed(host, &why))?;
+            }
+        }
+        Ok((masters, sockets))
+    }
+}
+
+impl Drop for Masters {
+    fn drop(&mut self) {
+        self.children.iter_mut().for_each(|child| drop(child.stdin.take()));
+        let deadline = Instant::now() + Duration::from_millis(500);
+        for child in &mut self.children {
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// A folder for the sockets that only we may enter, of a short name: a socket's path has at most 107 bytes.
+fn folder() -> Result<PathBuf, LabError> {
+    for _ in 0..16 {
+        let dir = Path::new("/tmp").join(format!("loadline-{:08x}", fastrand::u32(..)));
+        if std::fs::DirBuilder::new().mode(0o700).create(&dir).is_ok() {
+            return Ok(dir);
+        }
+    }
+    Err(LabError::set_up("making a folder in /tmp for connections", "no name was free, or /tmp cannot be written"))
+}
+
+/// The words with what makes it the master.
+fn start(words: &[String], socket: &Path) -> std::io::Result<Child> {
+    let mut command = Command::new(&words[0]);
+    command.args(["-M", "-o", "ControlPersist=no", "-S"]).arg(socket).args(&words[1..]);
+    command.arg("exec cat >/dev/null");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0).spawn()
+}
+
+fn await_socket(child: &mut Child, socket: &Path, deadline: Instant) -> Result<(), String> {
+    loop {
+        if !matches!(child.try_wait(), Ok(None)) {
+            let mut words = String::new();
+            if let Some(stderr) = child.stderr.take() {
+                let _ = stderr.take(4096).read_to_string(&mut words);
+            }
+            let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it ended without a word");
+            return Err(run::visible(last.trim()).into_owned());
+        }
+        if socket.exists() {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            return Err(format!("no connection was up after {} s", PATIENCE.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn failed(host: &str, why: &str) -> LabError {
+    LabError::Agent {
+        name: format!("ssh to {host}"),
+        why: format!("{why}; `ssh -o BatchMode=yes {host} true` must work without asking anything"),
+    }
+}

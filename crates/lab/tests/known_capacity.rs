@@ -1,0 +1,241 @@
+//! The search against servers whose capacity for the objective is known in closed form, in virtual time. Over many seeds the
+//! estimate must have next to no bias, and its 95 % interval must hold the exact capacity about as often as it says.
+//!
+//! `cargo test` makes a few dozen runs of each model. `cargo test -p loadline-lab --test known_capacity -- --ignored --nocapture`
+//! makes hundreds, and prints the table of `docs/method.md`.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
+
+use load::{Service, SimServer, TokenBucket};
+use run::{Plan, Run};
+use testkit::queueing::{bucket_refuses, highest, md1_tail, mm1_capacity, mmc_tail};
+use testkit::{Pauses, VirtualServer};
+
+/// Runs of every model, and of the long table.
+const SEEDS: u64 = 12;
+const HUNDREDS: u64 = 200;
+/// Largest bias, as a share of the capacity.
+const BIAS: f64 = 0.02;
+/// Intervals of a hundred that must hold the exact capacity.
+const COVERED: f64 = 0.93;
+/// Requests of which one may be slower: the objective is a 99th percentile.
+const SLOW: f64 = 0.01;
+
+/// A server of known capacity.
+struct Known {
+    name: &'static str,
+    server: SimServer,
+    plan: Plan,
+    /// What the objective limits: microseconds of a 99th percentile, or a share of failures.
+    limit: f64,
+    /// The capacity for any such limit.
+    capacity: fn(f64) -> f64,
+}
+
+impl Known {
+    /// A queue with a limit on the 99th percentile, microseconds.
+    fn queue(name: &'static str, server: SimServer, p99_us: f64, capacity: fn(f64) -> f64) -> Self {
+        let mut plan = Plan::default();
+        plan.objective.p99_us = Some(p99_us);
+        Self { name, server, plan, limit: p99_us, capacity }
+    }
+
+    fn exact(&self) -> f64 {
+        (self.capacity)(self.limit)
+    }
+
+    fn at(&self, seed: u64) -> VirtualServer {
+        VirtualServer::new(self.server.clone(), self.plan.clone(), seed)
+    }
+
+    /// What searches find.
+    fn found(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
+        Found((1..=seeds).map(|seed| Ratios::of(&stage(self.at(seed)).find().unwrap(), self.exact())).collect())
+    }
+
+    /// Holds runs against the closed form.
+    fn holds(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) {
+        let found = self.found(seeds, stage);
+        println!("{:<26} {:>7.0} {found}", self.name, self.exact());
+        let (bias, slack) = (found.mean() - 1.0, 2.0 * found.sd() / (seeds as f64).sqrt());
+        assert!(bias.abs() <= BIAS + if seeds < HUNDREDS { slack } else { 0.0 }, "{}: bias {bias:+.3}", self.name);
+        // Of few runs so many are left out by chance alone: two standard deviations of a binomial count.
+        let chance = 2.0 * (COVERED * (1.0 - COVERED) / seeds as f64).sqrt();
+        let least = COVERED - if seeds < HUNDREDS { chance } else { 0.0 };
+        assert!(found.covered() >= least, "{}: {:.2} covered", self.name, found.covered());
+    }
+}
+
+/// What one run reports, as ratios to the exact capacity; 0 where it says that nothing held.
+#[derive(Clone, Copy, Debug)]
+struct Ratios {
+    rate: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Ratios {
+    fn of(run: &Run, exact: f64) -> Self {
+        let Some(c) = run.findings.capacity.as_ref().filter(|c| c.held) else {
+            return Self { rate: 0.0, low: 0.0, high: 0.0 };
+        };
+        Self {
+            rate: c.rate / exact,
+            low: c.low.unwrap_or(0.0) / exact,
+            high: c.high.map_or(f64::INFINITY, |h| h / exact),
+        }
+    }
+}
+
+struct Found(Vec<Ratios>);
+
+impl Found {
+    fn mean(&self) -> f64 {
+        self.0.iter().map(|r| r.rate).sum::<f64>() / self.0.len() as f64
+    }
+
+    fn sd(&self) -> f64 {
+        let squares: f64 = self.0.iter().map(|r| (r.rate - self.mean()).powi(2)).sum();
+        (squares / (self.0.len() - 1) as f64).sqrt()
+    }
+
+    fn covered(&self) -> f64 {
+        self.0.iter().filter(|r| r.low <= 1.0 && 1.0 <= r.high).count() as f64 / self.0.len() as f64
+    }
+
+    fn half(&self) -> f64 {
+        self.0.iter().map(|r| (r.high - r.low) / 2.0).sum::<f64>() / self.0.len() as f64
+    }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let percent = [self.mean() - 1.0, self.sd(), self.half(), self.covered()].map(|share| 100.0 * share);
+        let [bias, sd, half, covered] = percent;
+        write!(f, "bias {bias:+.2} %, sd {sd:.2} %, half interval {half:.2} %, covered {covered:.0} of 100")
+    }
+}
+
+fn server(service: Service, service_us: u64, workers: u32) -> SimServer {
+    SimServer { service, service_ns: service_us * 1000, workers, ..SimServer::default() }
+}
+
+fn m_m_1() -> Known {
+    let mm1 = |p99_us: f64| mm1_capacity(10_000.0, 1.0 - SLOW, p99_us / 1e6);
+    Known::queue("M/M/1, p99", server(Service::Exponential, 100, 1), 5000.0, mm1)
+}
+
+fn m_d_1() -> Known {
+    let md1 = |p99_us: f64| highest(10_000.0, |rate| md1_tail(1e-4, rate, p99_us / 1e6) <= SLOW);
+    Known::queue("M/D/1, p99", server(Service::Constant, 100, 1), 1000.0, md1)
+}
+
+fn m_m_8() -> Known {
+    let mm8 = |p99_us: f64| highest(10_000.0, |rate| mmc_tail(8, 1250.0, rate, p99_us / 1e6) <= SLOW);
+    Known::queue("M/M/8, p99", server(Service::Exponential, 800, 8), 8000.0, mm8)
+}
+
+/// M/M/1 with a limit on the median: half the requests may be slower.
+fn median() -> Known {
+    let mut known = Known::queue("M/M/1, p50", server(Service::Exponential, 100, 1), 693.0, |us| {
+        mm1_capacity(10_000.0, 0.5, us / 1e6)
+    });
+    known.plan.objective.p99_us = None;
+    known.plan.objective.p50_us = Some(known.limit);
+    known
+}
+
+/// M/M/1 with a limit on the mean, 1 / (mu - lambda).
+fn mean() -> Known {
+    let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
+    known.plan.objective.p99_us = None;
+    known.plan.objective.mean_us = Some(known.limit);
+    known
+}
+
+/// A machine that stands still for 20 ms every other second.
+fn pausing(server: VirtualServer) -> VirtualServer {
+    server.paused(Pauses { rate: 0.5, mean_s: 0.02 })
+}
+
+fn undisturbed(server: VirtualServer) -> VirtualServer {
+    server
+}
+
+#[test]
+fn m_m_1_is_found() {
+    m_m_1().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn m_d_1_is_found() {
+    m_d_1().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn eight_slots_are_found() {
+    m_m_8().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn a_median_is_found() {
+    median().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn a_mean_is_found() {
+    mean().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn pauses_of_the_machine_are_no_figure_of_the_server() {
+    m_m_1().holds(SEEDS, pausing);
+}
+
+/// The table: see the head of this file.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs() {
+    for known in [m_m_1(), m_d_1(), m_m_8(), median(), mean(), bucket()] {
+        known.holds(HUNDREDS, undisturbed);
+    }
+    let mut known = m_m_1();
+    known.name = "M/G/1 with pauses, p99";
+    known.holds(HUNDREDS, pausing);
+}
+
+/// What a bucket of 20 tokens and 6000 a second refuses.
+fn bucket() -> Known {
+    let limit = Some(TokenBucket { rate: 6000, burst: 20 });
+    let mut plan = Plan::default();
+    plan.objective.p99_us = Some(20_000.0);
+    Known {
+        name: "token bucket",
+        server: SimServer { limit, rtt_ns: 1_000_000, ..server(Service::Constant, 10, 4) },
+        limit: plan.objective.errors,
+        plan,
+        capacity: |share| 6000.0 * highest(2.0, |load| bucket_refuses(20, load) <= share),
+    }
+}
+
+#[test]
+fn a_token_bucket_is_found() {
+    bucket().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn no_step_uses_more_connections_than_it_is_allowed() {
+    let mut known = m_m_1();
+    known.plan.search.max_connections = 3;
+    let run = known.at(1).find().unwrap();
+    let most = run.trials.iter().map(|t| t.tally.connected).max();
+    assert!(run.trials.len() > 3 && most == Some(3), "{most:?} connections at once, 3 are allowed");
+}
+
+#[test]
+fn one_seed_is_one_run() {
+    let known = m_m_1();
+    let rates = |seed| known.at(seed).find().unwrap().trials.iter().map(|t| t.rates.completed_rate).collect::<Vec<_>>();
+    assert_eq!(rates(7), rates(7));
+    assert_ne!(rates(7), rates(8));
+}

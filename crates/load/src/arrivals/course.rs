@@ -1,0 +1,169 @@
+//! How arrivals run with time: a rate that changes by stages, or times that were recorded.
+//!
+//! An arrival process of an even rate counts requests; a course says when that many are due. Where the rate is `r(t)`, the
+//! `n`-th request of the even process is due at the `t` with `n` as the integral of `r` from 0 to `t`: the process keeps what
+//! it is (constant, Poisson, self-similar) at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7).
+
+use std::sync::Arc;
+
+use run::{RecordedTimes, Stage};
+
+/// When nothing more is due: far, and no overflow where a start is added.
+const NEVER_NS: u64 = u64::MAX / 4;
+/// Length in which the peak of recorded times is looked for.
+const PEAK_NS: u64 = 100_000_000;
+
+/// A part of the course in which the rate grows evenly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    begin_ns: f64,
+    /// Requests due before it.
+    before: f64,
+    /// Requests per nanosecond at its begin, and what is added to that in each.
+    rate: f64,
+    slope: f64,
+}
+
+/// How arrivals run with time. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) enum Course {
+    /// Stages: pieces, the one that is on, and requests per nanosecond of the even process.
+    Stages { pieces: Arc<[Piece]>, on: usize, rate_ns: f64 },
+    /// Recorded times, and the next of this shard.
+    Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
+}
+
+impl Course {
+    /// The course of stages for an even process of `rate` requests per second in all shards.
+    pub(super) fn stages(stages: &[Stage], rate: f64) -> Self {
+        let (mut begin_ns, mut before) = (0.0, 0.0);
+        let mut pieces: Vec<Piece> = Vec::with_capacity(stages.len() + 1);
+        for stage in stages {
+            let length_ns = stage.seconds * 1e9;
+            let (from, to) = (stage.from / 1e9, stage.to / 1e9);
+            pieces.push(Piece { begin_ns, before, rate: from, slope: (to - from) / length_ns });
+            begin_ns += length_ns;
+            before += stage.requests();
+        }
+        let last = stages.last().map_or(rate, |stage| stage.to);
+        pieces.push(Piece { begin_ns, before, rate: last / 1e9, slope: 0.0 });
+        Self::Stages { pieces: pieces.into(), on: 0, rate_ns: rate / 1e9 }
+    }
+
+    /// Shard `shard` of `shards` in recorded times.
+    pub(super) fn recorded(times: &RecordedTimes, (shard, shards): (u32, u32)) -> Self {
+        let mut at_us = 0;
+        let each = times.gaps_us.iter().map(|gap| {
+            at_us += gap;
+            ((at_us as f64 * 1e3 / times.speed) as u64).min(NEVER_NS)
+        });
+        Self::Recorded { at_ns: each.collect(), next: shard as usize, step: shards.max(1) as usize }
+    }
+
+    /// When the request is due that an even process would have at `even_ns`, nanoseconds from the start.
+    #[inline]
+    pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
+        match self {
+            Self::Recorded { at_ns, next, step } => {
+                let due = at_ns.get(*next).copied().unwrap_or(NEVER_NS);
+                *next = next.saturating_add(*step);
+                due
+            }
+            Self::Stages { pieces, on, rate_ns } => {
+                let count = even_ns * *rate_ns;
+                while pieces.get(*on + 1).is_some_and(|next| count >= next.before) {
+                    *on += 1;
+                }
+                let piece = &pieces[*on];
+                let more = (count - piece.before).max(0.0);
+                // The root of rate x + slope x^2 / 2 = more, in the form that also holds where the slope is 0.
+                let root = (piece.rate * piece.rate + 2.0 * piece.slope * more).max(0.0).sqrt();
+                let after_ns = match more > 0.0 {
+                    true => 2.0 * more / (piece.rate + root),
+                    // At the begin of a piece in which nothing is due, nothing is.
+                    false if piece.rate <= 0.0 && piece.slope <= 0.0 => f64::INFINITY,
+                    false => 0.0,
+                };
+                if after_ns.is_finite() { (piece.begin_ns + after_ns).min(NEVER_NS as f64) as u64 } else { NEVER_NS }
+            }
+        }
+    }
+
+    /// The highest rate over the mean one.
+    pub(super) fn peak(&self) -> f64 {
+        match self {
+            Self::Stages { pieces, rate_ns, .. } => {
+                pieces.iter().map(|piece| piece.rate).fold(0.0, f64::max) / rate_ns.max(1e-18)
+            }
+            Self::Recorded { at_ns, .. } => {
+                let Some(last) = at_ns.last() else { return 1.0 };
+                let mean = at_ns.len() as f64 / (last / PEAK_NS + 1) as f64;
+                let most = at_ns.chunk_by(|a, b| a / PEAK_NS == b / PEAK_NS).map(<[u64]>::len).max().unwrap_or(1);
+                (most as f64 / mean).max(1.0)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::Arrival;
+
+    use super::super::Arrivals;
+    use super::*;
+
+    fn due(stages: &[Stage], arrival: &Arrival, within_s: f64) -> Vec<u64> {
+        let seconds: f64 = stages.iter().map(|s| s.seconds).sum();
+        let rate = stages.iter().map(Stage::requests).sum::<f64>() / seconds;
+        let mut arrivals = Arrivals::new(arrival, rate, (0, 1), 0.0, 3).on(Course::stages(stages, rate));
+        std::iter::from_fn(|| Some(arrivals.next_ns())).take_while(|&t| t < (within_s * 1e9) as u64).collect()
+    }
+
+    fn between(times: &[u64], from_s: f64, to_s: f64) -> usize {
+        times.iter().filter(|&&t| (from_s..to_s).contains(&(t as f64 / 1e9))).count()
+    }
+
+    #[test]
+    fn a_ramp_has_at_each_time_the_rate_it_should_have() {
+        let ramp = [Stage { seconds: 10.0, from: 100.0, to: 1100.0 }];
+        let times = due(&ramp, &Arrival::Constant, 12.0);
+        for second in 0..10 {
+            let expected = 150.0 + 100.0 * f64::from(second);
+            let n = between(&times, f64::from(second), f64::from(second) + 1.0) as f64;
+            assert!((n - expected).abs() <= 1.0, "second {second}: {n} of {expected}");
+        }
+        assert!((between(&times, 10.0, 12.0) as f64 - 2200.0).abs() <= 1.0, "it stays at the last rate");
+        let down = due(&[Stage { seconds: 10.0, from: 1000.0, to: 0.0 }], &Arrival::Constant, 100.0);
+        assert!(down.len().abs_diff(5000) <= 1 && *down.last().unwrap() < 10_000_000_000, "{}", down.len());
+    }
+
+    #[test]
+    fn steps_keep_what_the_process_is() {
+        let steps = [Stage { seconds: 20.0, from: 100.0, to: 100.0 }, Stage { seconds: 20.0, from: 400.0, to: 400.0 }];
+        let times = due(&steps, &Arrival::Poisson, 40.0);
+        for (from, to, rate) in [(0.0, 20.0, 100.0_f64), (20.0, 40.0, 400.0)] {
+            let n = between(&times, from, to) as f64;
+            assert!((n - rate * 20.0).abs() < 4.0 * (rate * 20.0).sqrt(), "{n} at {rate}/s");
+            let gaps: Vec<f64> = times
+                .windows(2)
+                .filter(|w| (from..to).contains(&(w[0] as f64 / 1e9)))
+                .map(|w| (w[1] - w[0]) as f64 * rate / 1e9)
+                .collect();
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+            assert!((variance / (mean * mean) - 1.0).abs() < 0.25, "gaps of a Poisson process: {variance} {mean}");
+        }
+    }
+
+    #[test]
+    fn recorded_times_are_dealt_to_the_shards_and_end() {
+        let times = RecordedTimes { gaps_us: vec![0, 1000, 0, 3000, 2000], items: vec![0; 5], speed: 2.0 };
+        let of = |shard| {
+            let mut course = Course::recorded(&times, (shard, 2));
+            std::iter::from_fn(|| Some(course.due_ns(0.0))).take_while(|&t| t < NEVER_NS).collect::<Vec<_>>()
+        };
+        assert_eq!((of(0), of(1)), (vec![0, 500_000, 3_000_000], vec![500_000, 2_000_000]));
+        assert_eq!(times.span_s(), 0.003);
+        assert_eq!(Course::recorded(&times, (0, 1)).peak(), 1.0);
+    }
+}

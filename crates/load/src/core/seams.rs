@@ -1,0 +1,291 @@
+//! What TLS, HTTP/2 and mixes of requests stand on, shown by a small protocol that has all of it: a handshake, answers in
+//! any order, single failures, pings at any time. The driver is a wire in memory that the tests write to by hand.
+
+use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
+use run::{ErrorKind, Intensity, LoadPart, LoadPlan, Phase, ThinkTime};
+use sys::Errno;
+
+use super::{Core, State};
+use crate::driver::{Completion, Ops, Sent};
+
+/// Client: `H`, server: `h`, client: `F`; then requests `R` id class, answers `A` id or `X` id (failed), pings `P`, which
+/// are answered by `p`, and `C` for the close.
+#[derive(Clone)]
+struct Many {
+    weights: Vec<f64>,
+}
+
+struct Session {
+    ready: bool,
+    out: Vec<u8>,
+}
+
+const GREETING: &[u8] = b"H";
+
+impl proto::Client for Many {
+    type Session = Session;
+
+    fn session(&self) -> Session {
+        Session { ready: false, out: GREETING.to_vec() }
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+}
+
+impl Requester for Session {
+    const SENDS_UNASKED: bool = true;
+
+    fn ready(&self) -> bool {
+        self.ready
+    }
+
+    fn begin(&mut self, request: Request) {
+        assert!(self.ready, "no request before the handshake is done");
+        self.out.extend([b'R', request.id as u8, request.item as u8]);
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let n = out.len().min(self.out.len());
+        out[..n].copy_from_slice(&self.out[..n]);
+        self.out.drain(..n);
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        !self.out.is_empty()
+    }
+
+    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        let mut progress = Progress::default();
+        let mut end = |id: u8, outcome| {
+            progress.completed += 1;
+            done(Done { which: Which::Id(u16::from(id)), status: 0, outcome, bytes: 0 });
+        };
+        let mut rest = input;
+        while let Some((&kind, after)) = rest.split_first() {
+            rest = after;
+            match (kind, after.split_first()) {
+                (b'h', _) => {
+                    self.ready = true;
+                    self.out.push(b'F');
+                }
+                (b'P', _) => self.out.push(b'p'),
+                (b'C', _) => return Ok(Progress { close: true, ..progress }),
+                (b'A' | b'X', Some((&id, after))) => {
+                    end(id, if kind == b'A' { Outcome::Expected } else { Outcome::Failed(Fault::Short) });
+                    rest = after;
+                }
+                _ => return Err(Fault::Malformed("not of this protocol")),
+            }
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn reset(&mut self) {
+        (self.ready, self.out) = (false, GREETING.to_vec());
+    }
+}
+
+/// One connection in memory with a clock by hand.
+#[derive(Default)]
+struct Wire {
+    now_ns: u64,
+    writes: Vec<Vec<u8>>,
+    connects: u32,
+    closes: u32,
+}
+
+impl Ops for Wire {
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn refresh(&mut self) -> u64 {
+        self.now_ns
+    }
+
+    fn connect(&mut self, _conn: u32) -> Result<(), Errno> {
+        self.connects += 1;
+        Ok(())
+    }
+
+    fn send(&mut self, _conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
+        let mut buffer = [0; 256];
+        let n = fill(&mut buffer);
+        self.writes.push(buffer[..n].to_vec());
+        Ok(Sent::All)
+    }
+
+    fn close(&mut self, _conn: u32) {
+        self.closes += 1;
+    }
+}
+
+struct Bench {
+    core: Core<Many>,
+    wire: Wire,
+}
+
+impl Bench {
+    /// One connection with so many requests in flight, connected, all measured.
+    fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
+        let think = ThinkTime { mean_ms: think_ms, exponential: false };
+        let intensity = Intensity::Closed { connections: 1, pipeline, think };
+        let plan = LoadPlan { intensity, ..LoadPlan::default() };
+        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &Many { weights: weights.into() });
+        let mut bench = Self { core, wire: Wire::default() };
+        bench.core.enter(&mut bench.wire, Phase::Measure);
+        bench.core.start(&mut bench.wire);
+        bench.core.on(&mut bench.wire, Completion::Connected { conn: 0 });
+        bench
+    }
+
+    /// One that has shaken hands; what is written is its first requests.
+    fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
+        let mut bench = Self::new(pipeline, think_ms, weights);
+        bench.hear(b"h");
+        assert_eq!(bench.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
+        bench
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        self.core.on(&mut self.wire, Completion::Received { conn: 0, bytes });
+    }
+
+    fn at_ms(&mut self, ms: u64) {
+        self.wire.now_ns = ms * 1_000_000;
+        self.core.advance(&mut self.wire);
+    }
+
+    fn sent(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.wire.writes)
+    }
+
+    fn part(mut self) -> LoadPart {
+        self.core.finish(&mut self.wire)
+    }
+}
+
+#[test]
+fn a_handshake_comes_before_the_first_request_and_is_none() {
+    let mut bench = Bench::new(1, 0.0, &[1.0]);
+    assert_eq!((bench.sent(), bench.core.in_flight), (vec![b"H".to_vec()], 0));
+    bench.at_ms(7);
+    bench.hear(b"h");
+    assert_eq!(bench.sent(), [b"F".to_vec(), b"R\0\0".to_vec()]);
+    bench.at_ms(10);
+    bench.hear(b"A\0");
+    let part = bench.part();
+    let t = &part.total;
+    assert_eq!((t.connected, t.handshakes, t.sent, t.completed), (1, 1, 2, 1));
+    assert_eq!((t.handshake_bytes_sent, t.handshake_bytes_received), (2, 1));
+    assert_eq!((t.bytes_sent, t.bytes_received), (2 + 3 + 3, 1 + 2));
+    assert_eq!((part.histograms["handshake"].len(), part.histograms["response"].len()), (1, 1));
+    assert!((part.histograms["handshake"].mean_us() / 7000.0 - 1.0).abs() < 0.01);
+    assert!((part.histograms["response"].mean_us() / 3000.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn a_handshake_that_fails_is_a_failed_connect_and_is_tried_again() {
+    for spoil in [
+        |b: &mut Bench| b.hear(b"?"),
+        |b: &mut Bench| b.hear(b"C"),
+        |b: &mut Bench| b.core.on(&mut b.wire, Completion::PeerClosed { conn: 0 }),
+        |b: &mut Bench| b.at_ms(60_000),
+    ] {
+        let mut bench = Bench::new(1, 0.0, &[1.0]);
+        spoil(&mut bench);
+        assert_eq!((bench.core.open, bench.core.conns[0].state), (0, State::Waiting));
+        bench.at_ms(70_000);
+        assert_eq!(bench.wire.connects, 2);
+        let total = bench.part().total;
+        let kinds = [ErrorKind::ConnectFailed, ErrorKind::ConnectTimeout];
+        let failed: u64 = kinds.iter().filter_map(|kind| total.errors.0.get(kind)).sum();
+        assert_eq!((failed, total.error_count(), total.sent, total.handshakes), (1, 1, 0, 0));
+    }
+}
+
+#[test]
+fn answers_may_come_in_any_order() {
+    let mut bench = Bench::ready(3, 1000.0, &[1.0]);
+    bench.at_ms(1);
+    bench.hear(b"A\x02");
+    bench.at_ms(5);
+    bench.hear(b"A\x00A\x01");
+    let part = bench.part();
+    assert_eq!((part.total.sent, part.total.completed, part.total.unanswered), (3, 3, 0));
+    let times = part.histograms["response"].summary();
+    assert!((times.min / 1000.0 - 1.0).abs() < 0.01 && (times.max / 5000.0 - 1.0).abs() < 0.01, "{times:?}");
+}
+
+#[test]
+fn a_slow_request_holds_up_no_other() {
+    let mut bench = Bench::ready(2, 0.0, &[1.0]);
+    bench.sent();
+    for _ in 0..100 {
+        bench.hear(b"A\x01");
+        assert_eq!(bench.sent(), [b"R\x01\0".to_vec()], "the name is free again at once");
+    }
+    bench.at_ms(50);
+    bench.hear(b"A\x00");
+    let part = bench.part();
+    assert_eq!((part.total.completed, part.total.unanswered), (101, 2));
+    assert!((part.histograms["response"].summary().max / 50_000.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
+    let mut bench = Bench::ready(2, 1000.0, &[1.0]);
+    bench.hear(b"A\x07X\x01A\x01A\x00");
+    let total = bench.part().total;
+    assert_eq!((total.completed, total.unanswered), (1, 0));
+    assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
+}
+
+#[test]
+fn control_bytes_leave_also_when_nothing_else_does() {
+    let mut bench = Bench::ready(1, 1000.0, &[1.0]);
+    bench.sent();
+    bench.hear(b"P");
+    assert_eq!(bench.sent(), [b"p".to_vec()], "a request is under way");
+    bench.hear(b"A\0");
+    bench.hear(b"PP");
+    assert_eq!((bench.sent(), bench.core.conns[0].state), (vec![b"pp".to_vec()], State::Thinking));
+    bench.core.enter(&mut bench.wire, Phase::Drain);
+    bench.hear(b"P");
+    assert_eq!(bench.sent(), [b"p".to_vec()], "the drain is no silence");
+    let total = bench.part().total;
+    assert_eq!((total.sent, total.completed), (1, 1));
+}
+
+#[test]
+fn classes_are_drawn_told_and_counted_apart() {
+    let mut bench = Bench::ready(8, 0.0, &[1.0, 3.0]);
+    let mut asked = [0_u64; 2];
+    for _ in 0..500 {
+        for request in bench.sent().concat().chunks(3).filter(|r| r[0] == b'R') {
+            asked[usize::from(request[2])] += 1;
+            bench.hear(&[if request[2] == 1 { b'A' } else { b'X' }, request[1]]);
+        }
+    }
+    bench.hear(b"?");
+    let part = bench.part();
+    let of = |i: usize| part.classes[i].total;
+    assert_eq!(part.classes.len(), 2);
+    assert!(asked[0] > 500 && (2.6..3.4).contains(&(asked[1] as f64 / asked[0] as f64)), "{asked:?}");
+    assert_eq!(of(0).begun + of(1).begun, asked[0] + asked[1] + 8);
+    assert_eq!((of(0).completed, of(1).completed), (0, asked[1]));
+    assert_eq!(
+        of(0).failed + of(1).failed,
+        asked[0] + 8,
+        "those that failed alone, and those lost with the connection"
+    );
+    assert_eq!((part.total.completed, part.classes[1].response.len()), (asked[1], asked[1]));
+    assert!(Bench::ready(1, 0.0, &[1.0]).part().classes.is_empty());
+}

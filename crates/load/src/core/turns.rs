@@ -1,0 +1,50 @@
+//! When a block's sender comes to each of its connections.
+
+use run::{Blocks, LoadPlan, Protocol};
+
+/// A shard's blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    pub(super) block: u64,
+    /// Between two sends of a block; 0 for no limit.
+    pub(super) pause_ns: u64,
+    pub(super) connect_ns: u64,
+    /// Messages of one connection.
+    pub(super) messages: u32,
+    /// Ends as the source's client does.
+    pub(super) compat: bool,
+}
+
+impl Turns {
+    /// The blocks of a plan, if it has any.
+    pub(crate) fn of(plan: &LoadPlan) -> Option<Self> {
+        let blocks: &Blocks = plan.blocks.as_ref()?;
+        let bytes = match plan.protocol {
+            Protocol::Echo { message_bytes } => message_bytes,
+            _ => 0,
+        };
+        Some(Self {
+            block: u64::from(blocks.block.max(1)),
+            pause_ns: blocks.pause_ns(bytes),
+            connect_ns: blocks.connect_ns(bytes),
+            messages: match blocks.sends_per_connection {
+                0 => u32::MAX,
+                x => x.saturating_add(1),
+            },
+            compat: blocks.compat,
+        })
+    }
+
+    pub(super) fn connect_at(self, conn: u32) -> u64 {
+        u64::from(conn) % self.block * self.connect_ns
+    }
+
+    /// The first turn of a connection after `since_ns` of load.
+    pub(super) fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
+        let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
+        match since_ns.checked_sub(place) {
+            Some(after) => place + (after / period + 1) * period,
+            None => place,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Which driver a load is made with, and what is said where it is not the one that was asked for.
+
+use run::{Intensity, LoadPlan};
+use sys::Errno;
+
+use super::{DRIVERS, DriverSpec, asked};
+use crate::{LoadError, share};
+
+/// The driver that is really used.
+pub(crate) fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
+    match asked(plan.io) {
+        Some(row) if share::two_process(plan) && !row.plain_descriptors => {
+            let other = automatic(plan, notes)?;
+            notes.push(format!(
+                "two-process S-Clients pass plain descriptors, which the {} driver does; it is used",
+                other.name
+            ));
+            Ok(other)
+        }
+        Some(row) => (row.usable)().map_or_else(|errno| Err(unusable(row, errno)), |()| Ok(row)),
+        None => automatic(plan, notes),
+    }
+}
+
+/// The first that fits and can be used here.
+fn automatic(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
+    let reconnects = matches!(plan.intensity, Intensity::SClients { .. });
+    let mut refused = None;
+    for row in DRIVERS.iter().filter(|row| row.auto && (row.plain_descriptors || !reconnects)) {
+        let Err(errno) = (row.usable)() else {
+            let told = |(other, errno)| instead(other, errno, row);
+            notes.extend(refused.map(told));
+            return Ok(row);
+        };
+        refused = Some((row, errno));
+    }
+    Err(refused.map_or(LoadError::NoShards("auto"), |(row, errno)| unusable(row, errno)))
+}
+
+fn instead(refused: &DriverSpec, errno: Errno, used: &DriverSpec) -> String {
+    format!("{} cannot be used here ({errno}); {} is used instead", refused.system, used.system)
+}
+
+fn unusable(row: &DriverSpec, errno: Errno) -> LoadError {
+    LoadError::Unusable { system: row.system, name: row.name, errno }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Io, ThinkTime};
+
+    use super::*;
+
+    fn chosen(io: Io, two_process: bool) -> (&'static str, Vec<String>) {
+        let (descriptors, connect_timeout_ms, think) = (4, 500.0, ThinkTime::default());
+        let intensity = Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None };
+        let mut notes = Vec::new();
+        let row = choose(&LoadPlan { io, two_process, intensity, ..LoadPlan::default() }, &mut notes).unwrap();
+        (row.name, notes)
+    }
+
+    #[test]
+    fn s_clients_get_plain_descriptors_and_are_told_where_they_asked_for_others() {
+        assert_eq!(chosen(Io::Auto, false), ("epoll", vec![]));
+        assert_eq!(chosen(Io::Auto, true), ("epoll", vec![]));
+        let (name, notes) = chosen(Io::Uring, true);
+        assert!(name == "epoll" && notes.len() == 1 && notes[0].contains("the epoll driver"), "{notes:?}");
+    }
+
+    #[test]
+    fn auto_takes_the_first_that_can_be_used_and_names_the_one_that_cannot() {
+        let mut notes = Vec::new();
+        let name = choose(&LoadPlan::default(), &mut notes).unwrap().name;
+        let uring = (asked(Io::Uring).unwrap().usable)();
+        assert_eq!((name == "uring", notes.is_empty()), (uring.is_ok(), uring.is_ok()), "{name} {notes:?}");
+        assert!(["uring", "epoll"].contains(&name) && notes.iter().all(|n| n.starts_with("io_uring cannot be used")));
+    }
+}

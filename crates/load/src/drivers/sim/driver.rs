@@ -1,0 +1,287 @@
+//! The driver of the sim: no network, a virtual clock, and a server that is a queueing model. A simulated second costs as much as
+//! its events, the same seed gives the same run, and the outcome can be held against closed forms (M/M/1, M/D/1, D/T).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use fastrand::Rng;
+use sys::Errno;
+
+use super::server::{Service, SimServer};
+use crate::arrivals::exponential;
+use crate::driver::{Batch, Completion, Driver, Ops, Sent};
+
+/// Linux sends a SYN again after this long.
+const SYN_AGAIN_NS: u64 = 1_000_000_000;
+
+/// What a request beyond the limit is answered.
+const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
+
+/// The sim driver.
+#[derive(Debug)]
+pub(crate) struct SimDriver {
+    ops: SimOps,
+    answer: Box<[u8]>,
+}
+
+/// Its submitting half; the model lives here, since every operation feeds it.
+#[derive(Debug)]
+pub(crate) struct SimOps {
+    now_ns: u64,
+    order: u64,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    generations: Vec<u32>,
+    connecting: Vec<bool>,
+    part: Vec<usize>,
+    request_bytes: usize,
+    server: SimServer,
+    rng: Rng,
+    /// Free workers.
+    idle: u32,
+    /// Requests that wait for a worker (`accept_at_once`), or connections that wait to be accepted.
+    queue: VecDeque<Conn>,
+    /// Connections whose worker waits for their request.
+    held: Vec<bool>,
+    asked: Vec<u32>,
+    /// When the tokens of the limit were counted, and how many there were.
+    tokens: (u64, f64),
+    /// When each SYN arrived at the server.
+    pub(crate) syns_ns: Vec<u64>,
+    /// SYNs that met a full accept queue.
+    pub(crate) dropped: u64,
+}
+
+type Conn = (u32, u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Syn(Conn),
+    SynAgain(Conn),
+    Request(Conn),
+    ServiceEnd(Conn),
+    Connected(Conn),
+    Answered(Conn),
+    Refused(Conn),
+    Closed(Conn),
+}
+
+impl SimDriver {
+    /// A driver in front of `server`, which answers every `request_bytes` bytes with `answer`.
+    pub(crate) fn new(capacity: u32, server: &SimServer, request_bytes: usize, answer: &[u8]) -> Self {
+        let n = capacity as usize;
+        let ops = SimOps {
+            now_ns: 0,
+            order: 0,
+            events: BinaryHeap::new(),
+            generations: vec![0; n],
+            connecting: vec![false; n],
+            part: vec![0; n],
+            request_bytes: request_bytes.max(1),
+            // Apart from the generator's own streams, or service times would follow arrivals.
+            rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
+            idle: server.workers.max(1),
+            queue: VecDeque::new(),
+            held: vec![false; n],
+            asked: vec![0; n],
+            tokens: (0, server.limit.map_or(0.0, |limit| f64::from(limit.burst))),
+            syns_ns: Vec::new(),
+            dropped: 0,
+            server: server.clone(),
+        };
+        Self { ops, answer: answer.into() }
+    }
+}
+
+impl Driver for SimDriver {
+    type Ops = SimOps;
+    const WAKES_LATE: bool = false;
+
+    fn ops(&mut self) -> &mut SimOps {
+        &mut self.ops
+    }
+
+    fn wait(
+        &mut self,
+        until_ns: u64,
+        _batch: Batch,
+        mut f: impl FnMut(&mut SimOps, Completion<'_>),
+    ) -> Result<(), Errno> {
+        let Self { ops, answer } = self;
+        loop {
+            match ops.events.peek() {
+                Some(&Reverse((at, ..))) if at <= until_ns => ops.now_ns = ops.now_ns.max(at),
+                _ => {
+                    ops.now_ns = ops.now_ns.max(until_ns);
+                    return Ok(());
+                }
+            }
+            let Some(Reverse((_, _, event))) = ops.events.pop() else { return Ok(()) };
+            let heard = match event {
+                Event::Connected((conn, _)) => Some(Completion::Connected { conn }),
+                Event::Answered((conn, _)) => Some(Completion::Received { conn, bytes: answer }),
+                Event::Refused((conn, _)) => Some(Completion::Received { conn, bytes: REFUSAL }),
+                Event::Closed((conn, _)) => Some(Completion::PeerClosed { conn }),
+                event => {
+                    ops.serve(event);
+                    None
+                }
+            };
+            let (Event::Connected(c) | Event::Answered(c) | Event::Refused(c) | Event::Closed(c)) = event else {
+                continue;
+            };
+            if let (Some(completion), true) = (heard, ops.lives(c)) {
+                ops.connecting[c.0 as usize] &= !matches!(completion, Completion::Connected { .. });
+                f(ops, completion);
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl SimOps {
+    fn lives(&self, (conn, generation): Conn) -> bool {
+        self.generations[conn as usize] == generation
+    }
+
+    fn at(&mut self, at_ns: u64, event: Event) {
+        self.order += 1;
+        self.events.push(Reverse((at_ns, self.order, event)));
+    }
+
+    fn half_rtt(&self) -> u64 {
+        self.server.rtt_ns / 2
+    }
+
+    /// What happens at the server.
+    fn serve(&mut self, event: Event) {
+        match event {
+            Event::Syn(c) => self.syn(c),
+            Event::SynAgain(c) if self.lives(c) => self.syn(c),
+            Event::Request(c) if !self.admits() => {
+                // A closed loop of refusals that take no time would never let any pass.
+                let at = self.now_ns + self.half_rtt().max(1000);
+                self.at(at, Event::Refused(c));
+            }
+            Event::Request(c) if self.server.accept_at_once => {
+                self.queue.push_back(c);
+                self.start_services();
+            }
+            Event::Request(c) => {
+                self.asked[c.0 as usize] += 1;
+                if std::mem::take(&mut self.held[c.0 as usize]) {
+                    self.begin_service(c);
+                }
+            }
+            Event::ServiceEnd(c) => {
+                let at = self.now_ns + self.half_rtt();
+                self.at(at, Event::Answered(c));
+                if !self.server.accept_at_once {
+                    self.at(at, Event::Closed(c));
+                }
+                self.idle += 1;
+                self.start_services();
+            }
+            _ => {}
+        }
+    }
+
+    fn syn(&mut self, c: Conn) {
+        self.syns_ns.push(self.now_ns);
+        let waiting = if self.server.accept_at_once { 0 } else { self.queue.len() as u64 };
+        if waiting > u64::from(self.server.backlog) {
+            self.dropped += 1;
+            return self.at(self.now_ns + SYN_AGAIN_NS, Event::SynAgain(c));
+        }
+        self.at(self.now_ns + self.half_rtt(), Event::Connected(c));
+        if !self.server.accept_at_once {
+            self.asked[c.0 as usize] = 0;
+            self.held[c.0 as usize] = false;
+            self.queue.push_back(c);
+            self.start_services();
+        }
+    }
+
+    /// Free workers take what waits. A connection that its client closed meanwhile costs nothing.
+    fn start_services(&mut self) {
+        while self.idle > 0 {
+            let Some(c) = self.queue.pop_front() else { return };
+            if !self.lives(c) {
+                continue;
+            }
+            self.idle -= 1;
+            if self.server.accept_at_once || self.asked[c.0 as usize] > 0 {
+                self.begin_service(c);
+            } else {
+                self.held[c.0 as usize] = true;
+            }
+        }
+    }
+
+    fn begin_service(&mut self, c: Conn) {
+        let mean = self.server.service_ns as f64;
+        let length = match self.server.service {
+            Service::Constant => mean,
+            Service::Exponential => exponential(&mut self.rng) * mean,
+        } as u64;
+        self.at(self.after_stalls(length), Event::ServiceEnd(c));
+    }
+
+    /// When work of this length that begins now is done: a server that stands still goes on afterwards with what was left.
+    fn after_stalls(&self, length_ns: u64) -> u64 {
+        let now = self.now_ns;
+        self.server.stalls_ns.iter().fold(now + length_ns, |end, &(from, to)| {
+            let met = now < to && end > from;
+            if met { end + (to - from.max(now)) } else { end }
+        })
+    }
+
+    /// Whether the server's limit leaves this request a token.
+    fn admits(&mut self) -> bool {
+        let Some(limit) = self.server.limit else { return true };
+        let (at, tokens) = self.tokens;
+        let refilled = tokens + (self.now_ns - at) as f64 / 1e9 * f64::from(limit.rate);
+        let full = refilled.min(f64::from(limit.burst));
+        let admits = full >= 1.0;
+        self.tokens = (self.now_ns, if admits { full - 1.0 } else { full });
+        admits
+    }
+}
+
+impl Ops for SimOps {
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn refresh(&mut self) -> u64 {
+        self.now_ns
+    }
+
+    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
+        self.part[conn as usize] = 0;
+        self.connecting[conn as usize] = true;
+        let c = (conn, self.generations[conn as usize]);
+        self.at(self.now_ns + self.half_rtt(), Event::Syn(c));
+        Ok(())
+    }
+
+    fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
+        let mut scratch = [0; 4096];
+        self.part[conn as usize] += fill(&mut scratch);
+        while self.part[conn as usize] >= self.request_bytes {
+            self.part[conn as usize] -= self.request_bytes;
+            let c = (conn, self.generations[conn as usize]);
+            self.at(self.now_ns + self.half_rtt(), Event::Request(c));
+        }
+        Ok(Sent::All)
+    }
+
+    /// A worker that waits for the request of this connection reads its end and takes the next.
+    fn close(&mut self, conn: u32) {
+        if std::mem::take(&mut self.held[conn as usize]) {
+            self.idle += 1;
+        }
+        let generation = &mut self.generations[conn as usize];
+        *generation = generation.wrapping_add(1);
+        self.start_services();
+    }
+}

@@ -1,0 +1,84 @@
+//! Runs a plan against a queueing model on a virtual clock: the same worker, arrivals and sessions as a real load.
+
+mod driver;
+mod server;
+
+use proto::{Client, WithClient};
+use run::{AgentReport, Io, LoadPart, LoadPlan, Phase};
+
+pub(crate) use self::driver::SimDriver;
+pub use self::server::{Seen, Service, SimServer, TokenBucket};
+use super::row::DriverSpec;
+use crate::shard::{self, Order, Show};
+use crate::{LoadError, ceiling, share};
+
+/// Runs a plan against a simulated server: `warmup_s`, then `duration_s` measured, then at most `drain_s`, all virtual.
+/// One shard, whatever the plan's number of threads.
+pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen), LoadError> {
+    let plan = share::prepared(plan)?;
+    // Without a network a connection has one answer at a time.
+    let plan = LoadPlan { threads: 1, ..share::without_network(plan) };
+    proto::with_client(&plan.protocol, None, None, Simulation { plan: &plan, server })?
+}
+
+/// A simulation that waits for the client half of its protocol.
+struct Simulation<'a> {
+    plan: &'a LoadPlan,
+    server: &'a SimServer,
+}
+
+impl WithClient for Simulation<'_> {
+    type Out = Result<(LoadPart, Seen), LoadError>;
+
+    fn with<C: Client>(self, client: C) -> Self::Out {
+        with_client(&client, self.plan, self.server)
+    }
+}
+
+fn with_client<C: Client>(client: &C, plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen), LoadError> {
+    let task = share::task(plan, 0, 0, u64::from(u32::MAX));
+    let (request, answer) = ceiling::exchange(plan, client);
+    let mut driver = SimDriver::new(task.capacity(), server, request, &answer);
+    let measure = (plan.warmup_s * 1e9) as u64;
+    let drain = measure + (plan.duration_s * 1e9) as u64;
+    let order = |now: u64, _| Order {
+        phase: match now {
+            _ if now < measure => Phase::WarmUp,
+            _ if now < drain => Phase::Measure,
+            _ => Phase::Drain,
+        },
+        stop: false,
+        next_ns: [measure, drain].into_iter().find(|&edge| edge > now).unwrap_or(u64::MAX),
+    };
+    let part = shard::run(&mut driver, client, task, &Show::default(), order).map_err(|errno| LoadError::System {
+        what: "simulating",
+        errno,
+        advice: "please report this",
+    })?;
+    let ops = crate::driver::Driver::ops(&mut driver);
+    Ok((part, Seen { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
+}
+
+/// `io = "sim"` in a plan: the default server, as fast as it can be computed.
+pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
+    let server = SimServer::default();
+    let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();
+    report(AgentReport::Ready {
+        pid: std::process::id(),
+        listening: None,
+        io: "sim".into(),
+        notes: vec![note.clone()],
+    });
+    let (mut part, _) = simulate(plan, &server)?;
+    part.notes.push(note);
+    Ok(part)
+}
+
+/// Its row.
+pub(super) const SPEC: DriverSpec = DriverSpec {
+    io: Io::Sim,
+    name: "sim",
+    help: "no network: virtual clock and a queueing model; exact and repeatable",
+    whole: Some(as_load),
+    ..DriverSpec::BASE
+};

@@ -1,0 +1,81 @@
+//! When this host stood still: a thread that only sleeps looks how late it woke, as jHiccup does (G. Tene). Nothing but the
+//! machine, its hypervisor or its scheduler can have held it up, so time of that kind is not the server's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use run::Window;
+use sys::clock;
+
+/// How long it sleeps.
+const SLEEP_NS: u64 = 1_000_000;
+/// A pause is at least this long: a busy scheduler alone wakes a thread later than a quiet one does.
+const LEAST_NS: u64 = 2_000_000;
+/// Most pauses that are kept: a machine that has more is no place to measure.
+const MOST: usize = 10_000;
+
+/// The meter while it runs.
+pub(crate) struct HiccupMeter {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Window>>,
+}
+
+impl HiccupMeter {
+    /// Starts it; times count from `origin_ns` of the monotonic clock. `None` where no thread can be had: then no pause is known.
+    pub(crate) fn start(origin_ns: u64) -> Option<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&over);
+        let body = move || {
+            let _ = sys::limits::exact_timers();
+            watch(origin_ns, clock::monotonic_ns, clock::sleep_until_ns, || told.load(Ordering::Relaxed))
+        };
+        let thread = std::thread::Builder::new().name("hiccups".into()).spawn(body).ok()?;
+        Some(Self { over, thread })
+    }
+
+    /// Ends it; the pauses it saw, seconds since the origin.
+    pub(crate) fn end(self) -> Vec<Window> {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn watch(origin_ns: u64, now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Window> {
+    let mut pauses = Vec::new();
+    let since_s = |ns: u64| (ns as f64 - origin_ns as f64) / 1e9;
+    while !over() {
+        let due = now() + SLEEP_NS;
+        sleep_until(due);
+        let woke = now();
+        if woke.saturating_sub(due) >= LEAST_NS && pauses.len() < MOST {
+            pauses.push(Window { begin_s: since_s(due), end_s: since_s(woke) });
+        }
+    }
+    pauses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn who_wakes_late_was_held_up_and_who_wakes_in_time_was_not() {
+        let (clock, sleeps) = (Cell::new(5_000_000_u64), Cell::new(0));
+        let sleep = |until: u64| {
+            sleeps.set(sleeps.get() + 1);
+            // The tenth sleep is held up by 30 ms, the others by 0.1 ms.
+            clock.set(until + if sleeps.get() == 10 { 30_000_000 } else { 100_000 });
+        };
+        let pauses = watch(5_000_000, || clock.get(), sleep, || sleeps.get() >= 100);
+        assert_eq!(pauses.len(), 1);
+        assert!((pauses[0].length_s() - 0.03).abs() < 1e-9 && (pauses[0].begin_s - 0.0109).abs() < 1e-9, "{pauses:?}");
+    }
+
+    #[test]
+    fn a_live_meter_ends_when_it_is_told() {
+        let meter = HiccupMeter::start(clock::monotonic_ns()).unwrap();
+        assert!(meter.end().iter().all(|p| p.end_s > p.begin_s));
+    }
+}

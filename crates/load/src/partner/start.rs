@@ -1,0 +1,97 @@
+//! The handling process of a two-process S-Client: how it begins, and what it does.
+
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proto::Client;
+use run::Phase;
+use sys::{limits, pass};
+
+use super::{PART, Partner, SHOWN, frame};
+use crate::LoadError;
+use crate::core::Task;
+use crate::drivers::Setup;
+use crate::drivers::epoll::{EpollDriver, Told};
+use crate::shard::{self, Order, Show};
+
+/// How often the partner shows its counts.
+const SHOW_NS: u64 = 50_000_000;
+/// Starts the handling process of one shard; `others` are those that were started before. Must be called before any
+/// connection is made, since a forked process has a copy of every descriptor.
+pub(crate) fn start<C: Client>(
+    client: &C,
+    task: Task,
+    setup: &Setup,
+    others: &[Partner],
+) -> Result<Partner, LoadError> {
+    let failed = |errno| LoadError::System {
+        what: "starting the handling process of a two-process S-Client",
+        errno,
+        advice: "raise the limit of processes (ulimit -u), or leave out --two-process",
+    };
+    let (end, theirs) = pass::pair().map_err(failed)?;
+    let (stream, back) =
+        UnixStream::pair().map_err(|e| failed(sys::Errno::from_io_error(&e).unwrap_or(sys::Errno::MFILE)))?;
+    let setup = Setup { capacity: task.capacity(), ..setup.clone() };
+    // A copy of an establishing side's end would keep that pair open for ever.
+    let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
+    not_there.extend([end.as_fd(), stream.as_fd()]);
+    let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));
+    Ok(Partner { end, stream, child: child.map_err(failed)? })
+}
+
+/// The handling process.
+fn handle<C: Client>(
+    client: &C,
+    task: Task,
+    setup: &Setup,
+    end: OwnedFd,
+    mut back: UnixStream,
+) -> Result<(), LoadError> {
+    let failed = |errno| LoadError::System { what: "handling connections", errno, advice: "see ulimit -n" };
+    let _ = limits::exact_timers();
+    let mut driver = EpollDriver::new(setup).map_err(failed)?;
+    let told = driver.adopt_from(end).map_err(failed)?;
+    let show = Show::default();
+    let next_show = AtomicU64::new(0);
+    let teller = back.try_clone().map_err(|_| failed(sys::Errno::MFILE))?;
+    let order = |now: u64, current: Phase| {
+        if now >= next_show.load(Ordering::Relaxed) {
+            next_show.store(now + SHOW_NS, Ordering::Relaxed);
+            let _ = frame(&teller, SHOWN, &show.bytes());
+        }
+        order_of(told.get(), now, current)
+    };
+    let part = shard::run(&mut driver, client, task, &show, order).map_err(failed)?;
+    let text = serde_json::to_vec(&part).map_err(|_| LoadError::ThreadLost)?;
+    let _ = frame(&back, PART, &text);
+    let _ = back.flush();
+    Ok(())
+}
+
+fn order_of(told: Told, now: u64, current: Phase) -> Order {
+    let due = now >= told.at_ns;
+    Order {
+        phase: if due { told.phase } else { current },
+        // At its own end of the drain the other side goes, and the answers that are still to come are awaited here.
+        stop: told.gone && told.phase != Phase::Drain,
+        next_ns: if due { u64::MAX } else { told.at_ns },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_holds_from_its_moment_on() {
+        let told = Told { phase: Phase::Measure, at_ns: 1_000, gone: false };
+        let early = order_of(told, told.at_ns - 1, Phase::WarmUp);
+        assert_eq!((early.phase, early.next_ns), (Phase::WarmUp, told.at_ns));
+        assert_eq!(order_of(told, told.at_ns, Phase::WarmUp).phase, Phase::Measure);
+        assert!(order_of(Told { gone: true, ..told }, 0, Phase::WarmUp).stop);
+        assert!(!order_of(Told { gone: true, phase: Phase::Drain, ..told }, 2_000, Phase::Drain).stop);
+    }
+}

@@ -1,0 +1,288 @@
+//! Whether processes run: one that was stopped or ended makes every figure since then mean something else, so it is
+//! said with its time.
+//!
+//! Source: proc_pid_stat(5). Files stay open, so a process that ended is told from a new one of the same number, and a
+//! lack of descriptors is never taken for an end.
+
+use std::fs::File;
+use std::time::Duration;
+
+use run::{Address, Incident, IncidentKind, ObserverSpec, Role};
+
+use crate::find::find_server;
+use crate::kept::reread;
+use crate::text::stat_fields;
+
+/// How often processes are looked at.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Runs,
+    /// Since the incident of this place.
+    Stopped(usize),
+    Ended,
+}
+
+#[derive(Debug)]
+struct Process {
+    instance: String,
+    stat: File,
+    state: State,
+}
+
+/// A watch over the processes of one side.
+#[derive(Debug, Default)]
+pub struct Life {
+    role: Role,
+    processes: Vec<Process>,
+    /// Where they listen, if that is in our network namespace.
+    listen: Option<Address>,
+    next_ns: u64,
+    incidents: Vec<Incident>,
+    buffer: Vec<u8>,
+}
+
+impl Life {
+    /// A watch over the processes of a spec that live now.
+    pub(crate) fn of(spec: &ObserverSpec) -> Self {
+        let mut buffer = Vec::new();
+        let mut open = |pid: &u32| {
+            let stat = File::open(format!("/proc/{pid}/stat")).ok()?;
+            let (comm, letter) = look_at(&stat, &mut buffer).ok()??;
+            let runs = !matches!(letter, b'Z' | b'X');
+            runs.then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
+        };
+        let processes: Vec<Process> = spec.processes.iter().filter_map(&mut open).collect();
+        // It may have died between two trials; a process that cannot be read is not known to have.
+        let missing = |pid: &u32| match std::fs::read(format!("/proc/{pid}/stat")) {
+            Ok(text) => stat_fields(&text).is_some_and(|(_, mut rest)| matches!(rest.next(), Some(b"Z" | b"X"))),
+            Err(e) => e.kind() == std::io::ErrorKind::NotFound,
+        };
+        let before = spec.role == Role::Server && processes.is_empty() && !spec.processes.is_empty();
+        let ended = (before && spec.processes.iter().all(missing)).then(|| {
+            let text = "the server ended before the trial".to_string();
+            Incident { kind: IncidentKind::ServerEnded, begin_s: 0.0, end_s: None, text }
+        });
+        Self {
+            role: spec.role,
+            processes,
+            incidents: ended.into_iter().collect(),
+            listen: spec.listen.clone().filter(|_| spec.netns_pid.is_none()),
+            ..Self::default()
+        }
+    }
+
+    /// When to look again, on the monotonic clock; never where there is nothing to look at.
+    pub(crate) fn due_ns(&self) -> u64 {
+        let ended = self.processes.iter().all(|p| p.state == State::Ended);
+        if ended { u64::MAX } else { self.next_ns }
+    }
+
+    /// Looks at all; `at_s` is the time of the trial. Whether anything happened.
+    pub(crate) fn look(&mut self, at_s: f64, now_ns: u64) -> bool {
+        self.next_ns = now_ns + EVERY.as_nanos() as u64;
+        // What happened while the generators got ready happened at the begin.
+        let at_s = at_s.max(0.0);
+        let (mut changed, mut ended) = (false, Vec::new());
+        for at in 0..self.processes.len() {
+            let process = &self.processes[at];
+            let seen = seen(process, self.incidents.len(), &mut self.buffer);
+            if seen == process.state {
+                continue;
+            }
+            changed = true;
+            self.goes_on(at, seen, at_s);
+            match seen {
+                State::Stopped(_) => self.stopped(at, at_s),
+                State::Ended => ended.push(self.processes[at].instance.clone()),
+                State::Runs => {}
+            }
+            self.processes[at].state = seen;
+        }
+        self.ended(&ended, at_s);
+        changed
+    }
+
+    /// What happened so far.
+    pub(crate) fn incidents(&self) -> &[Incident] {
+        &self.incidents
+    }
+
+    /// What happened, with who listens at the end where the server itself ended.
+    pub(crate) fn finish(mut self, at_s: f64) -> Vec<Incident> {
+        let gone = self.incidents.iter().any(|i| i.kind == IncidentKind::ServerEnded);
+        let Some(found) = self.listen.clone().filter(|_| gone).and_then(|addr| find_server(addr).ok()) else {
+            return self.incidents;
+        };
+        let who: Vec<String> = found.pids.iter().map(|pid| instance(*pid, &mut self.buffer)).collect();
+        let text = format!(
+            "a server was started anew: {} listens at {at_s:.1} s; its counters are not in this trial",
+            who.join(", ")
+        );
+        self.incidents.push(Incident { kind: IncidentKind::ServerReturned, begin_s: at_s, end_s: None, text });
+        self.incidents
+    }
+
+    fn stopped(&mut self, at: usize, at_s: f64) {
+        let (kind, who) = match self.role {
+            Role::Server => (IncidentKind::ServerStopped, "the server's"),
+            Role::Client => (IncidentKind::GeneratorStopped, "the generator's"),
+        };
+        let text = format!("{who} process {} was stopped (SIGSTOP) at {at_s:.1} s", self.processes[at].instance);
+        self.incidents.push(Incident { kind, begin_s: at_s, end_s: None, text });
+    }
+
+    /// Ends the incident of a process that was stopped.
+    fn goes_on(&mut self, at: usize, seen: State, at_s: f64) {
+        if let State::Stopped(incident) = self.processes[at].state
+            && let Some(incident) = self.incidents.get_mut(incident)
+        {
+            let what = if seen == State::Runs { "it went on" } else { "it ended" };
+            incident.end_s = Some(at_s);
+            incident.text += &format!("; {what} at {at_s:.1} s");
+        }
+    }
+
+    fn ended(&mut self, who: &[String], at_s: f64) {
+        // A generator says itself, on its report stream, that it ended.
+        if who.is_empty() || self.role == Role::Client {
+            return;
+        }
+        let left = self.processes.iter().filter(|p| p.state != State::Ended).count();
+        let who = who.join(", ");
+        let (kind, text) = match left {
+            0 => (IncidentKind::ServerEnded, format!("the server ended at {at_s:.1} s ({who})")),
+            _ => (
+                IncidentKind::WorkerEnded,
+                format!("of the server's processes {who} ended at {at_s:.1} s, {left} went on"),
+            ),
+        };
+        self.incidents.push(Incident { kind, begin_s: at_s, end_s: None, text });
+    }
+}
+
+/// What a process does now. What cannot be read says nothing. A traced process (`t`) is held at each call and goes on.
+fn seen(process: &Process, incident: usize, buffer: &mut Vec<u8>) -> State {
+    match (look_at(&process.stat, buffer), process.state) {
+        (_, State::Ended) | (Ok(Some((_, b'Z' | b'X'))), _) => State::Ended,
+        (Err(e), _) if e.raw_os_error() == Some(sys::Errno::SRCH.raw_os_error()) => State::Ended,
+        (Ok(Some((_, b'T'))), State::Stopped(since)) => State::Stopped(since),
+        (Ok(Some((_, b'T'))), State::Runs) => State::Stopped(incident),
+        (Ok(Some(_)), _) => State::Runs,
+        (Ok(None) | Err(_), before) => before,
+    }
+}
+
+/// Name and state letter of a process.
+fn look_at(stat: &File, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, u8)>> {
+    let fields = stat_fields(reread(stat, buffer)?);
+    Ok(fields.and_then(|(comm, mut rest)| Some((comm, *rest.next()?.first()?))))
+}
+
+fn instance(pid: u32, buffer: &mut Vec<u8>) -> String {
+    let stat = File::open(format!("/proc/{pid}/stat"));
+    let comm = stat.and_then(|stat| look_at(&stat, buffer)).ok().flatten().map(|(comm, _)| comm);
+    comm.map_or_else(|| pid.to_string(), |comm| format!("{comm}:{pid}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    /// Processes that end with the test.
+    struct Sleepers(Vec<Child>);
+
+    impl Sleepers {
+        fn start(n: usize) -> Self {
+            Self((0..n).map(|_| Command::new("sleep").arg("60").spawn().unwrap()).collect())
+        }
+
+        fn life(&self, role: Role) -> Life {
+            let processes = self.0.iter().map(Child::id).collect();
+            Life::of(&ObserverSpec { role, processes, ..ObserverSpec::default() })
+        }
+
+        /// Sends a signal and waits until the kernel shows one of these state letters.
+        fn signal(&self, at: usize, name: &str, letters: &[u8]) {
+            let pid = self.0[at].id();
+            Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap();
+            let stat = File::open(format!("/proc/{pid}/stat")).unwrap();
+            let there = || look_at(&stat, &mut Vec::new()).ok().flatten().is_some_and(|(_, s)| letters.contains(&s));
+            let deadline = std::time::Instant::now() + Duration::from_secs(20);
+            while !there() {
+                assert!(std::time::Instant::now() < deadline, "{name} did nothing");
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    impl Drop for Sleepers {
+        fn drop(&mut self) {
+            self.0.iter_mut().for_each(|child| drop((child.kill(), child.wait())));
+        }
+    }
+
+    fn kinds(life: &Life) -> Vec<(IncidentKind, Option<f64>)> {
+        life.incidents().iter().map(|i| (i.kind, i.end_s)).collect()
+    }
+
+    #[test]
+    fn who_runs_is_nothing_to_tell() {
+        let sleepers = Sleepers::start(1);
+        let mut life = sleepers.life(Role::Server);
+        assert!(!life.look(0.1, 0) && !life.look(0.2, 0));
+        assert!(life.finish(0.3).is_empty());
+    }
+
+    #[test]
+    fn stops_and_ends_are_told_once_with_their_times() {
+        let sleepers = Sleepers::start(2);
+        let mut life = sleepers.life(Role::Server);
+        sleepers.signal(0, "STOP", b"T");
+        assert!(life.look(0.1, 0) && !life.look(0.2, 0));
+        sleepers.signal(0, "CONT", b"SR");
+        life.look(0.3, 0);
+        sleepers.signal(0, "KILL", b"Z");
+        life.look(0.4, 0);
+        sleepers.signal(1, "KILL", b"Z");
+        assert!(life.look(0.5, 0) && !life.look(0.6, 0));
+        let (stopped, worker, server) =
+            (IncidentKind::ServerStopped, IncidentKind::WorkerEnded, IncidentKind::ServerEnded);
+        assert_eq!(kinds(&life), [(stopped, Some(0.3)), (worker, None), (server, None)]);
+        assert!(life.incidents[0].text.contains("sleep:") && life.incidents[0].text.contains("went on at 0.3 s"));
+        assert_eq!(life.due_ns(), u64::MAX, "nobody is left to look at");
+    }
+
+    #[test]
+    fn a_server_that_ended_before_is_told_at_once() {
+        let mut sleepers = Sleepers::start(2);
+        (0..2).for_each(|at| sleepers.signal(at, "KILL", b"Z"));
+        sleepers.0[0].wait().unwrap();
+        assert_eq!(kinds(&sleepers.life(Role::Server)), [(IncidentKind::ServerEnded, None)]);
+    }
+
+    #[test]
+    fn all_that_end_together_are_one_end() {
+        let mut sleepers = Sleepers::start(2);
+        let mut life = sleepers.life(Role::Server);
+        (0..2).for_each(|at| sleepers.signal(at, "KILL", b"Z"));
+        // One is gone altogether, the other's parent has not asked for it yet.
+        sleepers.0[0].wait().unwrap();
+        life.look(0.1, 0);
+        assert_eq!(kinds(&life), [(IncidentKind::ServerEnded, None)]);
+    }
+
+    #[test]
+    fn a_generator_that_is_stopped_is_told_and_one_that_ended_says_so_itself() {
+        let sleepers = Sleepers::start(1);
+        let mut life = sleepers.life(Role::Client);
+        sleepers.signal(0, "STOP", b"T");
+        life.look(0.1, 0);
+        sleepers.signal(0, "KILL", b"Z");
+        life.look(0.2, 0);
+        assert_eq!(kinds(&life), [(IncidentKind::GeneratorStopped, Some(0.2))]);
+    }
+}

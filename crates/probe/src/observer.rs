@@ -1,0 +1,137 @@
+//! The observer of a host: everything that is read of it while a trial runs. Plain data in ([`run::ObserverSpec`]), plain
+//! data out ([`run::Observed`]), so it works the same in the conductor and in an agent on another machine.
+//!
+//! An [`Observer`] lives through a run and a [`Watching`] through a trial. Files stay open between two: a new probe opens
+//! hundreds in its first sample, which holds a processor for milliseconds that the trial would see in its percentiles.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use run::{Incident, Observed, ObserverSpec};
+use sys::clock::Origin;
+
+use crate::life::Life;
+use crate::processors;
+use crate::sources::Teller;
+use crate::{Probe, SOURCES, Sampler, Scope};
+
+/// See the head of this file.
+#[derive(Clone)]
+pub struct Observer {
+    spec: ObserverSpec,
+    kept: Arc<Mutex<Option<Probe>>>,
+}
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observer").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+impl Observer {
+    /// An observer that looks at what the spec names. Nothing is read yet.
+    pub fn new(spec: ObserverSpec) -> Self {
+        Self { spec, kept: Arc::default() }
+    }
+
+    /// What it looks at.
+    pub fn spec(&self) -> &ObserverSpec {
+        &self.spec
+    }
+
+    /// Begins to sample, `more` processes besides those of the spec; times count from `origin`.
+    pub fn watch(&self, more: &[u32], interval_s: f64, origin: Origin) -> io::Result<Watching> {
+        let mut spec = self.spec.clone();
+        spec.processes.extend(more);
+        let life = Life::of(&spec);
+        let sampler = Sampler::start(self.probe(&spec), life, interval(interval_s), origin)?;
+        Ok(Watching { sampler, observer: self.clone() })
+    }
+
+    fn probe(&self, spec: &ObserverSpec) -> Probe {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match kept {
+            Some(mut probe) => {
+                probe.follow(&spec.processes);
+                probe
+            }
+            None => Probe::new(scope(spec)),
+        }
+    }
+}
+
+/// What a spec names, on this machine. A source that is not known is left out.
+fn scope(spec: &ObserverSpec) -> Scope {
+    let known = |names: &Vec<String>| {
+        let wanted = |name: &&'static str| names.iter().any(|n| n == name);
+        SOURCES.iter().map(|s| s.name).filter(wanted).collect()
+    };
+    Scope {
+        netns_pid: spec.netns_pid,
+        processes: spec.processes.clone(),
+        listen: spec.listen.clone(),
+        connect: spec.connect.clone(),
+        sources: spec.sources.as_ref().map(known),
+        ..Scope::default()
+    }
+}
+
+/// A sampler of what is told by these tellers, kept by the caller's side of the trial; see [`Teller`].
+pub fn listen(tellers: Vec<Teller>, interval_s: f64, origin: Origin) -> io::Result<Sampler> {
+    Sampler::start(Probe::told(tellers), Life::default(), interval(interval_s), origin)
+}
+
+fn interval(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds.clamp(0.01, 3600.0))
+}
+
+/// An observer at work.
+pub struct Watching {
+    sampler: Sampler,
+    observer: Observer,
+}
+
+impl Watching {
+    /// Takes a full sample now and returns its time, seconds since the trial's origin.
+    pub fn edge(&self) -> f64 {
+        self.sampler.edge()
+    }
+
+    /// What happened to the processes so far.
+    pub fn incidents(&self) -> Vec<Incident> {
+        self.sampler.incidents()
+    }
+
+    /// Ends the sampling and hands out what was seen.
+    pub fn finish(self) -> Observed {
+        let cpus = &self.observer.spec.processors;
+        let Some(mut end) = self.sampler.finish_keeping() else { return Observed::default() };
+        processors::only(&mut end.recording, cpus);
+        let (processes, machine) = (end.probe.processes(), processors::machine(cpus));
+        *self.observer.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(end.probe);
+        Observed { recording: end.recording, processes, machine, incidents: end.incidents }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_observer_sees_one_trial_after_the_other() {
+        let sources = Some(vec!["process".to_string(), "observer".into(), "no such source".into()]);
+        let observer = Observer::new(ObserverSpec { sources, ..ObserverSpec::default() });
+        for _ in 0..2 {
+            let watching = observer.watch(&[std::process::id()], 0.01, Origin::after(Duration::ZERO)).unwrap();
+            let edges = (watching.edge(), watching.edge());
+            let seen = watching.finish();
+            assert!(edges.0 < edges.1 && seen.recording.t_s.contains(&edges.1), "{edges:?}");
+            // Other tests start children of ours.
+            let me = format!(":{}", std::process::id());
+            assert_eq!(seen.processes.iter().filter(|p| p.ends_with(&me)).count(), 1, "{:?}", seen.processes);
+            assert!(!seen.machine.is_empty() && seen.incidents.is_empty());
+        }
+        assert!(observer.kept.lock().unwrap().is_some(), "its files stay open");
+    }
+}

@@ -1,0 +1,89 @@
+//! Who descends from whom, from the parent numbers in /proc/PID/stat.
+
+use std::path::Path;
+
+use crate::text::{number, stat_fields};
+
+/// Number and parent of every process below a `proc` folder.
+pub(crate) fn parents(proc: &Path) -> Vec<(u32, u32)> {
+    let Ok(folder) = std::fs::read_dir(proc) else { return Vec::new() };
+    let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(|pid| Some((pid, parent(proc, pid)?))).collect()
+}
+
+/// The parent of a process of this machine; `None` where there is no such process.
+pub fn parent_of(pid: u32) -> Option<u32> {
+    parent(Path::new("/proc"), pid)
+}
+
+/// When a process of this machine began, in ticks since the machine did; `None` where there is none. Source:
+/// proc_pid_stat(5), field 22.
+pub fn started_ticks(pid: u32) -> Option<u64> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let (_, mut fields) = stat_fields(&text)?;
+    number(fields.nth(19)?)
+}
+
+/// The parent of one process.
+fn parent(proc: &Path, pid: u32) -> Option<u32> {
+    let text = std::fs::read(proc.join(format!("{pid}/stat"))).ok()?;
+    let (_, mut fields) = stat_fields(&text)?;
+    number(fields.nth(1)?).and_then(|n| u32::try_from(n).ok())
+}
+
+/// All children of these processes, their children and so on, without themselves; ascending.
+pub(crate) fn descendants(proc: &Path, of: &[u32]) -> Vec<u32> {
+    below(&parents(proc), of)
+}
+
+fn below(parents: &[(u32, u32)], of: &[u32]) -> Vec<u32> {
+    let mut known = of.to_vec();
+    let mut at = 0;
+    while at < known.len() {
+        let parent = known[at];
+        let children = parents.iter().filter(|(_, p)| *p == parent).map(|(pid, _)| *pid);
+        let new: Vec<u32> = children.filter(|pid| !known.contains(pid)).collect();
+        known.extend(new);
+        at += 1;
+    }
+    let mut found = known.split_off(of.len());
+    found.sort_unstable();
+    found
+}
+
+/// The ancestors of a process, nearest first.
+pub(crate) fn ancestors(parents: &[(u32, u32)], mut pid: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    while let Some((_, parent)) = parents.iter().find(|(p, _)| *p == pid) {
+        if *parent == 0 || found.contains(parent) {
+            break;
+        }
+        found.push(*parent);
+        pid = *parent;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_found_in_both_directions() {
+        let parents = [(1, 0), (5, 1), (6, 5), (7, 6), (8, 5), (9, 1)];
+        assert_eq!(below(&parents, &[5]), [6, 7, 8]);
+        assert_eq!(below(&parents, &[6, 8]), [7]);
+        assert_eq!(ancestors(&parents, 7), [6, 5, 1]);
+        assert_eq!(ancestors(&[(3, 4), (4, 3)], 3), [4, 3]);
+    }
+
+    #[test]
+    fn parents_are_read_from_a_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        for (pid, stat) in [("12", "12 (a (b) S 7 1"), ("13", "13 (x) S 12 1"), ("self", "odd"), ("14", "odd")] {
+            std::fs::create_dir_all(dir.path().join(pid)).unwrap();
+            std::fs::write(dir.path().join(pid).join("stat"), stat).unwrap();
+        }
+        assert_eq!(descendants(dir.path(), &[7]), [12, 13]);
+    }
+}

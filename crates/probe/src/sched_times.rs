@@ -1,0 +1,62 @@
+//! How long processes ran and waited for a CPU, read at once and cheaply. Source: the kernel's
+//! Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
+
+/// Threads that are read at most, so that a look at a server of thousands stays short.
+const MOST_THREADS: usize = 256;
+
+/// Run time and waits of some processes' threads so far, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedTimes {
+    /// On a CPU.
+    pub run_ns: u64,
+    /// Runnable and without one.
+    pub wait_ns: u64,
+}
+
+impl SchedTimes {
+    /// What came since an earlier look.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            run_ns: self.run_ns.saturating_sub(earlier.run_ns),
+            wait_ns: self.wait_ns.saturating_sub(earlier.wait_ns),
+        }
+    }
+
+    /// Share of the time in which they wanted a CPU that they had one; `None` if they wanted none.
+    pub fn speed(&self) -> Option<f64> {
+        (self.run_ns > 0).then(|| self.run_ns as f64 / (self.run_ns + self.wait_ns) as f64)
+    }
+}
+
+/// Reads the threads of processes; those that cannot be read add nothing.
+pub fn sched_times(pids: &[u32]) -> SchedTimes {
+    let mut sum = SchedTimes::default();
+    let tasks = pids.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten().flatten();
+    for task in tasks.take(MOST_THREADS) {
+        let Ok(text) = std::fs::read_to_string(task.path().join("schedstat")) else { continue };
+        let mut fields = text.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
+        sum.run_ns += fields.next().unwrap_or(0);
+        sum.wait_ns += fields.next().unwrap_or(0);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_works_has_run() {
+        let me = [std::process::id()];
+        let before = sched_times(&me);
+        let begin = sys::clock::thread_cpu_ns();
+        while sys::clock::thread_cpu_ns() - begin < 20_000_000 {}
+        // The kernel brings the figure up to date when the thread is taken off its CPU or at its next tick.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let worked = sched_times(&me).since(&before);
+        assert!(worked.run_ns >= 15_000_000, "{worked:?}");
+        assert!(worked.speed().is_some_and(|s| s > 0.0 && s <= 1.0));
+        assert_eq!(SchedTimes::default().speed(), None);
+        assert_eq!(sched_times(&[u32::MAX]), SchedTimes::default());
+    }
+}

@@ -1,0 +1,74 @@
+//! Counters that no file of the kernel holds and that somebody tells: a medium what it carried, a server of ours what it
+//! counted (the objects of `run::TOLD`).
+
+use run::{CounterId, Recording};
+
+use crate::column_writer::Slots;
+use crate::source::{Round, Source};
+
+/// Gives one row: its columns hold one value each, what cannot be told is absent with its reason.
+pub type Teller = Box<dyn FnMut() -> Recording + Send>;
+
+/// Asks a teller at each sample.
+pub(crate) struct Told {
+    teller: Teller,
+    slots: Vec<(CounterId, String, Slots)>,
+}
+
+impl Told {
+    pub(crate) fn by(teller: Teller) -> Self {
+        Self { teller, slots: Vec::new() }
+    }
+}
+
+impl Source for Told {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let row = (self.teller)();
+        for column in row.columns {
+            let Some(value) = column.values.first().copied().flatten() else { continue };
+            let Some(spec) = run::counter(column.counter.as_str()) else { continue };
+            let known = self.slots.iter().find(|(id, name, _)| *id == column.counter && *name == column.instance);
+            let slots = known.map(|(_, _, slots)| *slots).unwrap_or_else(|| {
+                let slots = round.writer.open(std::slice::from_ref(&spec.id), &column.instance);
+                self.slots.push((column.counter, column.instance, slots));
+                slots
+            });
+            round.writer.put(slots, 0, value);
+        }
+        for absence in row.absent {
+            let Some(spec) = run::counter(absence.counter.as_str()) else { continue };
+            round.writer.absent(spec.id, &absence.instance, format_args!("{}", absence.reason));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Probe;
+    use run::{Absence, Column, CounterId, Recording, Window};
+
+    #[test]
+    fn what_is_told_is_rows_and_silence_says_why() {
+        let mut n = 0.0;
+        let told = move || {
+            n += 1.0;
+            let (counter, instance) = (CounterId::new("medium.bytes"), "wire".to_string());
+            match n {
+                2.0 => Recording {
+                    absent: vec![Absence { counter, instance, reason: "asleep".into() }],
+                    ..Recording::default()
+                },
+                _ => Recording {
+                    columns: vec![Column { counter, instance, values: vec![Some(n)] }],
+                    ..Recording::default()
+                },
+            }
+        };
+        let mut probe = Probe::told(vec![Box::new(told)]);
+        (0..3).for_each(|t| probe.sample(f64::from(t)));
+        let r = probe.take();
+        assert_eq!(r.columns[0].values, [Some(1.0), None, Some(3.0)]);
+        assert_eq!(r.reading("medium.bytes", "wire", Window::ALL).value(), Some(2.0));
+        assert_eq!(r.absent[0].reason, "asleep");
+    }
+}

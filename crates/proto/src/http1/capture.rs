@@ -1,0 +1,149 @@
+//! What a connection remembers of answers: captured values and cookies.
+
+use super::template::Source;
+use crate::ProtoError;
+
+/// Most cookies of a connection, and bytes of each.
+const MOST_COOKIES: usize = 50;
+const MOST_COOKIE: usize = 4096;
+/// Most bytes of a body that a value is looked for in.
+const MOST_BODY: usize = 1 << 20;
+
+/// A value to be captured: the place of its name, and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Capture {
+    at: usize,
+    from: From,
+}
+
+#[derive(Clone, Debug)]
+enum From {
+    /// A JSON pointer (RFC 6901) into the body.
+    Json(String),
+    Header(String),
+}
+
+/// The captures of a request.
+pub(super) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<Capture>, ProtoError> {
+    let one = |(name, from): &(String, String)| {
+        let wrong = |advice| ProtoError::Invalid { what: "capture", value: format!("{name} = {from}"), advice };
+        let at = source.captured.iter().position(|known| known == name);
+        let at = at.ok_or_else(|| wrong("name it once"))?;
+        let from = match from.split_once(':') {
+            Some(("json", pointer)) if pointer.is_empty() || pointer.starts_with('/') => From::Json(pointer.into()),
+            Some(("header", name)) if !name.trim().is_empty() => From::Header(name.trim().into()),
+            _ => return Err(wrong("write json:/pointer/to/value or header:Name")),
+        };
+        Ok(Capture { at, from })
+    };
+    all.iter().map(one).collect()
+}
+
+/// What one connection remembers.
+#[derive(Default)]
+pub(super) struct Memory {
+    pub(super) captured: Vec<Vec<u8>>,
+    cookies: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The body of the response under way, where something is captured from it.
+    body: Vec<u8>,
+    /// Captures of its head that were found.
+    found: usize,
+}
+
+impl Memory {
+    /// Everything is forgotten; the memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.captured.iter_mut().for_each(Vec::clear);
+        self.cookies.clear();
+        self.next();
+    }
+
+    /// Another response begins.
+    fn next(&mut self) {
+        self.body.clear();
+        self.found = 0;
+    }
+
+    /// Reads the head of a response: cookies to keep, and captured headers.
+    pub(super) fn head(&mut self, head: &[u8], captures: &[Capture], names: usize) {
+        self.captured.resize_with(names, Vec::new);
+        for line in head.split(|byte| *byte == b'\n').skip(1) {
+            let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+            let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+            if name.eq_ignore_ascii_case(b"set-cookie") {
+                self.cookie(value);
+            }
+            for capture in captures {
+                if let From::Header(wanted) = &capture.from
+                    && name.eq_ignore_ascii_case(wanted.as_bytes())
+                {
+                    self.found += 1;
+                    keep(&mut self.captured[capture.at], value);
+                }
+            }
+        }
+    }
+
+    /// `name=value; Path=/; …`: of the attributes, only those that end a cookie count; a connection has one server.
+    fn cookie(&mut self, line: &[u8]) {
+        let pair = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        let Some(is) = pair.iter().position(|byte| *byte == b'=') else { return };
+        let (name, value) = (&pair[..is], &pair[is + 1..]);
+        let ends = line.to_ascii_lowercase().windows(9).any(|part| part == b"max-age=0" || part == b"max-age=-");
+        let at = self.cookies.iter().position(|(known, _)| known == name);
+        match at {
+            Some(at) if ends => drop(self.cookies.swap_remove(at)),
+            Some(at) => keep(&mut self.cookies[at].1, value),
+            None if !ends && self.cookies.len() < MOST_COOKIES && pair.len() <= MOST_COOKIE => {
+                self.cookies.push((name.into(), value.into()));
+            }
+            None => {}
+        }
+    }
+
+    /// Appends the header of all cookies, if there are any.
+    pub(super) fn write_cookies(&self, to: &mut Vec<u8>) {
+        for (i, (name, value)) in self.cookies.iter().enumerate() {
+            to.extend_from_slice(if i == 0 { b"Cookie: " } else { b"; " });
+            to.extend_from_slice(name);
+            to.push(b'=');
+            to.extend_from_slice(value);
+        }
+        if !self.cookies.is_empty() {
+            to.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// A piece of the body.
+    pub(super) fn body(&mut self, piece: &[u8], captures: &[Capture]) {
+        let wanted = captures.iter().any(|capture| matches!(capture.from, From::Json(_)));
+        if wanted && self.body.len() + piece.len() <= MOST_BODY {
+            self.body.extend_from_slice(piece);
+        }
+    }
+
+    /// The response is complete: whether everything was found that is captured from it.
+    pub(super) fn complete(&mut self, captures: &[Capture]) -> bool {
+        let headers = captures.iter().filter(|capture| matches!(capture.from, From::Header(_))).count();
+        let mut all = self.found >= headers;
+        if headers < captures.len() {
+            let value = serde_json::from_slice::<serde_json::Value>(&self.body).unwrap_or_default();
+            for capture in captures {
+                let From::Json(pointer) = &capture.from else { continue };
+                match value.pointer(pointer) {
+                    Some(serde_json::Value::String(text)) => keep(&mut self.captured[capture.at], text.as_bytes()),
+                    Some(serde_json::Value::Null) | None => all = false,
+                    Some(other) => keep(&mut self.captured[capture.at], other.to_string().as_bytes()),
+                }
+            }
+        }
+        self.next();
+        all
+    }
+}
+
+/// Puts a value in the place of another. A server cannot make us send a second header: line ends are left out.
+fn keep(slot: &mut Vec<u8>, value: &[u8]) {
+    slot.clear();
+    slot.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));
+}

@@ -1,0 +1,136 @@
+//! The row of the table.
+
+use run::{Protocol, RequestSet};
+
+use super::ClientPlan;
+use crate::ProtoError;
+use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "http1",
+    help: "HTTP/1.1 requests; status, length and framing of every response are checked",
+    schemes: &[
+        Scheme { name: "http", port: Some(80), path: true, tls: false },
+        Scheme { name: "https", port: Some(443), path: true, tls: true },
+    ],
+    alpn: "http/1.1",
+    defaults: Protocol::default,
+    flags: &[
+        flag("body", "FILE", "File whose bytes are the request's body; the method is then POST", Set::Text(set_body)),
+        flag("method", "METHOD", "HTTP method", Set::Text(set_method)),
+        Flag {
+            short: Some('H'),
+            ..flag(
+                "header",
+                "K: V",
+                "HTTP header, may be repeated; $env:NAME in it is a variable of the environment, @FILE holds a header a line",
+                Set::Pair(add_header),
+            )
+        },
+        Flag { requires: Some("body"), ..flag("body-type", "TYPE", BODY_TYPE, Set::Text(set_body_type)) },
+        flag("expect-status", "CODE", "Status that is right although it is not 2xx or 3xx", Set::Number(set_status)),
+    ],
+    complete,
+    aim,
+    one_request,
+    canned,
+    ..ProtocolSpec::BASE
+};
+
+const BODY_TYPE: &str =
+    "Content-Type of the body [default: by the end of the file's name, such as application/json for .json]";
+
+const fn flag(name: &'static str, value: &'static str, help: &'static str, set: Set) -> Flag {
+    Flag { name, short: None, requires: None, value, help, set }
+}
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
+    ClientPlan::of(plan, requests)
+}
+
+fn set_body(plan: &mut Protocol, file: &str) {
+    if let Protocol::Http1 { method, body_file, .. } | Protocol::Http2 { method, body_file, .. } = plan {
+        *body_file = Some(file.into());
+        if method == "GET" {
+            *method = "POST".into();
+        }
+    }
+}
+
+/// A header that was given wins.
+fn set_body_type(plan: &mut Protocol, kind: &str) {
+    add_if_absent(plan, "Content-Type", kind);
+}
+
+fn complete(plan: &mut Protocol) {
+    if let Protocol::Http1 { body_file: Some(file), .. } | Protocol::Http2 { body_file: Some(file), .. } = plan {
+        let kind = super::content_type(file);
+        add_if_absent(plan, "Content-Type", kind);
+    }
+}
+
+fn add_if_absent(plan: &mut Protocol, header: &str, value: &str) {
+    if let Protocol::Http1 { headers, .. } | Protocol::Http2 { headers, .. } = plan
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(header))
+    {
+        headers.push((header.into(), value.into()));
+    }
+}
+
+fn set_method(plan: &mut Protocol, name: &str) {
+    if let Protocol::Http1 { method, .. } | Protocol::Http2 { method, .. } = plan {
+        *method = name.into();
+    }
+}
+
+fn add_header(plan: &mut Protocol, name: &str, value: &str) {
+    if let Protocol::Http1 { headers, .. } | Protocol::Http2 { headers, .. } = plan {
+        headers.push((name.into(), value.into()));
+    }
+}
+
+fn set_status(plan: &mut Protocol, status: u16) {
+    if let Protocol::Http1 { expect_status, .. } | Protocol::Http2 { expect_status, .. } = plan {
+        *expect_status = Some(status);
+    }
+}
+
+fn aim(plan: &mut Protocol, authority: &str, target: &str) {
+    if let Protocol::Http1 { path, host, .. } | Protocol::Http2 { path, host, .. } = plan {
+        *host = authority.into();
+        *path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
+    }
+}
+
+fn one_request(plan: &mut Protocol) {
+    add_if_absent(plan, "Connection", "close");
+}
+
+fn canned(plan: &Protocol, _request: &[u8]) -> Vec<u8> {
+    let head = "HTTP/1.1 200 OK\r\nServer: null\r\nContent-Type: text/html\r\nContent-Length: 1294\r\n\r\n";
+    let has_body = !matches!(plan, Protocol::Http1 { method, .. } if method == "HEAD");
+    let mut page = head.as_bytes().to_vec();
+    page.resize(page.len() + if has_body { 1294 } else { 0 }, b'x');
+    page
+}
+
+/// The same request by HTTP/2, where it is one of HTTP/1.1.
+pub fn to_http2(plan: Protocol) -> Protocol {
+    match plan {
+        Protocol::Http1 { method, path, host, headers, body_file, expect_status } => {
+            Protocol::Http2 { method, path, host, headers, body_file, expect_status }
+        }
+        other => other,
+    }
+}
+
+/// The same request by HTTP/1.1, where it is one of HTTP/2: where there is no network, a connection has one answer.
+pub fn to_http1(plan: Protocol) -> Protocol {
+    match plan {
+        Protocol::Http2 { method, path, host, headers, body_file, expect_status } => {
+            Protocol::Http1 { method, path, host, headers, body_file, expect_status }
+        }
+        other => other,
+    }
+}

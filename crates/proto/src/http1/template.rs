@@ -1,0 +1,263 @@
+//! Requests with places that are filled anew each time: `{{column}}`, `{{seq}}`, `{{uuid}}`, `{{random 1 100}}`,
+//! `{{zipf 1 1000000 0.99}}`, and what was captured from an answer before on the same connection.
+//!
+//! A request is cut into pieces once. To fill it is to copy them behind one another into a buffer of the connection, which
+//! keeps its memory: no allocation, no lock. What all connections share is one counter.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fastrand::Rng;
+use run::{DataOrder, RequestSet};
+
+use super::zipf::Zipf;
+use crate::ProtoError;
+
+/// A part of a request.
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    Text(Box<[u8]>),
+    /// A column of the data, in the row of this request; in a path with what that cannot hold as %XX.
+    Column {
+        at: usize,
+        in_path: bool,
+    },
+    /// 1, 2, 3, …
+    Seq,
+    Uuid,
+    /// Evenly from the first to the last.
+    Random(u64, u64),
+    Zipf(Zipf),
+    /// What was captured under this name.
+    Captured(usize),
+}
+
+/// What the places of all requests are filled with.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// By column and row: as it is, and as it stands in a path.
+    plain: Vec<Vec<Box<[u8]>>>,
+    in_path: Vec<Vec<Box<[u8]>>>,
+    rows: u64,
+    random_rows: bool,
+    first: u64,
+    step: u64,
+    made: AtomicU64,
+    columns: Vec<String>,
+    /// Names of what is captured.
+    pub(super) captured: Vec<String>,
+}
+
+/// The row and the number of one request.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    row: usize,
+    seq: u64,
+}
+
+impl Source {
+    pub(super) fn new(set: &RequestSet) -> Self {
+        let data = set.data.clone().unwrap_or_default();
+        let column = |at: usize, encode: fn(&str) -> Box<[u8]>| {
+            data.rows.iter().map(|row| encode(row.get(at).map_or("", String::as_str))).collect::<Vec<_>>()
+        };
+        let all = |encode| (0..data.columns.len()).map(|at| column(at, encode)).collect();
+        let mut captured: Vec<String> = set.requests.iter().flat_map(|r| r.capture.keys().cloned()).collect();
+        captured.sort();
+        captured.dedup();
+        Self {
+            plain: all(|text| text.as_bytes().into()),
+            in_path: all(percent_encoded),
+            rows: data.rows.len() as u64,
+            random_rows: data.order == DataOrder::Random,
+            first: data.first,
+            step: data.step.max(1),
+            made: AtomicU64::new(0),
+            columns: data.columns,
+            captured,
+        }
+    }
+
+    /// The next request's row and number.
+    pub(super) fn turn(&self, rng: &mut Rng) -> Turn {
+        let seq = self.first + self.made.fetch_add(1, Ordering::Relaxed) * self.step;
+        let row = match (self.rows, self.random_rows) {
+            (0, _) => 0,
+            (rows, true) => rng.u64(0..rows),
+            (rows, false) => seq % rows,
+        };
+        Turn { row: row as usize, seq: seq + 1 }
+    }
+
+    /// Cuts a text into pieces.
+    pub(super) fn cut(&self, text: &str, in_path: bool) -> Result<Vec<Piece>, ProtoError> {
+        let (mut pieces, mut rest) = (Vec::new(), text);
+        while let Some(begin) = rest.find("{{") {
+            let end = rest[begin..].find("}}").map(|n| begin + n);
+            let end = end.ok_or_else(|| wrong(&rest[begin..], "close it with }}"))?;
+            pieces.push(Piece::Text(rest.as_bytes()[..begin].into()));
+            pieces.push(self.place(&rest[begin + 2..end], in_path)?);
+            rest = &rest[end + 2..];
+        }
+        pieces.push(Piece::Text(rest.as_bytes().into()));
+        pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+        Ok(pieces)
+    }
+
+    fn place(&self, inside: &str, in_path: bool) -> Result<Piece, ProtoError> {
+        let words: Vec<&str> = inside.split_whitespace().collect();
+        let number = |word: &str| word.parse::<u64>().map_err(|_| wrong(inside, "give whole numbers of 0 or more"));
+        match words.as_slice() {
+            ["seq"] => Ok(Piece::Seq),
+            ["uuid"] => Ok(Piece::Uuid),
+            ["random", low, high] => match (number(low)?, number(high)?) {
+                (low, high) if low <= high => Ok(Piece::Random(low, high)),
+                _ => Err(wrong(inside, "give the smaller number first")),
+            },
+            ["zipf", low, high, exponent] => {
+                let (low, high, s) = (number(low)?, number(high)?, exponent.parse::<f64>().unwrap_or(f64::NAN));
+                let zipf = Zipf::new(low, high, s);
+                zipf.map(Piece::Zipf).ok_or_else(|| wrong(inside, "write it like zipf 1 1000000 0.99"))
+            }
+            [name] => {
+                let column = self.columns.iter().position(|column| column == name);
+                let captured = self.captured.iter().position(|captured| captured == name);
+                let known = column.map(|at| Piece::Column { at, in_path }).or(captured.map(Piece::Captured));
+                known.ok_or_else(|| {
+                    let names = self.columns.iter().chain(&self.captured).map(String::as_str);
+                    let near = run::nearest(name, names.chain(["seq", "uuid", "random", "zipf"]));
+                    let near =
+                        near.map_or_else(|| inside.into(), |near| format!("{inside}; did you mean {{{{{near}}}}}?"));
+                    wrong(&near, "name a column of --data, something captured, seq, uuid, random A B or zipf A B S")
+                })
+            }
+            _ => Err(wrong(inside, "write {{NAME}}, {{seq}}, {{uuid}}, {{random A B}} or {{zipf A B S}}")),
+        }
+    }
+
+    /// Appends pieces with their places filled.
+    pub(super) fn fill(&self, pieces: &[Piece], turn: Turn, captured: &[Vec<u8>], rng: &mut Rng, to: &mut Vec<u8>) {
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => to.extend_from_slice(text),
+                Piece::Column { at, in_path: false } => to.extend_from_slice(&self.plain[*at][turn.row]),
+                Piece::Column { at, in_path: true } => to.extend_from_slice(&self.in_path[*at][turn.row]),
+                Piece::Seq => decimal(turn.seq, to),
+                Piece::Random(low, high) => decimal(rng.u64(*low..=*high), to),
+                Piece::Zipf(zipf) => decimal(zipf.draw(rng), to),
+                Piece::Uuid => uuid(rng, to),
+                Piece::Captured(at) => to.extend_from_slice(captured.get(*at).map_or(&[][..], |value| value)),
+            }
+        }
+    }
+}
+
+/// A text with its places taken out, to be checked as what it will be.
+pub(super) fn without_places(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(begin) = rest.find("{{") {
+        let Some(end) = rest[begin..].find("}}") else { break };
+        out.push_str(&rest[..begin]);
+        out.push('0');
+        rest = &rest[begin + end + 2..];
+    }
+    out + rest
+}
+
+fn wrong(inside: &str, advice: &'static str) -> ProtoError {
+    ProtoError::Invalid { what: "the place", value: inside.into(), advice }
+}
+
+/// A number in digits.
+pub(super) fn decimal(mut number: u64, to: &mut Vec<u8>) {
+    let (mut digits, mut at) = ([0; 20], 20);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    to.extend_from_slice(&digits[at..]);
+}
+
+/// A random UUID (RFC 9562, version 4).
+fn uuid(rng: &mut Rng, to: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut bits = rng.u128(..);
+    bits = bits & !(0xf << 76) | 0x4 << 76;
+    bits = bits & !(0x3 << 62) | 0x2 << 62;
+    for digit in 0..32 {
+        if matches!(digit, 8 | 12 | 16 | 20) {
+            to.push(b'-');
+        }
+        to.push(HEX[(bits >> (124 - 4 * digit)) as usize & 0xf]);
+    }
+}
+
+fn percent_encoded(text: &str) -> Box<[u8]> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(byte),
+            _ => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use run::DataTable;
+
+    use super::*;
+
+    fn source(order: DataOrder) -> Source {
+        let rows = [["ann", "a b"], ["bob", "ü"]].map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let data = DataTable { columns: vec!["user".into(), "term".into()], rows, order, first: 1, step: 2 };
+        Source::new(&RequestSet { data: Some(data), ..RequestSet::default() })
+    }
+
+    fn filled(source: &Source, text: &str, in_path: bool) -> String {
+        let (pieces, mut rng, mut out) = (source.cut(text, in_path).unwrap(), Rng::with_seed(1), Vec::new());
+        let turn = source.turn(&mut rng);
+        source.fill(&pieces, turn, &[], &mut rng, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn places_are_filled_row_by_row_in_this_process_share() {
+        let source = source(DataOrder::Cycle);
+        assert_eq!(filled(&source, "/{{user}}?q={{ term }}&n={{seq}}", true), "/bob?q=%C3%BC&n=2");
+        assert_eq!(filled(&source, "{{user}}: {{term}} {{seq}}", false), "bob: ü 4");
+        assert_eq!(filled(&source, "no places", false), "no places");
+    }
+
+    #[test]
+    fn drawn_values_are_of_their_kind() {
+        let source = source(DataOrder::Random);
+        let uuid = filled(&source, "{{uuid}}", false);
+        let parts: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert!(parts == [8, 4, 4, 4, 12] && uuid.as_bytes()[14] == b'4' && "89ab".contains(&uuid[19..20]), "{uuid}");
+        let number: u64 = filled(&source, "{{random 5 7}}", false).parse().unwrap();
+        assert!((5..=7).contains(&number));
+        assert!(filled(&source, "{{zipf 10 20 1.1}}", false).parse::<u64>().unwrap() >= 10);
+    }
+
+    #[test]
+    fn what_is_no_place_is_named_with_the_nearest() {
+        let source = source(DataOrder::Cycle);
+        for (text, says) in [
+            ("{{usre}}", "did you mean {{user}}?"),
+            ("{{user", "close it"),
+            ("{{random 5 1}}", "smaller number first"),
+            ("{{random x 1}}", "whole numbers"),
+            ("{{zipf 1 9 x}}", "zipf 1 1000000"),
+            ("{{a b}}", "write {{NAME}}"),
+        ] {
+            let error = source.cut(text, false).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        assert_eq!(without_places("/a/{{random 1 2}}/b{{"), "/a/0/b{{");
+    }
+}

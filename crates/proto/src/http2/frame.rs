@@ -1,0 +1,111 @@
+//! Frames of HTTP/2 (RFC 9113, section 4.1 and 6).
+
+/// Bytes of a frame's head.
+pub(super) const HEAD: usize = 9;
+/// Longest payload that either side takes without being asked (SETTINGS_MAX_FRAME_SIZE).
+pub(super) const MOST_PAYLOAD: usize = 16_384;
+/// What a client says first.
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+pub(super) const DATA: u8 = 0;
+pub(super) const HEADERS: u8 = 1;
+pub(super) const RST_STREAM: u8 = 3;
+pub(super) const SETTINGS: u8 = 4;
+pub(super) const PUSH_PROMISE: u8 = 5;
+pub(super) const PING: u8 = 6;
+pub(super) const GOAWAY: u8 = 7;
+pub(super) const WINDOW_UPDATE: u8 = 8;
+pub(super) const CONTINUATION: u8 = 9;
+
+pub(super) const ACK: u8 = 0x1;
+pub(super) const END_STREAM: u8 = 0x1;
+pub(super) const END_HEADERS: u8 = 0x4;
+pub(super) const PADDED: u8 = 0x8;
+pub(super) const PRIORITY: u8 = 0x20;
+
+/// Settings that matter here.
+pub(super) const HEADER_TABLE_SIZE: u16 = 1;
+pub(super) const ENABLE_PUSH: u16 = 2;
+pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
+pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
+pub(super) const MAX_FRAME_SIZE: u16 = 5;
+
+/// Error codes that matter here.
+pub(super) const REFUSED_STREAM: u32 = 7;
+pub(super) const CANCEL: u32 = 8;
+
+/// Largest window (section 6.9.1).
+pub(super) const MOST_WINDOW: i64 = (1 << 31) - 1;
+
+/// The head of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) length: usize,
+    pub(super) kind: u8,
+    pub(super) flags: u8,
+    pub(super) stream: u32,
+}
+
+impl Head {
+    pub(super) fn read(bytes: &[u8; HEAD]) -> Self {
+        let [a, b, c, kind, flags, s0, s1, s2, s3] = *bytes;
+        Self {
+            length: u32::from_be_bytes([0, a, b, c]) as usize,
+            kind,
+            flags,
+            stream: u32::from_be_bytes([s0, s1, s2, s3]) & 0x7fff_ffff,
+        }
+    }
+
+    pub(super) const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// Appends the head of a frame.
+pub(super) fn write_head(to: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
+    to.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
+    to.extend_from_slice(&[kind, flags]);
+    to.extend_from_slice(&stream.to_be_bytes());
+}
+
+/// Appends a frame.
+pub(super) fn write(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    write_head(to, payload.len(), kind, flags, stream);
+    to.extend_from_slice(payload);
+}
+
+/// Appends SETTINGS.
+pub(super) fn write_settings(to: &mut Vec<u8>, settings: &[(u16, u32)]) {
+    write_head(to, settings.len() * 6, SETTINGS, 0, 0);
+    for (name, value) in settings {
+        to.extend_from_slice(&name.to_be_bytes());
+        to.extend_from_slice(&value.to_be_bytes());
+    }
+}
+
+/// Appends a header block for a stream, in as many frames as it needs.
+pub(super) fn write_block(to: &mut Vec<u8>, stream: u32, flags: u8, block: &[u8]) {
+    let mut pieces = block.chunks(MOST_PAYLOAD).peekable();
+    let mut kind = (HEADERS, flags);
+    while let Some(piece) = pieces.next() {
+        let last = if pieces.peek().is_none() { END_HEADERS } else { 0 };
+        write(to, kind.0, kind.1 | last, stream, piece);
+        kind = (CONTINUATION, 0);
+    }
+}
+
+/// What is left of a payload without its padding (section 6.1); `None` where that does not fit.
+pub(super) fn unpadded(head: &Head, payload: &[u8]) -> Option<std::ops::Range<usize>> {
+    if !head.has(PADDED) {
+        return Some(0..payload.len());
+    }
+    let padding = usize::from(*payload.first()?);
+    let end = payload.len().checked_sub(padding).filter(|end| *end >= 1)?;
+    Some(1..end)
+}
+
+/// A number of four bytes.
+pub(super) fn number(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk().map(|b| u32::from_be_bytes(*b))
+}

@@ -1,0 +1,115 @@
+//! From bytes in pieces of any size to frames: DATA is handed on as it comes, everything else when it is whole.
+
+use super::frame::{DATA, HEAD, Head, MOST_PAYLOAD, PADDED};
+use crate::Fault;
+
+/// What came.
+pub(super) enum Piece<'a> {
+    /// A part of a DATA frame: bytes of the body, bytes that count for the window, and whether the frame ends here.
+    Data { head: Head, bytes: usize, length: usize, ends: bool },
+    /// A whole frame.
+    Frame { head: Head, payload: &'a [u8] },
+}
+
+/// Where in a frame the input is.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    head: [u8; HEAD],
+    have: usize,
+    /// The frame whose payload is read now, with what is left of it.
+    current: Option<(Head, usize)>,
+    /// Bytes at the end of a DATA frame that are padding; `None` before its first byte.
+    padding: Option<usize>,
+    payload: Vec<u8>,
+    /// The payload was handed on whole.
+    spent: bool,
+}
+
+impl Input {
+    /// The next piece, or `None` when the input is used up.
+    pub(super) fn next<'s, 'i: 's>(&'s mut self, rest: &mut &'i [u8]) -> Result<Option<Piece<'s>>, Fault> {
+        if self.spent {
+            self.payload.clear();
+            self.spent = false;
+        }
+        let (head, left) = match self.current {
+            Some(current) => current,
+            None => match self.begin(rest)? {
+                Some(head) => (head, head.length),
+                None => return Ok(None),
+            },
+        };
+        self.current = Some((head, left));
+        if head.kind == DATA {
+            return self.data(head, left, rest);
+        }
+        let n = left.min(rest.len());
+        let (now, after) = rest.split_at(n);
+        *rest = after;
+        if n < left {
+            self.payload.extend_from_slice(now);
+            self.current = Some((head, left - n));
+            return Ok(None);
+        }
+        self.current = None;
+        if self.payload.is_empty() {
+            return Ok(Some(Piece::Frame { head, payload: now }));
+        }
+        self.payload.extend_from_slice(now);
+        self.spent = true;
+        Ok(Some(Piece::Frame { head, payload: &self.payload }))
+    }
+
+    /// The head of the next frame, once it is there.
+    fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<Head>, Fault> {
+        let n = (HEAD - self.have).min(rest.len());
+        let (now, after) = rest.split_at(n);
+        self.head[self.have..self.have + n].copy_from_slice(now);
+        *rest = after;
+        self.have += n;
+        if self.have < HEAD {
+            return Ok(None);
+        }
+        self.have = 0;
+        let head = Head::read(&self.head);
+        match head.length {
+            _ if self.head.starts_with(b"HTTP/1.") => Err(Fault::Malformed(
+                "it answers in HTTP/1.1; HTTP/2 is not spoken there without TLS (leave --http2 out)",
+            )),
+            0..=MOST_PAYLOAD => {
+                self.padding = (!head.has(PADDED)).then_some(0);
+                Ok(Some(head))
+            }
+            _ => Err(Fault::Malformed("a frame of HTTP/2 that is longer than 16 KiB, or no HTTP/2")),
+        }
+    }
+
+    fn data(&mut self, head: Head, left: usize, rest: &mut &[u8]) -> Result<Option<Piece<'static>>, Fault> {
+        if rest.is_empty() && left > 0 {
+            return Ok(None);
+        }
+        let n = left.min(rest.len());
+        let (now, after) = rest.split_at(n);
+        *rest = after;
+        let mut bytes = n;
+        let padding = match self.padding {
+            Some(padding) => padding,
+            None => {
+                const WRONG: Fault = Fault::Malformed("DATA of HTTP/2 is padded with more than it has");
+                let padding = usize::from(*now.first().ok_or(WRONG)?);
+                if padding >= head.length {
+                    return Err(WRONG);
+                }
+                bytes -= 1;
+                self.padding = Some(padding);
+                padding
+            }
+        };
+        let after = left - n;
+        // Of this piece, what lies within the padding at the end of the frame.
+        bytes -= padding.saturating_sub(after).min(bytes);
+        let ends = after == 0;
+        self.current = (!ends).then_some((head, after));
+        Ok(Some(Piece::Data { head, bytes, length: n, ends }))
+    }
+}

@@ -1,0 +1,39 @@
+//! The row of the table.
+
+use run::{Protocol, RequestSet};
+
+use super::ClientPlan;
+use super::frame;
+use crate::ProtoError;
+use crate::http1;
+use crate::row::{ProtocolSpec, Scheme};
+
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "http2",
+    help: "HTTP/2 requests, --streams of them at once on a connection; status, length and framing are checked",
+    schemes: &[
+        Scheme { name: "h2", port: Some(443), path: true, tls: true },
+        Scheme { name: "h2c", port: Some(80), path: true, tls: false },
+    ],
+    alpn: "h2",
+    defaults: || http1::to_http2(Protocol::default()),
+    one_request: |_| {},
+    canned,
+    ..http1::SPEC
+};
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
+    ClientPlan::of(plan, requests)
+}
+
+/// To nothing: what a server says first; to a request: an answer on the first stream.
+fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
+    let mut answer = Vec::new();
+    if request.is_empty() {
+        frame::write_settings(&mut answer, &[]);
+    } else {
+        frame::write_block(&mut answer, 1, frame::END_STREAM, &[0x88]);
+    }
+    answer
+}

@@ -1,0 +1,109 @@
+//! The streams of a connection that carry a request now.
+
+use super::flow::{self, Received, Sending};
+use super::frame::{self, MOST_PAYLOAD};
+use crate::Fault;
+
+/// One request and its response.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    pub(super) number: u32,
+    /// Name of the request.
+    pub(super) id: u16,
+    /// Its place in the set of requests.
+    pub(super) item: u16,
+    /// Status of its response; 0 before that has come.
+    pub(super) status: u16,
+    /// Length that the response announces.
+    pub(super) length: Option<u64>,
+    /// Bytes of the response's body.
+    pub(super) body: u64,
+    pub(super) received: Received,
+    /// Bytes of the request's body that are not sent.
+    unsent: usize,
+    window: i64,
+}
+
+impl Stream {
+    pub(super) const fn new(number: u32, (id, item): (u16, u16), unsent: usize, window: i64) -> Self {
+        Self { number, id, item, status: 0, length: None, body: 0, received: Received::stream(), unsent, window }
+    }
+
+    pub(super) const fn is_sent(&self) -> bool {
+        self.unsent == 0
+    }
+
+    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
+        flow::widen(&mut self.window, by)
+    }
+}
+
+/// All of them; there are few, and the oldest are mostly those that are spoken of.
+#[derive(Debug, Default)]
+pub(super) struct Streams(Vec<Stream>);
+
+impl Streams {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn open(&mut self, stream: Stream) {
+        self.0.push(stream);
+    }
+
+    pub(super) fn find(&mut self, number: u32) -> Option<&mut Stream> {
+        self.0.iter_mut().find(|stream| stream.number == number)
+    }
+
+    pub(super) fn close(&mut self, number: u32) -> Option<Stream> {
+        let at = self.0.iter().position(|stream| stream.number == number)?;
+        Some(self.0.swap_remove(at))
+    }
+
+    /// Takes out one whose number is above `last`.
+    pub(super) fn close_after(&mut self, last: u32) -> Option<Stream> {
+        let at = self.0.iter().position(|stream| stream.number > last)?;
+        Some(self.0.swap_remove(at))
+    }
+
+    /// All windows change by so much.
+    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
+        self.0.iter_mut().try_for_each(|stream| stream.widen(by))
+    }
+
+    /// One that may send more of its body.
+    pub(super) fn next_to_send(&self, sending: &Sending) -> Option<usize> {
+        if sending.window <= 0 {
+            return None;
+        }
+        self.0.iter().position(|stream| stream.unsent > 0 && stream.window > 0)
+    }
+
+    /// Appends a frame of a stream's body.
+    pub(super) fn send_body<'a>(
+        &mut self,
+        at: usize,
+        body: impl FnOnce(u16) -> &'a [u8],
+        sending: &mut Sending,
+        to: &mut Vec<u8>,
+    ) {
+        let Some(stream) = self.0.get_mut(at) else { return };
+        let body = body(stream.item);
+        let most = stream.window.min(sending.window).max(0) as usize;
+        let n = stream.unsent.min(most).min(MOST_PAYLOAD);
+        let from = body.len().saturating_sub(stream.unsent);
+        stream.unsent -= n;
+        stream.window -= n as i64;
+        sending.window -= n as i64;
+        let flags = if stream.unsent == 0 { frame::END_STREAM } else { 0 };
+        frame::write(to, frame::DATA, flags, stream.number, &body[from..from + n]);
+    }
+}

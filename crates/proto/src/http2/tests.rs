@@ -1,0 +1,250 @@
+//! The client half against frames written by hand.
+
+use proptest::prelude::*;
+use run::Protocol;
+
+use super::frame::{self, Head};
+use super::hpack::Decoder;
+use super::{ClientPlan, ClientSession};
+use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, Which, http1};
+
+fn plan() -> ClientPlan {
+    ClientPlan::new(&http1::to_http2(Protocol::default())).unwrap()
+}
+
+/// A session whose server has said its settings.
+fn settled(settings: &[(u16, u32)]) -> ClientSession {
+    let mut session = plan().session();
+    assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));
+    let mut hello = Vec::new();
+    frame::write_settings(&mut hello, settings);
+    hear(&mut session, &hello).0.unwrap();
+    assert!(session.ready());
+    assert_eq!(frames(&sent(&mut session))[0], (frame::SETTINGS, frame::ACK, 0, vec![]));
+    session
+}
+
+fn sent(session: &mut ClientSession) -> Vec<u8> {
+    let (mut all, mut piece) = (Vec::new(), [0; 7]);
+    while let n @ 1.. = session.transmit(&mut piece) {
+        all.extend_from_slice(&piece[..n]);
+    }
+    assert!(!session.wants_transmit());
+    all
+}
+
+fn hear(session: &mut ClientSession, bytes: &[u8]) -> (Result<Progress, Fault>, Vec<Done>) {
+    let mut ended = Vec::new();
+    let progress = session.receive(bytes, &mut |done| ended.push(Done { bytes: 0, ..done }));
+    (progress, ended)
+}
+
+fn frames(mut bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
+    let mut all = Vec::new();
+    while let Some((head, rest)) = bytes.split_first_chunk::<9>() {
+        let head = Head::read(head);
+        all.push((head.kind, head.flags, head.stream, rest[..head.length].to_vec()));
+        bytes = &rest[head.length..];
+    }
+    all
+}
+
+fn begin(session: &mut ClientSession, requests: u16) -> Vec<u32> {
+    (0..requests).for_each(|id| session.begin(Request { id, item: 0 }));
+    let sent = frames(&sent(session));
+    sent.iter().filter(|f| f.0 == frame::HEADERS).map(|f| f.2).collect()
+}
+
+/// A response with a body in two frames, the second padded.
+fn answer(stream: u32, status: u8, body: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut block = vec![status];
+    block.extend([0x0f, 0x0d, body.to_string().len() as u8]);
+    block.extend(body.to_string().bytes());
+    frame::write_block(&mut bytes, stream, 0, &block);
+    frame::write(&mut bytes, frame::DATA, 0, stream, &vec![b'x'; body / 2]);
+    let mut padded = vec![3];
+    padded.resize(1 + body - body / 2 + 3, b'y');
+    frame::write(&mut bytes, frame::DATA, frame::END_STREAM | frame::PADDED, stream, &padded);
+    bytes
+}
+
+const OK: u8 = 0x88;
+const NOT_FOUND: u8 = 0x8d;
+
+fn done(id: u16, status: u16, outcome: Outcome) -> Done {
+    Done { which: Which::Id(id), status, outcome, bytes: 0 }
+}
+
+proptest! {
+    #[test]
+    fn answers_in_any_order_and_any_pieces_are_told_by_name(cut in 1_usize..400, body in 0_usize..3000) {
+        let mut session = settled(&[]);
+        prop_assert_eq!(begin(&mut session, 3), [1, 3, 5]);
+        let bytes = [answer(5, OK, body), answer(1, NOT_FOUND, body), answer(3, OK, body)].concat();
+        let mut ended = Vec::new();
+        for piece in bytes.chunks(cut) {
+            session.receive(piece, &mut |done| ended.push(Done { bytes: 0, ..done })).unwrap();
+        }
+        let expected = [(2, 200, Outcome::Expected), (0, 404, Outcome::Unexpected), (1, 200, Outcome::Expected)];
+        prop_assert_eq!(ended, expected.map(|(id, status, outcome)| done(id, status, outcome)).to_vec());
+        prop_assert_eq!(session.peer_closed(&mut drop), Ok(Progress::CLOSE));
+    }
+
+    #[test]
+    fn whatever_comes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0_u8..10, flags in any::<u8>(), stream in 0_u32..8) {
+        let mut session = settled(&[]);
+        begin(&mut session, 2);
+        let mut framed = Vec::new();
+        frame::write(&mut framed, kind, flags, stream, &bytes);
+        let _ = session.receive(&framed, &mut drop);
+        let _ = session.receive(&bytes, &mut drop);
+        let _ = session.peer_closed(&mut drop);
+    }
+}
+
+#[test]
+fn later_requests_are_named_by_the_table_and_mean_the_same() {
+    let mut session = settled(&[]);
+    session.begin(Request::default());
+    session.begin(Request { id: 1, item: 0 });
+    let all = frames(&sent(&mut session));
+    let mut decoder = Decoder::default();
+    let read = |decoder: &mut Decoder, block: &[u8]| {
+        let mut said = Vec::new();
+        decoder.decode(block, |name, value| said.push((name.to_vec(), value.to_vec()))).unwrap();
+        said
+    };
+    let (first, later) = (read(&mut decoder, &all[0].3), read(&mut decoder, &all[1].3));
+    assert_eq!(first, later);
+    assert!(all[1].3.len() < all[0].3.len() / 2, "{} {}", all[0].3.len(), all[1].3.len());
+    assert!(first.contains(&(b":authority".to_vec(), b"localhost".to_vec())));
+    assert_eq!(all[0].1, frame::END_HEADERS | frame::END_STREAM);
+    let mut small = settled(&[(frame::HEADER_TABLE_SIZE, 0)]);
+    begin(&mut small, 1);
+}
+
+#[test]
+fn no_more_streams_than_the_server_allows() {
+    let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 2)]);
+    assert_eq!(begin(&mut session, 5), [1, 3]);
+    let (progress, ended) = hear(&mut session, &answer(3, OK, 0));
+    assert_eq!((progress.unwrap().completed, ended.len()), (1, 1));
+    assert_eq!(frames(&sent(&mut session)).iter().map(|f| f.2).collect::<Vec<_>>(), [5]);
+}
+
+#[test]
+fn pings_are_answered_and_a_flood_is_refused() {
+    let mut session = settled(&[]);
+    let mut ping = Vec::new();
+    frame::write(&mut ping, frame::PING, 0, 0, b"12345678");
+    hear(&mut session, &ping).0.unwrap();
+    assert_eq!(frames(&sent(&mut session)), [(frame::PING, frame::ACK, 0, b"12345678".to_vec())]);
+    let flood = ping.repeat(10_000);
+    assert!(matches!(hear(&mut session, &flood).0, Err(Fault::Limit(_))));
+}
+
+#[test]
+fn a_server_that_leaves_finishes_what_it_took() {
+    let mut session = settled(&[]);
+    assert_eq!(begin(&mut session, 3), [1, 3, 5]);
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, frame::GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]);
+    let (progress, ended) = hear(&mut session, &bytes);
+    assert_eq!(ended, [done(2, 0, Outcome::Failed(Fault::StreamRefused))]);
+    assert!(!progress.unwrap().close && !session.takes_more());
+    assert!(!hear(&mut session, &answer(1, OK, 10)).0.unwrap().close);
+    assert!(hear(&mut session, &answer(3, OK, 10)).0.unwrap().close);
+    session.reset();
+    assert!(session.takes_more() && !session.ready() && sent(&mut session).starts_with(frame::PREFACE));
+}
+
+#[test]
+fn one_stream_may_be_reset_alone() {
+    let mut session = settled(&[]);
+    begin(&mut session, 3);
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, frame::RST_STREAM, 0, 1, &frame::REFUSED_STREAM.to_be_bytes());
+    frame::write(&mut bytes, frame::RST_STREAM, 0, 3, &2_u32.to_be_bytes());
+    bytes.extend(answer(3, OK, 4));
+    bytes.extend(answer(5, OK, 4));
+    let (_, ended) = hear(&mut session, &bytes);
+    let failed = |id, fault| done(id, 0, Outcome::Failed(fault));
+    assert_eq!(ended[..2], [failed(0, Fault::StreamRefused), failed(1, Fault::StreamReset)]);
+    assert_eq!(ended[2..], [done(2, 200, Outcome::Expected)]);
+}
+
+#[test]
+fn a_body_waits_for_the_windows() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![b'b'; 100_000]).unwrap();
+    let mut protocol = http1::to_http2(Protocol::default());
+    if let Protocol::Http2 { body_file, method, .. } = &mut protocol {
+        (*body_file, *method) = (Some(file.path().display().to_string()), "POST".into());
+    }
+    let mut session = ClientPlan::new(&protocol).unwrap().session();
+    sent(&mut session);
+    let mut bytes = Vec::new();
+    frame::write_settings(&mut bytes, &[(frame::INITIAL_WINDOW_SIZE, 50_000)]);
+    hear(&mut session, &bytes).0.unwrap();
+    session.begin(Request::default());
+    let body = |session: &mut ClientSession| {
+        let all = frames(&sent(session));
+        let data = all.iter().filter(|f| f.0 == frame::DATA);
+        (data.clone().map(|f| f.3.len()).sum::<usize>(), data.clone().any(|f| f.1 & frame::END_STREAM != 0))
+    };
+    assert_eq!(body(&mut session), (50_000, false));
+    let mut more = Vec::new();
+    frame::write(&mut more, frame::WINDOW_UPDATE, 0, 1, &90_000_u32.to_be_bytes());
+    hear(&mut session, &more).0.unwrap();
+    assert_eq!(body(&mut session), (15_535, false), "the connection's window");
+    more.clear();
+    frame::write(&mut more, frame::WINDOW_UPDATE, 0, 0, &90_000_u32.to_be_bytes());
+    hear(&mut session, &more).0.unwrap();
+    assert_eq!(body(&mut session), (34_465, true));
+    more.clear();
+    frame::write(&mut more, frame::WINDOW_UPDATE, 0, 0, &0x7fff_ffff_u32.to_be_bytes());
+    assert!(hear(&mut session, &more).0.is_err());
+}
+
+#[test]
+fn what_breaks_the_protocol_is_said() {
+    let framed = |kind, flags, stream, payload: &[u8]| {
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, kind, flags, stream, payload);
+        bytes
+    };
+    let headers = framed(frame::HEADERS, 0, 1, &[OK]);
+    for (bytes, words) in [
+        (b"HTTP/1.1 400 Bad Request\r\n".to_vec(), "HTTP/1.1"),
+        (framed(frame::DATA, 0, 1, b"x"), "before the headers"),
+        (framed(frame::DATA, 0, 9, b"x"), "not opened"),
+        (framed(frame::CONTINUATION, 0, 1, b""), "without HEADERS"),
+        (framed(frame::PUSH_PROMISE, 0, 1, b""), "push"),
+        (framed(frame::HEADERS, frame::END_HEADERS, 1, &[0xff, 0xff]), "HPACK"),
+        (framed(frame::WINDOW_UPDATE, 0, 0, &[0; 4]), "WINDOW_UPDATE"),
+        ([headers.clone(), framed(frame::PING, 0, 0, &[0; 8])].concat(), "interrupted"),
+        ([headers.clone(), framed(frame::CONTINUATION, 0, 1, &[]).repeat(9)].concat(), "empty frames"),
+        ([headers, framed(frame::CONTINUATION, 0, 1, &[0; 16_384]).repeat(9)].concat(), "64 KiB"),
+    ] {
+        let mut session = settled(&[]);
+        begin(&mut session, 1);
+        let fault = hear(&mut session, &bytes).0.unwrap_err().to_string();
+        assert!(fault.contains(words), "{words}: {fault}");
+    }
+}
+
+#[test]
+fn a_window_is_given_back_before_it_runs_short() {
+    let mut session = settled(&[]);
+    begin(&mut session, 1);
+    let mut bytes = Vec::new();
+    frame::write_block(&mut bytes, 1, 0, &[OK]);
+    for _ in 0..600 {
+        frame::write(&mut bytes, frame::DATA, 0, 1, &[0; 16_384]);
+    }
+    hear(&mut session, &bytes).0.unwrap();
+    let given: Vec<u32> =
+        frames(&sent(&mut session)).iter().filter(|f| f.0 == frame::WINDOW_UPDATE).map(|f| f.2).collect();
+    assert_eq!(given, [1]);
+}

@@ -1,0 +1,130 @@
+//! The table of protocols: one row says all that the rest of the program knows of one.
+
+use run::{Protocol, RequestSet, TlsPlan};
+
+use crate::row::{ProtocolSpec, Scheme};
+use crate::{Client, ProtoError, discard, echo, http1, http2, raw, record, redis, source, tls};
+
+/// What is done with the client half of a plan, compiled for each protocol.
+pub trait WithClient {
+    /// What comes of it.
+    type Out;
+
+    /// Does it.
+    fn with<C: Client>(self, client: C) -> Self::Out;
+}
+
+/// The table, and the one place where a protocol's name becomes its type.
+macro_rules! protocols {
+    ($($module:ident $(within $tls:ident)?),+ $(,)?) => {
+        /// Every protocol a generator speaks.
+        pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
+
+        /// Prepares the client half of a plan's protocol and hands it to `user`. Files are read here, once; whatever is
+        /// wrong with them or the settings is said before any load is sent. With `tls` it speaks within TLS; with
+        /// `requests` it makes those.
+        pub fn with_client<U: WithClient>(
+            plan: &Protocol,
+            requests: Option<&RequestSet>,
+            tls: Option<&TlsPlan>,
+            user: U,
+        ) -> Result<U::Out, ProtoError> {
+            $(if plan.name() == $module::SPEC.name {
+                let client = $module::client(plan $(, {
+                    let _ = stringify!($tls);
+                    requests
+                })?)?;
+                let takes_sets = false $(|| !stringify!($tls).is_empty())?;
+                if requests.is_some() && !takes_sets {
+                    return Err(ProtoError::NoSet(plan.name()));
+                }
+                return match tls {
+                    None => Ok(user.with(client)),
+                    $(Some(tls) => Ok(user.with($tls::client(tls, $module::SPEC.alpn, client)?)),)?
+                    #[allow(unreachable_patterns, reason = "of protocols that are spoken within TLS")]
+                    Some(_) => Err(ProtoError::NoTls(plan.name())),
+                };
+            })+
+            Err(ProtoError::Unknown(plan.name()))
+        }
+    };
+}
+
+protocols! {
+    http1 within tls,
+    http2 within tls,
+    echo,
+    raw,
+    discard,
+    source,
+    record,
+    redis,
+}
+
+/// The row of a plan's protocol.
+pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
+    PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
+}
+
+/// The row and the scheme that a target is written with, whatever the case of its letters.
+pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
+    let all = PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));
+    all.into_iter().find(|(_, scheme)| scheme.name.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Done, Outcome, Request, Requester as _};
+
+    /// A request, and whether the row's canned response completes it.
+    struct Answered(Protocol);
+
+    impl WithClient for Answered {
+        type Out = bool;
+
+        fn with<C: Client>(self, client: C) -> bool {
+            let (mut session, mut request, mut piece) = (client.session(), Vec::new(), [0; 512]);
+            let (greeting, mut nobody) = ((spec(&self.0).canned)(&self.0, &[]), |_: Done| ());
+            while !session.ready() {
+                session.transmit(&mut [0; 512]);
+                session.receive(&greeting, &mut nobody).unwrap();
+            }
+            session.begin(Request::default());
+            while let n @ 1.. = session.transmit(&mut piece) {
+                request.extend_from_slice(&piece[..n]);
+            }
+            let mut ended = Vec::new();
+            let answer = (spec(&self.0).canned)(&self.0, &request);
+            session.receive(&answer, &mut |done: Done| ended.push(done.outcome)).unwrap();
+            ended == [Outcome::Expected]
+        }
+    }
+
+    #[test]
+    fn every_row_is_whole() {
+        let mut names = std::collections::BTreeSet::new();
+        for row in PROTOCOLS {
+            let plan = (row.defaults)();
+            assert_eq!((plan.name(), spec(&plan).name), (row.name, row.name));
+            assert!(!row.schemes.is_empty() && row.schemes.iter().all(|s| names.insert(s.name)), "{}", row.name);
+            // What is defined by the close is answered by no bytes.
+            let plan = match plan {
+                Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3) },
+                plan => plan,
+            };
+            assert_eq!(with_client(&plan, None, None, Answered(plan.clone())).unwrap(), row.answers, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn an_unreadable_file_and_an_empty_message_are_named() {
+        let fails = |plan: Protocol| with_client(&plan, None, None, Answered(plan.clone())).err().unwrap().to_string();
+        assert!(
+            fails(Protocol::Raw { send_file: Some("/nonexistent/x".into()), expect_bytes: None })
+                .contains("/nonexistent/x")
+        );
+        assert!(fails(Protocol::Echo { message_bytes: 0 }).contains("1 byte"));
+        assert!(fails(Protocol::Record { record_bytes: 1 << 21 }).contains("1 MiB"));
+    }
+}

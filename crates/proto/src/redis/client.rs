@@ -1,0 +1,218 @@
+//! The client half: commands in turn, replies in order.
+
+use std::sync::Arc;
+
+use run::Protocol;
+
+use super::command::{array, encode};
+use super::reply::{Kind, Reader};
+use crate::client::read;
+use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
+
+/// Prepared client half.
+#[derive(Clone)]
+pub struct ClientPlan {
+    /// The longest first: drivers measure what a connection may send by its first request.
+    commands: Arc<[Box<[u8]>]>,
+    /// What a connection says first (HELLO, AUTH, SELECT), and how many replies that has.
+    greeting: Arc<[u8]>,
+    owed: u32,
+}
+
+impl ClientPlan {
+    /// Reads the commands and puts them together.
+    pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
+        let Protocol::Redis { command, commands_file, auth_file, database, resp3 } = plan else {
+            return Err(ProtoError::Unknown(plan.name()));
+        };
+        let text = match commands_file {
+            Some(file) => String::from_utf8_lossy(&read("the commands", file)?).into_owned(),
+            None => command.clone(),
+        };
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut commands =
+            lines.map(|line| Ok(encode(line)?.into())).collect::<Result<Vec<Box<[u8]>>, ProtoError>>()?;
+        let longest = (0..commands.len()).max_by_key(|at| commands[*at].len());
+        let Some(longest) = longest else {
+            let (what, value) = ("the commands", commands_file.clone().unwrap_or_default());
+            return Err(ProtoError::Invalid { what, value, advice: "give a command a line, such as GET key" });
+        };
+        commands.rotate_left(longest);
+        let mut greeting = Vec::new();
+        let mut owed = 0;
+        let mut say = |words: &[&str]| {
+            greeting.extend(array(words));
+            owed += 1;
+        };
+        if let Some(file) = auth_file {
+            let secret = read("the credentials", file)?;
+            let secret = String::from_utf8_lossy(&secret).trim().to_owned();
+            match secret.split_once(':') {
+                Some((user, password)) => say(&["AUTH", user, password]),
+                None => say(&["AUTH", &secret]),
+            }
+        }
+        if *resp3 {
+            say(&["HELLO", "3"]);
+        }
+        if *database > 0 {
+            say(&["SELECT", &database.to_string()]);
+        }
+        Ok(Self { commands: commands.into(), greeting: greeting.into(), owed })
+    }
+}
+
+impl Client for ClientPlan {
+    type Session = ClientSession;
+
+    fn session(&self) -> ClientSession {
+        ClientSession {
+            plan: self.clone(),
+            to_send: 0,
+            next: 0,
+            sent: 0,
+            greeted: 0,
+            owed: self.owed,
+            outstanding: 0,
+            reader: Reader::default(),
+        }
+    }
+}
+
+/// Client half of one connection.
+pub struct ClientSession {
+    plan: ClientPlan,
+    to_send: u32,
+    /// The command that is sent next, and bytes of it that were.
+    next: usize,
+    sent: usize,
+    /// Bytes of the greeting that were sent, and replies to it that are still to come.
+    greeted: usize,
+    owed: u32,
+    outstanding: u32,
+    reader: Reader,
+}
+
+impl Requester for ClientSession {
+    fn ready(&self) -> bool {
+        self.owed == 0
+    }
+
+    fn explain(&self) -> Option<String> {
+        let word = String::from_utf8_lossy(self.reader.error());
+        (self.owed > 0 && !word.is_empty()).then(|| {
+            format!("it refuses HELLO, AUTH or SELECT with {word:?}; correct --auth-file, --database or --resp")
+        })
+    }
+
+    fn begin(&mut self, _: Request) {
+        self.to_send += 1;
+        self.outstanding += 1;
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let mut done = copy(&self.plan.greeting, &mut self.greeted, out);
+        while self.to_send > 0 && done < out.len() {
+            let command = &self.plan.commands[self.next];
+            done += copy(command, &mut self.sent, &mut out[done..]);
+            if self.sent == command.len() {
+                self.to_send -= 1;
+                self.sent = 0;
+                self.next = (self.next + 1) % self.plan.commands.len();
+            }
+        }
+        done
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.to_send > 0 || self.greeted < self.plan.greeting.len()
+    }
+
+    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        let (mut progress, mut rest) = (Progress::default(), input);
+        while let Some(kind) = self.reader.next(&mut rest)? {
+            match kind {
+                Kind::Push => {}
+                Kind::Error if self.owed > 0 => {
+                    return Err(Fault::Malformed("the server refuses the connection's begin"));
+                }
+                Kind::Good if self.owed > 0 => self.owed -= 1,
+                _ if self.outstanding == 0 => return Err(Fault::Malformed("a reply that no command asked for")),
+                kind => {
+                    self.outstanding -= 1;
+                    progress.completed += 1;
+                    let outcome = if kind == Kind::Error { Outcome::Unexpected } else { Outcome::Expected };
+                    done(Done { which: Which::Oldest, status: 0, outcome, bytes: 0 });
+                }
+            }
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        let inside = self.outstanding > 0 || self.owed > 0 || self.reader.is_inside();
+        if inside { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
+    }
+
+    fn reset(&mut self) {
+        (self.to_send, self.next, self.sent, self.greeted) = (0, 0, 0, 0);
+        (self.owed, self.outstanding) = (self.plan.owed, 0);
+        self.reader.reset();
+    }
+}
+
+/// Copies from where the last copy ended.
+fn copy(from: &[u8], at: &mut usize, out: &mut [u8]) -> usize {
+    let rest = &from[*at..];
+    let n = rest.len().min(out.len());
+    out[..n].copy_from_slice(&rest[..n]);
+    *at += n;
+    n
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(command: &str, database: u32) -> ClientPlan {
+        let (command, resp3) = (command.to_owned(), database > 0);
+        ClientPlan::new(&Protocol::Redis { command, commands_file: None, auth_file: None, database, resp3 }).unwrap()
+    }
+
+    fn sent(session: &mut ClientSession) -> String {
+        let (mut all, mut piece) = (Vec::new(), [0; 5]);
+        while let n @ 1.. = session.transmit(&mut piece) {
+            all.extend_from_slice(&piece[..n]);
+        }
+        String::from_utf8(all).unwrap()
+    }
+
+    #[test]
+    fn commands_go_out_in_turn_the_longest_first() {
+        let mut session = plan("PING\nSET k v\nGET k", 0).session();
+        assert!(session.ready());
+        (0..4).for_each(|_| session.begin(Request::default()));
+        let said = sent(&mut session);
+        let order: Vec<_> = ["SET", "GET", "PING"].map(|name| said.find(name).unwrap()).into();
+        assert!(order.is_sorted() && said.rfind("SET").unwrap() > order[2], "{said:?}");
+        let mut ended = Vec::new();
+        session.receive(b"+OK\r\n$1\r\nv\r\n-ERR no\r\n+OK\r\n", &mut |done| ended.push(done.outcome)).unwrap();
+        assert_eq!(ended, [Outcome::Expected, Outcome::Expected, Outcome::Unexpected, Outcome::Expected]);
+        assert!(session.receive(b"+more\r\n", &mut drop).is_err());
+    }
+
+    #[test]
+    fn a_connection_begins_with_what_was_asked_for() {
+        let mut session = plan("PING", 3).session();
+        assert!(!session.ready());
+        assert!(sent(&mut session).contains("SELECT\r\n$1\r\n3"));
+        session.receive(b"%1\r\n+server\r\n+redis\r\n", &mut drop).unwrap();
+        assert!(!session.ready() && session.peer_closed(&mut drop) == Err(Fault::Short));
+        session.receive(b"+OK\r\n", &mut drop).unwrap();
+        assert!(session.ready() && session.peer_closed(&mut drop) == Ok(Progress::CLOSE));
+        session.reset();
+        sent(&mut session);
+        assert!(session.receive(b"-NOAUTH Authentication required.\r\n", &mut drop).is_err());
+        assert!(session.explain().unwrap().contains("NOAUTH"));
+    }
+}

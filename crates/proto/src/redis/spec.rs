@@ -1,0 +1,72 @@
+//! The row of the table.
+
+use run::Protocol;
+
+use super::ClientPlan;
+use crate::ProtoError;
+use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "redis",
+    help: "Redis commands in RESP; replies of any shape are read to their end, errors are unexpected answers",
+    schemes: &[Scheme { name: "redis", port: Some(6379), path: false, tls: false }],
+    defaults: || Protocol::Redis {
+        command: "PING".into(),
+        commands_file: None,
+        auth_file: None,
+        database: 0,
+        resp3: false,
+    },
+    flags: &[
+        flag("command", "COMMAND", "redis: the command of each request [default: PING]", |plan, text| {
+            if let Protocol::Redis { command, .. } = plan {
+                *command = text.into();
+            }
+        }),
+        flag("commands", "FILE", "redis: file with a command a line, made in turn", |plan, file| {
+            if let Protocol::Redis { commands_file, .. } = plan {
+                *commands_file = Some(file.into());
+            }
+        }),
+        flag("auth-file", "FILE", "redis: file with the password, or USER:PASSWORD, for AUTH", |plan, file| {
+            if let Protocol::Redis { auth_file, .. } = plan {
+                *auth_file = Some(file.into());
+            }
+        }),
+        Flag {
+            name: "database",
+            short: None,
+            requires: None,
+            value: "N",
+            help: "redis: the database to SELECT",
+            set: Set::Number(|plan, number| {
+                if let Protocol::Redis { database, .. } = plan {
+                    *database = number.into();
+                }
+            }),
+        },
+        Flag {
+            name: "resp",
+            short: None,
+            requires: None,
+            value: "2|3",
+            help: "redis: version of the protocol [default: 2]",
+            set: Set::Number(|plan, number| {
+                if let Protocol::Redis { resp3, .. } = plan {
+                    *resp3 = number == 3;
+                }
+            }),
+        },
+    ],
+    canned: |_, _| b"+OK\r\n".to_vec(),
+    ..ProtocolSpec::BASE
+};
+
+const fn flag(name: &'static str, value: &'static str, help: &'static str, set: fn(&mut Protocol, &str)) -> Flag {
+    Flag { name, short: None, requires: None, value, help, set: Set::Text(set) }
+}
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
+    ClientPlan::new(plan)
+}

@@ -1,0 +1,187 @@
+//! The client half: a handshake, then another protocol's session within.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, HandshakeKind};
+
+use super::explain::explain;
+use super::pipe::{Pipe, Plain};
+use crate::{Client, Done, Fault, Progress, Request, Requester};
+
+/// Bytes of the protocol within that are kept of the first connection, to show what it says.
+const PLAIN_KEPT: usize = 8 * 1024;
+
+/// What all connections of a load share.
+pub(super) struct Shared {
+    /// For connections that begin anew.
+    pub(super) fresh: Arc<ClientConfig>,
+    /// For connections that take up an earlier session.
+    pub(super) resuming: Arc<ClientConfig>,
+    /// Share of the latter.
+    pub(super) resume: f64,
+    pub(super) name: ServerName<'static>,
+    /// Connections so far, which decides which of the two the next one is.
+    pub(super) connections: AtomicU64,
+    /// The protocol within, as ALPN names it; empty for none.
+    pub(super) alpn: &'static str,
+}
+
+impl Shared {
+    /// The next connection, and whether it is the first.
+    fn connect(&self) -> (Result<UnbufferedClientConnection, rustls::Error>, bool) {
+        let n = self.connections.fetch_add(1, Ordering::Relaxed) as f64;
+        let resumes = ((n + 1.0) * self.resume).floor() > (n * self.resume).floor();
+        let config = if resumes { &self.resuming } else { &self.fresh };
+        (UnbufferedClientConnection::new(config.clone(), self.name.clone()), n == 0.0)
+    }
+}
+
+/// A protocol's client within TLS.
+#[derive(Clone)]
+pub struct TlsClient<C> {
+    pub(super) within: C,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl<C: Client> Client for TlsClient<C> {
+    type Session = ClientSession<C::Session>;
+
+    fn session(&self) -> Self::Session {
+        ClientSession {
+            within: self.within.session(),
+            shared: self.shared.clone(),
+            pipe: Pipe::default(),
+            ready: false,
+            resumed: false,
+            plain: None,
+        }
+    }
+
+    fn weights(&self) -> &[f64] {
+        self.within.weights()
+    }
+
+    fn classes(&self) -> &[u16] {
+        self.within.classes()
+    }
+
+    fn fixed(&self) -> bool {
+        self.within.fixed()
+    }
+
+    fn order(&self) -> run::RequestOrder {
+        self.within.order()
+    }
+}
+
+/// Client half of one connection.
+pub struct ClientSession<S> {
+    within: S,
+    shared: Arc<Shared>,
+    pipe: Pipe<UnbufferedClientConnection>,
+    ready: bool,
+    resumed: bool,
+    /// The first [`PLAIN_KEPT`] bytes received, on the first connection of all.
+    plain: Option<Vec<u8>>,
+}
+
+impl<S: Requester> ClientSession<S> {
+    /// The handshake is over: is it what was asked for?
+    fn established(&mut self) -> Result<(), Fault> {
+        let Some(engine) = &self.pipe.engine else { return Ok(()) };
+        let chosen = engine.alpn_protocol();
+        if self.shared.alpn == "h2" && chosen != Some(b"h2") {
+            return Err(Fault::Malformed("the server does not choose h2 (ALPN); without --http2 HTTP/1.1 is spoken"));
+        }
+        self.resumed = engine.handshake_kind() == Some(HandshakeKind::Resumed);
+        self.ready = true;
+        Ok(())
+    }
+}
+
+impl<S: Requester> Requester for ClientSession<S> {
+    const SENDS_UNASKED: bool = true;
+
+    fn ready(&self) -> bool {
+        self.ready && self.within.ready()
+    }
+
+    fn resumed(&self) -> bool {
+        self.resumed
+    }
+
+    fn explain(&self) -> Option<String> {
+        let within = || self.within.explain();
+        self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name)).or_else(within)
+    }
+
+    fn plain(&self) -> Option<&[u8]> {
+        self.plain.as_deref()
+    }
+
+    fn takes_more(&self) -> bool {
+        self.within.takes_more()
+    }
+
+    fn begin(&mut self, request: Request) {
+        self.within.begin(request);
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        if self.pipe.engine.is_none() && self.pipe.error.is_none() {
+            let (engine, first) = self.shared.connect();
+            self.plain = first.then(Vec::new);
+            self.pipe.open(engine);
+        }
+        self.pipe.give(out, |plain| self.within.transmit(plain))
+    }
+
+    fn wants_transmit(&self) -> bool {
+        let unopened = self.pipe.engine.is_none() && self.pipe.error.is_none();
+        unopened || self.pipe.wants_out() || self.pipe.established && self.within.wants_transmit()
+    }
+
+    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        let Self { within, pipe, plain: kept, .. } = self;
+        let mut progress = Progress::default();
+        pipe.take(input, &mut |plain| {
+            match plain {
+                Plain::Bytes(bytes) => {
+                    if let Some(kept) = kept {
+                        kept.extend(bytes.iter().take(PLAIN_KEPT - kept.len()));
+                    }
+                    progress.merge(within.receive(bytes, done)?);
+                }
+                // The end of the stream is heard from TCP; here only a response that ends with it needs it.
+                Plain::End => {
+                    let ended = within.peer_closed(done)?;
+                    if ended.completed > 0 {
+                        progress.merge(ended);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        if self.pipe.established && !self.ready {
+            self.established()?;
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self, done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        if self.ready { self.within.peer_closed(done) } else { Err(Fault::Short) }
+    }
+
+    fn flushed(&mut self, done: &mut impl FnMut(Done)) -> Progress {
+        self.within.flushed(done)
+    }
+
+    fn reset(&mut self) {
+        self.within.reset();
+        self.pipe.reset();
+        (self.ready, self.resumed, self.plain) = (false, false, None);
+    }
+}

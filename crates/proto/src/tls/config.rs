@@ -1,0 +1,184 @@
+//! From settings to what rustls needs, once a process. Every file is read here, and what is wrong with one is said.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use run::{TlsPlan, TlsVersion};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, SupportedProtocolVersion, version,
+};
+
+use super::ServerConfig;
+use super::client::{Shared, TlsClient};
+use super::tickets::Tickets;
+use crate::{Client, ProtoError};
+
+const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+
+/// The client of a protocol within TLS.
+pub(crate) fn client<C: Client>(plan: &TlsPlan, alpn: &'static str, within: C) -> Result<TlsClient<C>, ProtoError> {
+    let host = plan.server_name.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let name = ServerName::try_from(host)
+        .map_err(|_| invalid("the server's name", &plan.server_name, "TLS needs a host name or an address"))?;
+    let fresh = config(plan, alpn)?;
+    let mut resuming = fresh.clone();
+    resuming.resumption = Resumption::store(Arc::new(Tickets::default()));
+    let shared = Shared {
+        fresh: Arc::new(fresh),
+        resuming: Arc::new(resuming),
+        resume: plan.resume,
+        name,
+        connections: AtomicU64::new(0),
+        alpn,
+    };
+    Ok(TlsClient { within: within.within_tls(), shared: Arc::new(shared) })
+}
+
+fn config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
+    let versions = match plan.version {
+        None => BOTH,
+        Some(TlsVersion::V1_3) => &BOTH[..1],
+        Some(TlsVersion::V1_2) => &BOTH[1..],
+    };
+    let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(versions).map_err(failed)?;
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier(plan)?);
+    let mut config = match (&plan.cert_file, &plan.key_file) {
+        (None, None) => builder.with_no_client_auth(),
+        (Some(cert), Some(key)) => {
+            let chain = certificates("the certificate", cert)?;
+            builder.with_client_auth_cert(chain, private_key(key)?).map_err(|e| no_pair(cert, &e))?
+        }
+        (cert, _) => {
+            let given = if cert.is_some() { "--cert" } else { "--key" };
+            return Err(invalid("a client certificate", given, "give both --cert FILE and --key FILE"));
+        }
+    };
+    config.resumption = Resumption::disabled();
+    config.alpn_protocols =
+        [alpn].iter().filter(|name| !name.is_empty()).map(|name| name.as_bytes().to_vec()).collect();
+    Ok(config)
+}
+
+/// Configuration of a server: its certificate chain and key (PEM), and the protocol that ALPN may choose.
+pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerConfig, ProtoError> {
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(chain).filter_map(Result::ok).collect();
+    let key = PrivateKeyDer::from_pem_slice(key)
+        .map_err(|e| invalid("the private key", &e.to_string(), "give a key in PEM, not encrypted"))?;
+    let builder =
+        rustls::ServerConfig::builder_with_provider(provider()).with_protocol_versions(BOTH).map_err(failed)?;
+    let built = builder.with_no_client_auth().with_single_cert(chain, key).map_err(|e| no_pair("the chain", &e))?;
+    let mut config = built;
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(failed)?;
+    Ok(Arc::new(config))
+}
+
+/// A certificate for these names signed by itself, and its key, both PEM.
+pub fn self_signed(names: &[&str]) -> Result<(String, String), ProtoError> {
+    let bad = |e: rcgen::Error| invalid("a self-signed certificate", &e.to_string(), "give one with --cert and --key");
+    let mut params =
+        rcgen::CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>()).map_err(bad)?;
+    params.distinguished_name.push(rcgen::DnType::CommonName, names.first().copied().unwrap_or_default());
+    let key = rcgen::KeyPair::generate().map_err(bad)?;
+    Ok((params.self_signed(&key).map_err(bad)?.pem(), key.serialize_pem()))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn verifier(plan: &TlsPlan) -> Result<Arc<dyn ServerCertVerifier>, ProtoError> {
+    if plan.insecure {
+        return Ok(Arc::new(Anybody(provider())));
+    }
+    let mut roots = RootCertStore::empty();
+    match &plan.ca_file {
+        Some(file) => {
+            let (good, bad) = roots.add_parsable_certificates(certificates("the trusted certificates", file)?);
+            if good == 0 || bad > 0 {
+                return Err(invalid("--cacert", file, "give a file of certificates in PEM"));
+            }
+        }
+        None => {
+            let found = rustls_native_certs::load_native_certs().certs;
+            if roots.add_parsable_certificates(found).0 == 0 {
+                let advice =
+                    "this system trusts no authority: install ca-certificates, or give --cacert FILE or --insecure";
+                return Err(invalid("trusted certificates", "", advice));
+            }
+        }
+    }
+    let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
+    Ok(built.map_err(|e| invalid("the trusted certificates", &e.to_string(), "give others with --cacert FILE"))?)
+}
+
+fn certificates(what: &'static str, file: &str) -> Result<Vec<CertificateDer<'static>>, ProtoError> {
+    let bytes = crate::client::read(what, file)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(invalid(what, file, "give a file of certificates in PEM (-----BEGIN CERTIFICATE-----)")),
+    }
+}
+
+fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, ProtoError> {
+    let bytes = crate::client::read("the private key", file)?;
+    PrivateKeyDer::from_pem_slice(&bytes)
+        .map_err(|_| invalid("the private key", file, "give a key in PEM that is not encrypted"))
+}
+
+fn invalid(what: &'static str, value: &str, advice: &'static str) -> ProtoError {
+    ProtoError::Invalid { what, value: value.into(), advice }
+}
+
+fn no_pair(cert: &str, error: &Error) -> ProtoError {
+    invalid("a certificate", &format!("{cert}: {error}"), "give a certificate and the key that belongs to it")
+}
+
+fn failed(error: Error) -> ProtoError {
+    invalid("TLS", &error.to_string(), "please report this")
+}
+
+/// Trusts any certificate; that its owner has the key is checked all the same, so a handshake costs what it costs.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,97 @@
+//! What went wrong in a handshake, and what to do, in one sentence.
+
+use rustls::pki_types::ServerName;
+use rustls::{AlertDescription, CertificateError, Error};
+
+/// The sentence for an error of a connection to `name`.
+pub(super) fn explain(error: &Error, name: &ServerName<'_>) -> String {
+    match error {
+        Error::InvalidCertificate(why) => certificate(why, &name.to_str()),
+        Error::AlertReceived(alert) => alerted(*alert),
+        Error::InvalidMessage(_) => {
+            "it does not answer in TLS; is the port's protocol a plain one (http:// instead of https://)?".into()
+        }
+        Error::PeerIncompatible(why) => format!(
+            "client and server have no version or cipher of TLS in common ({why:?}); TLS 1.2 and 1.3 are spoken here (--tls)"
+        ),
+        Error::DecryptError => "a record was changed on its way: it does not decrypt".into(),
+        Error::PeerMisbehaved(why) => format!("the server breaks the TLS protocol ({why:?})"),
+        Error::PeerSentOversizedRecord => "the server sent a TLS record that is longer than TLS allows".into(),
+        Error::NoApplicationProtocol => {
+            "the server speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken"
+                .into()
+        }
+        other => format!("TLS failed: {other}"),
+    }
+}
+
+fn certificate(error: &CertificateError, name: &str) -> String {
+    const ANYWAY: &str = "or measure all the same with --insecure";
+    match error {
+        CertificateError::Expired => format!("its certificate has expired; renew it, {ANYWAY}"),
+        CertificateError::ExpiredContext { time, not_after } => {
+            let days = time.as_secs().saturating_sub(not_after.as_secs()) / 86_400;
+            format!("its certificate expired {days} days ago; renew it, {ANYWAY}")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            format!("its certificate is not valid yet; check the clocks of both hosts, {ANYWAY}")
+        }
+        CertificateError::NotValidForName => {
+            format!("its certificate is not for {name:?}; use a name that it has, {ANYWAY}")
+        }
+        CertificateError::NotValidForNameContext { presented, .. } => {
+            let has = if presented.is_empty() { "no name".into() } else { presented.join(", ") };
+            format!("its certificate is not for {name:?} but for {has}; use a name that it has, {ANYWAY}")
+        }
+        CertificateError::UnknownIssuer => format!(
+            "its certificate is signed by nobody that is trusted here (self-signed, or by a private authority); give the \
+             authority's certificate with --cacert FILE, {ANYWAY}"
+        ),
+        CertificateError::Revoked => format!("its certificate was revoked; renew it, {ANYWAY}"),
+        CertificateError::BadSignature => format!(
+            "its certificate's signature is wrong: it is forged, or of another authority of the same name; give the right \
+             one with --cacert FILE, {ANYWAY}"
+        ),
+        CertificateError::BadEncoding => format!("its certificate cannot be read; renew it, {ANYWAY}"),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            format!("its certificate is not one for servers; give it one for server authentication, {ANYWAY}")
+        }
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => format!(
+            "its certificate is that of an authority, which no server may use as its own (a self-signed one made with \
+             CA:TRUE); make one for the server, {ANYWAY}"
+        ),
+        other => format!("its certificate is not good ({other}); renew it, {ANYWAY}"),
+    }
+}
+
+fn alerted(alert: AlertDescription) -> String {
+    match alert {
+        AlertDescription::CertificateRequired => {
+            "it wants a certificate of the client; give one with --cert FILE --key FILE".into()
+        }
+        AlertDescription::BadCertificate
+        | AlertDescription::UnknownCA
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::UnsupportedCertificate => {
+            format!(
+                "it refuses the client's certificate ({alert:?}); give one that it trusts with --cert FILE --key FILE"
+            )
+        }
+        AlertDescription::ProtocolVersion => {
+            "it does not speak the version of TLS that was offered; leave --tls out, or give the other one".into()
+        }
+        AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => format!(
+            "it refuses the handshake ({alert:?}): it has no cipher in common with this client, or wants a certificate \
+             (--cert FILE --key FILE)"
+        ),
+        AlertDescription::UnrecognisedName => {
+            "it knows no site of that name (SNI); use a name that it serves in the target".into()
+        }
+        AlertDescription::NoApplicationProtocol => {
+            "it speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken".into()
+        }
+        other => format!("it ends the connection with the TLS alert {other:?}"),
+    }
+}

@@ -1,0 +1,88 @@
+//! The server half.
+
+use rustls::server::UnbufferedServerConnection;
+
+use super::ServerConfig;
+use super::pipe::{Pipe, Plain};
+use crate::{Fault, Progress, Session};
+
+/// A server session within TLS.
+pub struct ServerSession<S> {
+    within: S,
+    config: ServerConfig,
+    pipe: Pipe<UnbufferedServerConnection>,
+    /// The peer was told what is wrong (an alert), and nothing more is heard.
+    failed: bool,
+}
+
+impl<S: Session> ServerSession<S> {
+    /// For one connection at a time.
+    pub fn new(within: S, config: ServerConfig) -> Self {
+        Self { within, config, pipe: Pipe::default(), failed: false }
+    }
+}
+
+impl<S: Session> Session for ServerSession<S> {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        if self.failed {
+            return self.pipe.give(out, |_| 0);
+        }
+        self.pipe.give(out, |plain| self.within.transmit(plain))
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.pipe.wants_out() || !self.failed && self.pipe.established && self.within.wants_transmit()
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        if self.failed {
+            return Ok(Progress::default());
+        }
+        let Self { within, config, pipe, .. } = self;
+        if pipe.engine.is_none() {
+            pipe.open(UnbufferedServerConnection::new(config.clone()));
+        }
+        let mut progress = Progress::default();
+        let taken = pipe.take(input, &mut |plain| {
+            progress.merge(match plain {
+                Plain::Bytes(bytes) => within.receive(bytes)?,
+                Plain::End => within.peer_closed()?,
+            });
+            Ok(())
+        });
+        match taken {
+            Ok(()) => Ok(progress),
+            // The alert is sent before the end.
+            Err(_) if pipe.error.is_some() && pipe.wants_out() => {
+                self.failed = true;
+                Ok(Progress { close: true, linger: true, ..progress })
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        if self.pipe.established && !self.failed { self.within.peer_closed() } else { Ok(Progress::CLOSE) }
+    }
+
+    fn flushed(&mut self) -> Progress {
+        if self.pipe.established && !self.failed { self.within.flushed() } else { Progress::default() }
+    }
+
+    /// A handshake that does not come to its end is late as a head is.
+    fn awaits_head(&self) -> bool {
+        !self.failed && (self.pipe.engine.is_some() && !self.pipe.established || self.within.awaits_head())
+    }
+
+    fn head_is_late(&mut self) {
+        if self.pipe.established {
+            self.within.head_is_late();
+        }
+    }
+
+    fn reset(&mut self) {
+        self.within.reset();
+        self.pipe.reset();
+        self.failed = false;
+    }
+}

@@ -1,0 +1,196 @@
+//! Both halves against each other in memory: what is heard is what was said, whatever the pieces, and what is wrong is
+//! said in a sentence.
+
+use proptest::prelude::*;
+use run::{TlsPlan, TlsVersion};
+
+use super::client::TlsClient;
+use super::{ClientSession, ServerConfig, ServerSession, config, self_signed, server_config};
+use crate::{Client, Done, Fault, Request, Requester, Session, echo};
+
+type Ours = ClientSession<echo::ClientSession>;
+type Theirs = ServerSession<echo::ServerSession>;
+
+const MESSAGE: u64 = 40_000;
+
+/// A server's certificate, trusted or not, and what the client is told.
+fn ends(plan: TlsPlan, alpn: (&'static str, &[&str])) -> (TlsClient<echo::ClientPlan>, ServerConfig) {
+    let (chain, key) = self_signed(&["good.example", "127.0.0.1"]).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &chain).unwrap();
+    let ca_file = Some(file.path().display().to_string());
+    let name = if plan.server_name.is_empty() { "good.example".to_owned() } else { plan.server_name.clone() };
+    let plan = TlsPlan { ca_file: plan.ca_file.clone().or(ca_file), server_name: name, ..plan };
+    let client = config::client(&plan, alpn.0, echo::ClientPlan::new(MESSAGE)).unwrap();
+    (client, server_config(chain.as_bytes(), key.as_bytes(), alpn.1).unwrap())
+}
+
+fn server(config: &ServerConfig) -> Theirs {
+    ServerSession::new(echo::ServerSession::default(), config.clone())
+}
+
+/// Lets both speak, in pieces, until neither has more; requests that were answered.
+fn talk(ours: &mut Ours, theirs: &mut Theirs, pieces: (usize, usize), requests: u32) -> Result<u32, Fault> {
+    let (mut buffer, mut begun, mut ended) = (vec![0; 70_000], 0, 0);
+    loop {
+        if ours.ready() && begun < requests {
+            ours.begin(Request::default());
+            begun += 1;
+        }
+        let n = ours.transmit(&mut buffer[..pieces.0]);
+        if n > 0 {
+            theirs.receive(&buffer[..n])?;
+        }
+        let m = theirs.transmit(&mut buffer[..pieces.1]);
+        if m > 0 {
+            ended += ours.receive(&buffer[..m], &mut drop)?.completed;
+        }
+        if n + m == 0 {
+            assert!(!ours.wants_transmit() && !theirs.wants_transmit());
+            return Ok(ended);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn every_split_carries_the_message_both_ways(out in 1_usize..3000, back in 1_usize..70_000, old in any::<bool>()) {
+        let version = Some(if old { TlsVersion::V1_2 } else { TlsVersion::V1_3 });
+        let (client, config) = ends(TlsPlan { version, ..TlsPlan::default() }, ("", &[]));
+        let (mut ours, mut theirs) = (client.session(), server(&config));
+        prop_assert!(!ours.ready() && ours.wants_transmit());
+        prop_assert_eq!(talk(&mut ours, &mut theirs, (out, back), 3), Ok(3));
+        prop_assert!(!ours.resumed() && ours.explain().is_none());
+        prop_assert!(ours.peer_closed(&mut drop).is_ok());
+    }
+}
+
+#[test]
+fn a_session_is_taken_up_again_as_often_as_was_asked_for() {
+    for version in [TlsVersion::V1_2, TlsVersion::V1_3] {
+        for (resume, expected) in [(0.0, 0), (1.0, 19), (0.5, 9)] {
+            let plan = TlsPlan { resume, version: Some(version), ..TlsPlan::default() };
+            let (client, config) = ends(plan, ("", &[]));
+            let (mut ours, mut resumed) = (client.session(), 0);
+            for _ in 0..20 {
+                assert_eq!(talk(&mut ours, &mut server(&config), (5000, 5000), 1), Ok(1));
+                resumed += u32::from(ours.resumed());
+                ours.reset();
+            }
+            assert_eq!(resumed, expected, "{version:?} {resume}");
+        }
+    }
+}
+
+#[test]
+fn a_record_that_was_changed_ends_the_connection() {
+    let (client, config) = ends(TlsPlan::default(), ("", &[]));
+    let (mut ours, mut theirs) = (client.session(), server(&config));
+    talk(&mut ours, &mut theirs, (5000, 5000), 0).unwrap();
+    ours.begin(Request::default());
+    let mut buffer = [0; 1000];
+    let n = ours.transmit(&mut buffer);
+    theirs.receive(&buffer[..n]).unwrap();
+    let n = theirs.transmit(&mut buffer);
+    buffer[n / 2] ^= 1;
+    assert!(ours.receive(&buffer[..n], &mut drop).is_err());
+    assert!(ours.explain().unwrap().contains("changed on its way"));
+}
+
+/// What the client says of a server, if anything.
+fn complaint(plan: TlsPlan, alpn: (&'static str, &[&str]), other: Option<ServerConfig>) -> Option<String> {
+    let (client, config) = ends(plan, alpn);
+    let mut ours = client.session();
+    let talked = talk(&mut ours, &mut server(other.as_ref().unwrap_or(&config)), (5000, 5000), 1);
+    talked.is_err().then(|| ours.explain().unwrap_or_else(|| talked.unwrap_err().to_string()))
+}
+
+fn expired() -> ServerConfig {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["good.example".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(2001, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    let cert = params.self_signed(&key).unwrap();
+    server_config(cert.pem().as_bytes(), key.serialize_pem().as_bytes(), &[]).unwrap()
+}
+
+fn stranger() -> ServerConfig {
+    let (chain, key) = self_signed(&["other.example", "good.example"]).unwrap();
+    server_config(chain.as_bytes(), key.as_bytes(), &[]).unwrap()
+}
+
+#[test]
+fn a_certificate_that_does_not_verify_is_explained_and_insecure_takes_it() {
+    let named = |name: &str| TlsPlan { server_name: name.into(), ..TlsPlan::default() };
+    for (plan, other, words) in [
+        (TlsPlan::default(), Some(stranger()), "signed by nobody that is trusted here"),
+        (named("bad.example"), None, "is not for \"bad.example\" but for"),
+        (named("127.0.0.2"), None, "is not for \"127.0.0.2\""),
+    ] {
+        let said = complaint(plan.clone(), ("", &[]), other.clone()).unwrap();
+        assert!(said.contains(words) && said.contains("--insecure"), "{said}");
+        assert_eq!(complaint(TlsPlan { insecure: true, ..plan }, ("", &[]), other), None);
+    }
+    assert_eq!(complaint(named("127.0.0.1"), ("", &[]), None), None);
+    assert_eq!(complaint(TlsPlan { insecure: true, ..TlsPlan::default() }, ("", &[]), Some(expired())), None);
+}
+
+#[test]
+fn an_expired_certificate_is_named_even_if_its_authority_is_trusted() {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["good.example".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(2001, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    let cert = params.self_signed(&key).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), cert.pem()).unwrap();
+    let config = server_config(cert.pem().as_bytes(), key.serialize_pem().as_bytes(), &[]).unwrap();
+    let ca_file = Some(file.path().display().to_string());
+    let said = complaint(TlsPlan { ca_file, ..TlsPlan::default() }, ("", &[]), Some(config)).unwrap();
+    assert!(said.contains("expired") && said.contains("days ago"), "{said}");
+}
+
+#[test]
+fn what_is_spoken_within_is_agreed_on() {
+    assert_eq!(complaint(TlsPlan::default(), ("http/1.1", &["h2", "http/1.1"]), None), None);
+    assert_eq!(complaint(TlsPlan::default(), ("h2", &["h2"]), None), None);
+    assert!(complaint(TlsPlan::default(), ("h2", &[]), None).unwrap().contains("does not choose h2"));
+}
+
+#[test]
+fn a_plain_server_is_recognised() {
+    let (client, _) = ends(TlsPlan::default(), ("", &[]));
+    let mut ours = client.session();
+    ours.transmit(&mut [0; 5000]);
+    assert!(ours.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n", &mut drop).is_err());
+    assert!(ours.explain().unwrap().contains("http://"), "{:?}", ours.explain());
+}
+
+#[test]
+fn a_handshake_cut_at_every_byte_ends_and_is_none() {
+    let (client, config) = ends(TlsPlan::default(), ("", &[]));
+    let (mut ours, mut theirs, mut buffer) = (client.session(), server(&config), [0; 8000]);
+    let n = ours.transmit(&mut buffer);
+    theirs.receive(&buffer[..n]).unwrap();
+    let n = theirs.transmit(&mut buffer);
+    let flight = buffer[..n].to_vec();
+    for byte in &flight[..n - 1] {
+        assert!(!ours.ready());
+        ours.receive(&[*byte], &mut |_: Done| ()).unwrap();
+        assert_eq!(ours.peer_closed(&mut drop), Err(Fault::Short));
+    }
+}
+
+#[test]
+fn what_never_ends_is_bounded() {
+    let (client, _) = ends(TlsPlan::default(), ("", &[]));
+    let mut ours = client.session();
+    ours.transmit(&mut [0; 5000]);
+    // A certificate message that announces 16 MiB, in records of their largest size.
+    let mut record = vec![22, 3, 3, 0x40, 0];
+    record.extend([11, 0xff, 0xff, 0xff]);
+    record.resize(5 + 16_384, 0);
+    let outcome = (0..2000).find_map(|_| ours.receive(&record, &mut drop).err());
+    assert!(outcome.is_some(), "it never said that it is too much");
+}

@@ -1,0 +1,64 @@
+//! Sessions that may be taken up again: one server, tickets of many connections. rustls's own store keeps eight, and a
+//! load has hundreds of connections that shake hands at the same time.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustls::NamedGroup;
+use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::pki_types::ServerName;
+
+/// Most tickets that are kept; the oldest goes.
+const MOST: usize = 4096;
+
+/// The store of one load. Used in handshakes only.
+#[derive(Debug, Default)]
+pub(super) struct Tickets(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    group: Option<NamedGroup>,
+    tls12: Option<Tls12ClientSessionValue>,
+    tls13: VecDeque<Tls13ClientSessionValue>,
+}
+
+impl Tickets {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientSessionStore for Tickets {
+    fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
+        self.kept().group = Some(group);
+    }
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.kept().group
+    }
+
+    fn set_tls12_session(&self, _: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.kept().tls12 = Some(value);
+    }
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.kept().tls12.clone()
+    }
+
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {
+        self.kept().tls12 = None;
+    }
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {
+        let mut kept = self.kept();
+        if kept.tls13.len() == MOST {
+            kept.tls13.pop_front();
+        }
+        kept.tls13.push_back(value);
+    }
+
+    /// Each at most once (RFC 8446, appendix C.4); the newest, since tickets expire.
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.kept().tls13.pop_back()
+    }
+}

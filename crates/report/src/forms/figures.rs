@@ -1,0 +1,93 @@
+//! The figures of a trial that programs read: one list for every form that has them. The order is that of the columns of
+//! the CSV, which is stable: new ones are added at the end.
+
+use run::{ClassPart, Run, Side, Summary, Trial};
+
+/// One figure.
+pub(super) struct Figure {
+    /// Column of the CSV; the unit is in the name.
+    pub(super) column: &'static str,
+    /// Family of the OpenMetrics exposition, without `loadline_trial_`.
+    pub(super) family: &'static str,
+    /// What it is, in a sentence.
+    pub(super) help: &'static str,
+    pub(super) of: Of,
+}
+
+/// What kind of figure it is, and its value.
+pub(super) enum Of {
+    /// Counts of the whole trial.
+    Count(fn(&Trial) -> u64),
+    /// Means of the measured window.
+    Level(fn(&Trial) -> f64),
+}
+
+const fn count(column: &'static str, family: &'static str, help: &'static str, of: fn(&Trial) -> u64) -> Figure {
+    Figure { column, family, help, of: Of::Count(of) }
+}
+
+const fn level(column: &'static str, family: &'static str, help: &'static str, of: fn(&Trial) -> f64) -> Figure {
+    Figure { column, family, help, of: Of::Level(of) }
+}
+
+/// Counts and rates.
+#[rustfmt::skip]
+pub(super) const FIGURES: &[Figure] = &[
+    count("attempted", "connects_attempted", "Connections tried.", |t| t.tally.attempted),
+    count("connected", "connects_established", "Connections established.", |t| t.tally.connected),
+    count("due", "requests_due", "Requests due in the plan.", |t| t.tally.due),
+    count("sent", "requests_sent", "Requests sent.", |t| t.tally.sent),
+    count("completed", "requests_completed", "Responses complete and well-formed.", |t| t.tally.completed),
+    count("unexpected_status", "unexpected_status", "Responses of an unexpected status.", |t| t.tally.unexpected_status),
+    count("unanswered", "unanswered", "Requests without an answer when the drain ended.", |t| t.tally.unanswered),
+    count("phantom", "phantom_connections", "Connections that the server never served.", |t| t.tally.phantom),
+    count("closed_by_server", "closed_by_server", "Connections that the server closed.", |t| t.tally.closed_by_server),
+    count("bytes_sent", "sent_bytes", "Bytes written to sockets.", |t| t.tally.bytes_sent),
+    count("bytes_received", "received_bytes", "Bytes read from sockets.", |t| t.tally.bytes_received),
+    level("offered_rate_per_s", "offered_rate", "Offered requests per second.", |t| t.rates.offered_rate),
+    level("sent_rate_per_s", "sent_rate", "Sent requests per second.", |t| t.rates.sent_rate),
+    level("completed_rate_per_s", "completed_rate", "Completed requests per second.", |t| t.rates.completed_rate),
+    level("goodput_per_s", "goodput", "Requests per second completed within the objective.", |t| t.rates.goodput),
+    level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
+];
+
+/// A distribution of times: its name, what it is, and its figures.
+pub(super) type Times = (&'static str, &'static str, fn(&Trial) -> &Summary);
+
+/// Times of requests and connections.
+const TIMES: &[Times] = &[
+    ("response", "Response time from the intended start.", |t| &t.latency_us),
+    ("service", "Service time from the actual send.", |t| &t.service_us),
+    ("blocked", "Time the generator could not send.", |t| &t.blocked_us),
+    ("start_error", "How late requests left by the generator's own doing.", |t| &t.start_error_us),
+    ("connect", "Connect time.", |t| &t.connect_us),
+];
+
+/// Stands only where connections begin with a handshake.
+const HANDSHAKE: Times =
+    ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
+
+/// The sides of a trial that were recorded, with their names.
+pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)> {
+    [("client", Some(&trial.client)), ("server", trial.server.as_ref())]
+        .into_iter()
+        .filter_map(|(name, side)| Some((name, side?)))
+}
+
+/// The distributions that a run has.
+pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
+    let handshakes = run.trials.iter().any(|t| !t.handshake_us.is_empty());
+    TIMES.iter().chain(handshakes.then_some(&HANDSHAKE))
+}
+
+/// A count of one class of requests: its name, what it is, and where it stands.
+pub(super) type ClassCount = (&'static str, &'static str, fn(&ClassPart) -> u64);
+
+/// Counts of each class of a mix of requests, over the whole trial.
+pub(super) const CLASS_COUNTS: &[ClassCount] = &[
+    ("requests_begun", "Requests of a class that were begun.", |c| c.total.begun),
+    ("requests_completed", "Responses of a class complete and well-formed.", |c| c.total.completed),
+    ("unexpected_status", "Responses of a class of an unexpected status.", |c| c.total.unexpected_status),
+    ("requests_failed", "Requests of a class that failed.", |c| c.total.failed),
+    ("received_bytes", "Bytes of the responses of a class.", |c| c.total.bytes),
+];

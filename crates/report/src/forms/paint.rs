@@ -1,0 +1,21 @@
+//! Colours of the terminal.
+
+use crate::{Style, Tone};
+
+pub(super) fn code(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Good => "32",
+        Tone::Warn => "33",
+        Tone::Bad => "31",
+        Tone::Quiet => "2",
+    }
+}
+
+/// A text in a colour of the terminal, if it has any.
+pub(super) fn paint(text: &str, code: &str, style: &Style) -> String {
+    if !style.color || code.is_empty() || text.trim().is_empty() {
+        return text.into();
+    }
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}

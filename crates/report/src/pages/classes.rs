@@ -1,0 +1,106 @@
+//! Classes of a mix of requests, beside one another: what each came to, and which breaks the objective first.
+
+use run::{Breach, BreachKind, ClassFinding, Run};
+
+use super::pick;
+use crate::number::{number, quantity};
+use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let found = &run.findings.classes;
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Table(table(run, found))];
+    blocks.extend(first(run, found).map(|sentence| Note::block(Tone::Plain, sentence)));
+    vec![Section::new("classes", "Classes of requests", Weight::Main, blocks)]
+}
+
+fn table(run: &Run, found: &[ClassFinding]) -> Table {
+    let picks = &run.findings.picks;
+    let shown = picks.at_capacity.or(picks.shown).and_then(|at| run.trials.get(at));
+    let columns = vec![
+        Col::words("class", 0),
+        Col::figures("share", 1),
+        Col::figures("completed/s", 0),
+        Col::figures("p50", 1),
+        Col::figures("p90", 5),
+        Col::figures("p99", 0),
+        Col::figures("p99.9", 5),
+        Col::figures("errors", 0),
+        Col::figures("bytes", 3),
+        Col::words("objective fails", 2),
+    ];
+    let mut table = Table {
+        caption: shown.map_or(String::new(), |trial| format!("Each class of requests at {}.", pick::name(trial))),
+        columns,
+        rows: found.iter().map(|class| row(run, class)).collect(),
+        ..Table::default()
+    };
+    table.explain_absent();
+    table
+}
+
+fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
+    let or = |value: Option<f64>, unit| {
+        value.map_or_else(|| Cell::absent("none was completed"), |value| Cell::from(quantity(value, unit)))
+    };
+    let errors = class.failed_share.map_or_else(
+        || Cell::absent("none was made"),
+        |share| Cell::from(quantity(share, Unit::Share)).toned(if share > 0.0 { Tone::Bad } else { Tone::Plain }),
+    );
+    vec![
+        class.name.clone().into(),
+        or(class.share, Unit::Share),
+        class.rate.map_or_else(|| Cell::absent("none was completed"), |rate| number(rate).into()),
+        or(class.p50_us, Unit::Micros),
+        or(class.p90_us, Unit::Micros),
+        or(class.p99_us, Unit::Micros),
+        or(class.p99_9_us, Unit::Micros),
+        errors,
+        class.bytes.map_or_else(|| Cell::absent("not told apart"), |bytes| quantity(bytes, Unit::Size).into()),
+        fails(run, class)
+            .map_or_else(|| "not at any load tried".into(), |(at, _)| Cell::from(format!("at {at}")).toned(Tone::Warn)),
+    ]
+}
+
+/// The load at which a class broke the objective, and how.
+fn fails(run: &Run, class: &ClassFinding) -> Option<(String, Breach)> {
+    let trial = run.trials.get(class.failing?)?;
+    Some((pick::name(trial), class.breach?))
+}
+
+/// Which class fails first; of several at the same load, the one that is furthest beyond its limit.
+fn first(run: &Run, found: &[ClassFinding]) -> Option<String> {
+    let load = |class: &ClassFinding| {
+        let trial = run.trials.get(class.failing?)?;
+        Some(if trial.rates.offered_rate > 0.0 { trial.rates.offered_rate } else { pick::concurrency(trial) })
+    };
+    let beyond = |class: &ClassFinding| {
+        let breach = class.breach.as_ref();
+        breach.and_then(|b| Some(b.value? / b.limit?)).filter(|ratio| ratio.is_finite()).unwrap_or(f64::MAX)
+    };
+    let failing = found.iter().filter(|class| load(class).is_some());
+    let class = failing.min_by(|a, b| {
+        load(a).unwrap_or(f64::MAX).total_cmp(&load(b).unwrap_or(f64::MAX)).then(beyond(b).total_cmp(&beyond(a)))
+    })?;
+    let (at, breach) = fails(run, class)?;
+    Some(format!("{} is the first to fail, at {at}: {}.", class.name, how(&breach)))
+}
+
+/// A breach in words, with its figure.
+fn how(breach: &Breach) -> String {
+    let value = breach.value.unwrap_or(f64::NAN);
+    let share = || quantity(value, Unit::Share);
+    let time = |name: &str| format!("{name} was {}", quantity(value, Unit::Micros));
+    match breach.kind {
+        BreachKind::NothingCompleted => "nothing of it was completed".into(),
+        BreachKind::Errors => format!("{} of its requests failed", share()),
+        BreachKind::Behind => format!("{} of it was completed", share()),
+        BreachKind::Unanswered => format!("{} of its requests were never answered", share()),
+        BreachKind::P50 => time("p50"),
+        BreachKind::P99 => time("p99"),
+        BreachKind::P999 => time("p99.9"),
+        BreachKind::Mean => time("the mean"),
+    }
+}

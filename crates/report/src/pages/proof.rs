@@ -1,0 +1,176 @@
+//! The verdict held against an experiment: what was predicted, what came out, and whose speed throughput follows.
+
+use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Untried};
+
+use crate::number::{number, quantity};
+use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
+use crate::{Block, Cell, Col, KeyFigure, Note, Section, Table, Tone, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(proof) = &run.findings.proof else { return Vec::new() };
+    let mut blocks = vec![Note::block(tone(proof.outcome), format!("{}: {}", word(proof.outcome), proof.why))];
+    blocks.extend(effects(proof));
+    blocks.extend(in_turns(proof));
+    blocks.extend(shares(proof));
+    blocks.extend(proof.trials.last().and_then(|trial| dose_response(proof, trial)));
+    blocks.extend(proof.trials.last().and_then(afterwards));
+    blocks.extend(untried(proof));
+    vec![Section::new("proof", "Proof", Weight::Main, blocks)]
+}
+
+/// The experiment as it stands beside the verdict.
+pub(super) fn key_figure(proof: &Proof) -> KeyFigure {
+    let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
+    KeyFigure { name: "Proof".into(), value: word(proof.outcome).into(), detail: proof.why.clone(), tone }
+}
+
+fn word(outcome: ProofOutcome) -> &'static str {
+    match outcome {
+        ProofOutcome::Proven => "proven",
+        ProofOutcome::Refuted => "refuted",
+        ProofOutcome::NotTried => "not proven",
+    }
+}
+
+fn tone(outcome: ProofOutcome) -> Tone {
+    match outcome {
+        ProofOutcome::Proven => Tone::Good,
+        ProofOutcome::Refuted => Tone::Warn,
+        ProofOutcome::NotTried => Tone::Quiet,
+    }
+}
+
+/// Predicted beside measured.
+fn effects(proof: &Proof) -> Option<Block> {
+    let row = |name: &str, e: &Effect| {
+        let interval = match e.low < e.high {
+            true => Cell::new(format!("{} to {}", number(e.low), number(e.high))),
+            false => Cell::default(),
+        };
+        vec![
+            Cell::new(name),
+            Cell::new(e.lever.clone()),
+            Cell::new(quantity(e.dose, Unit::Share)),
+            Cell::new(number(e.ratio)),
+            interval,
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = [("predicted", &proof.prediction), ("measured", &proof.measured)]
+        .into_iter()
+        .filter_map(|(name, effect)| Some(row(name, effect.as_ref()?)))
+        .collect();
+    let columns = vec![
+        Col::words("", 0),
+        Col::words("lever", 0),
+        Col::figures("taken away", 0),
+        Col::figures("throughput, on over off", 0),
+        Col::figures("95 % interval", 1),
+    ];
+    (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
+}
+
+/// Levers of turns: the same load with and without each.
+fn in_turns(proof: &Proof) -> Option<Block> {
+    let row = |e: &Effect| {
+        vec![
+            Cell::new(e.lever.clone()),
+            Cell::new(number(e.ratio)),
+            Cell::new(format!("{} to {}", number(e.low), number(e.high))),
+        ]
+    };
+    let columns = vec![
+        Col::words("in turns", 0),
+        Col::figures("throughput, with over without", 0),
+        Col::figures("95 % interval", 0),
+    ];
+    let rows: Vec<Vec<Cell>> = proof.effects.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
+}
+
+/// What was not tried, and why.
+fn untried(proof: &Proof) -> Option<Block> {
+    let row = |u: &Untried| vec![Cell::new(u.lever.clone()), Cell::new(u.why.clone())];
+    let columns = vec![Col::words("not tried", 0), Col::words("why", 0)];
+    let rows: Vec<Vec<Cell>> = proof.untried.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
+}
+
+/// Every resource and the remainder, by name.
+fn parts(proof: &Proof) -> Vec<(&str, Estimate)> {
+    let levers = proof.elasticities.iter().map(|e| (e.lever.as_str(), e.estimate));
+    levers.chain(proof.remainder.map(|r| ("untouched", r))).collect()
+}
+
+/// Elasticities and the remainder: bars that add up to 1, and their intervals.
+fn shares(proof: &Proof) -> Vec<Block> {
+    let parts = parts(proof);
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let bar = |(name, e): &(&str, Estimate)| BarRow {
+        label: (*name).into(),
+        segments: vec![Segment { value: e.value.max(0.0), ..Segment::default() }],
+        strong: e.value >= 0.5,
+    };
+    let row = |(name, e): &(&str, Estimate)| {
+        vec![
+            Cell::new(*name),
+            Cell::new(number(e.value)),
+            Cell::new(format!("{} to {}", number(e.low), number(e.high))),
+        ]
+    };
+    let bars = Bars {
+        title: "Of a change of speed, how much goes into throughput".into(),
+        caption: "Together 1; untouched is what no lever reached: a sleep, a lock, a service behind the server.".into(),
+        rows: parts.iter().map(bar).collect(),
+        full: Some(1.0),
+        ..Bars::default()
+    };
+    let columns = vec![Col::words("speed of", 0), Col::figures("elasticity", 0), Col::figures("95 % interval", 0)];
+    let table = Table { columns, rows: parts.iter().map(row).collect(), ..Table::default() };
+    vec![Block::Bars(bars), Block::Table(table)]
+}
+
+/// Each slot's throughput against what the main lever took in it, beside what the elasticity says.
+fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
+    let main = &proof.measured.as_ref()?.lever;
+    let lever = trial.levers.iter().find(|l| l.lever == *main)?;
+    let elasticity = proof.elasticities.iter().find(|e| e.lever == *main)?.estimate.value;
+    let slots = lever
+        .speed
+        .iter()
+        .zip(&lever.on)
+        .zip(&trial.completed_rate)
+        .filter(|((s, _), r)| s.is_finite() && r.is_finite());
+    let slots: Vec<(f64, bool, f64)> = slots.map(|((speed, on), rate)| (1.0 - speed, *on, *rate)).collect();
+    let off: Vec<f64> = slots.iter().filter(|(_, on, _)| !on).map(|(_, _, rate)| *rate).collect();
+    let free = off.iter().sum::<f64>() / off.len() as f64;
+    let most = slots.iter().map(|(dose, _, _)| *dose).fold(0.0, f64::max);
+    if !(free > 0.0 && most > 0.0) {
+        return None;
+    }
+    let points = slots.iter().map(|(dose, _, rate)| (*dose, rate / free)).collect();
+    let line = [0.0, most / 2.0, most].map(|dose| (dose, (1.0 - dose).max(0.0).powf(elasticity)));
+    Some(Block::Plot(Box::new(Plot {
+        title: format!("Throughput against what {main} takes away"),
+        caption: "A point a slot, over the mean of the slots without the lever; dashed: by the elasticity.".into(),
+        x: Axis::new("share taken away", Unit::Share, Scale::Linear),
+        y: Axis::new("throughput", Unit::Plain, Scale::Linear),
+        series: vec![
+            Series::new("slots", Look::Dots, Hue::Main, points),
+            Series::new("by the elasticity", Look::Dashed, Hue::Quiet, line.to_vec()),
+        ],
+        ..Plot::default()
+    })))
+}
+
+fn afterwards(trial: &ProofTrial) -> Option<Block> {
+    let after = trial.after.filter(|a| a.is_finite())?;
+    let text = format!(
+        "{} slots of {}; after the levers were off, throughput was {} of that without them.",
+        trial.completed_rate.len(),
+        quantity(trial.slot_s, Unit::Seconds),
+        number(after)
+    );
+    Some(Block::Paragraph(text))
+}

@@ -1,0 +1,34 @@
+//! What is wrong with a file of requests.
+
+/// Where in a file something cannot be read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ReadError {
+    /// The file as it was named.
+    pub file: String,
+    /// Line and column, from 1; absent where it is the whole file.
+    pub place: Option<(usize, usize)>,
+    /// What was read there, what is wrong with it and what to do.
+    pub message: String,
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.place {
+            Some((line, column)) => write!(f, "{}: line {line}, column {column}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+/// Line and column, from 1, of a byte of a text.
+pub(crate) fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1)
+}
+
+/// The beginning of what was read, for a message.
+pub(crate) fn shown(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(60).collect();
+    if short.len() < line.len() { format!("{short:?} …") } else { format!("{short:?}") }
+}

@@ -1,0 +1,16 @@
+//! The table of forms.
+
+mod curl;
+mod har;
+mod toml;
+mod urls;
+mod vegeta;
+mod words;
+
+pub use curl::command;
+pub use toml::to_toml;
+
+use crate::row::FormatSpec;
+
+/// Every form that `--requests` reads, in the order in which they are tried.
+pub const FORMATS: &[FormatSpec] = &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, urls::FORMAT];

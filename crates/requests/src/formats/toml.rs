@@ -1,0 +1,269 @@
+//! Requests in TOML, to write by hand and to keep.
+
+use std::collections::BTreeMap;
+
+use run::{RequestOrder, RequestPlan, RequestSet};
+use serde::Deserialize;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use toml::Spanned;
+
+use crate::error::{ReadError, place};
+use crate::found::{Found, Imported, Source};
+use crate::row::FormatSpec;
+use crate::url;
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "toml",
+    help: "[[request]] with name, class, weight, method, path, headers, body, body-file, expect-status, expect-text, capture; {{places}} are filled",
+    looks: |text| {
+        let said = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+        let key =
+            |line: &str| line.split('=').next().is_some_and(|key| key.trim().chars().all(|c| c.is_ascii_lowercase()));
+        said.is_some_and(|line| line.starts_with('[') || line.contains('=') && key(line))
+    },
+    read,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    order: Option<RequestOrder>,
+    #[serde(default)]
+    request: Vec<Spanned<Entry>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct Entry {
+    name: String,
+    class: String,
+    weight: Option<Spanned<f64>>,
+    method: Option<String>,
+    path: Option<Spanned<String>>,
+    headers: Headers,
+    body: String,
+    body_file: Option<Spanned<String>>,
+    body_base64: Option<Spanned<String>>,
+    expect_status: Option<Spanned<u16>>,
+    expect_text: String,
+    capture: BTreeMap<String, String>,
+}
+
+/// A table, or a list of pairs where a name comes twice.
+#[derive(Default)]
+struct Headers(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Headers;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a table of headers, such as { Accept = \"text/html\" }")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
+                let mut all = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    all.push(pair);
+                }
+                Ok(Headers(all))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Headers, A::Error> {
+                let mut all = Vec::new();
+                while let Some(pair) = list.next_element()? {
+                    all.push(pair);
+                }
+                Ok(Headers(all))
+            }
+        }
+        from.deserialize_any(Pairs)
+    }
+}
+
+fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
+    let fail = |place, message| ReadError { file: source.file.into(), place, message };
+    // The message has its place in it, with the table.
+    let file: File = toml::from_str(source.text).map_err(|e| fail(None, run::toml_message(source.text, &e)))?;
+    if file.request.is_empty() {
+        return Err(fail(None, "it has no [[request]]; write one with a path".into()));
+    }
+    let mut all = Imported { order: file.order, templates: true, ..Imported::default() };
+    for entry in file.request {
+        let at = entry.span().start;
+        let found = found(entry.into_inner(), at, source.folder);
+        all.found.push(found.map_err(|(at, why)| fail(Some(place(source.text, at)), why))?);
+    }
+    Ok(all)
+}
+
+fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (usize, String)> {
+    let inside = |spanned: &Spanned<String>| (spanned.span().start, spanned.get_ref().clone());
+    let (path_at, path) = entry.path.as_ref().map(inside).ok_or((at, "a request has no path".to_owned()))?;
+    let (origin, path) = with_places(&path).map_err(|why| (path_at, format!("path {path:?}: {why}")))?;
+    let mut request = RequestPlan {
+        name: entry.name,
+        class: entry.class,
+        weight: entry.weight.as_ref().map_or(1.0, |weight| *weight.get_ref()),
+        path,
+        headers: entry.headers.0,
+        body: entry.body,
+        expect_text: entry.expect_text,
+        capture: entry.capture,
+        ..RequestPlan::default()
+    };
+    let span = entry.weight.as_ref().map_or(at, |weight| weight.span().start);
+    if !(0.0..=1e12).contains(&request.weight) {
+        return Err((span, format!("a weight of {}: give 0 or more, such as 3", request.weight)));
+    }
+    if let Some(status) = entry.expect_status {
+        let code = *status.get_ref();
+        if !(200..600).contains(&code) {
+            return Err((status.span().start, format!("{code} is no status of an answer: give 200 to 599")));
+        }
+        request.expect_status = Some(code);
+    }
+    let bodies = [!request.body.is_empty(), entry.body_file.is_some(), entry.body_base64.is_some()];
+    if bodies.into_iter().filter(|given| *given).count() > 1 {
+        return Err((at, "a request has one of body, body-file and body-base64".into()));
+    }
+    if let Some((at, file)) = entry.body_file.as_ref().map(inside) {
+        let path = folder.join(file);
+        let bytes = std::fs::read(&path).map_err(|e| (at, format!("cannot read {}: {e}", path.display())))?;
+        request.set_body(&bytes);
+    }
+    if let Some((at, text)) = entry.body_base64.as_ref().map(inside) {
+        let bytes = run::from_base64(&text).ok_or((at, "body-base64 is no base64 (RFC 4648, section 4)".to_owned()))?;
+        request.set_body(&bytes);
+    }
+    request.method = entry.method.unwrap_or_else(|| if request.has_body() { "POST".into() } else { "GET".into() });
+    Ok(Found { request, origin })
+}
+
+/// The halves of a URL in which `{{random 1 9}}` has blanks.
+fn with_places(url: &str) -> Result<(Option<String>, String), String> {
+    let (mut plain, mut places, mut rest) = (String::new(), Vec::new(), url);
+    while let Some((begin, end)) = rest.find("{{").and_then(|at| Some((at, at + rest[at..].find("}}")? + 2))) {
+        plain += &rest[..begin];
+        plain += &format!("{{{{{}}}}}", places.len());
+        places.push(&rest[begin..end]);
+        rest = &rest[end..];
+    }
+    let (origin, mut path) = url::split(&(plain + rest))?;
+    for (i, place) in places.iter().enumerate() {
+        path = path.replacen(&format!("{{{{{i}}}}}"), place, 1);
+    }
+    Ok((origin, path))
+}
+
+/// A set as TOML that reads as the same set.
+pub fn to_toml(set: &RequestSet) -> String {
+    let quoted = |text: &str| toml::Value::String(text.into()).to_string();
+    let mut out = String::new();
+    if set.order != RequestOrder::Weighted {
+        let name = if set.order == RequestOrder::Sequence { "sequence" } else { "shuffle" };
+        out += &format!("order = \"{name}\"\n\n");
+    }
+    for request in &set.requests {
+        out += "[[request]]\n";
+        let mut line = |key: &str, value: String| out += &format!("{key} = {value}\n");
+        for (key, text) in [("name", &request.name), ("class", &request.class)] {
+            if !text.is_empty() {
+                line(key, quoted(text));
+            }
+        }
+        if request.weight != 1.0 {
+            line("weight", toml::Value::Float(request.weight).to_string());
+        }
+        line("method", quoted(&request.method));
+        line("path", quoted(&request.path));
+        if !request.headers.is_empty() {
+            line("headers", headers(&request.headers, quoted));
+        }
+        for (key, text) in
+            [("body", &request.body), ("body-base64", &request.body_base64), ("expect-text", &request.expect_text)]
+        {
+            if !text.is_empty() {
+                line(key, quoted(text));
+            }
+        }
+        if !request.capture.is_empty() {
+            let each: Vec<(String, String)> = request.capture.clone().into_iter().collect();
+            line("capture", headers(&each, quoted));
+        }
+        if let Some(status) = request.expect_status {
+            line("expect-status", status.to_string());
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// A table where every name comes once, else pairs.
+fn headers(all: &[(String, String)], quoted: impl Fn(&str) -> String) -> String {
+    let names: BTreeMap<_, _> = all.iter().map(|(name, value)| (name, value)).collect();
+    let each = |between: &'static str| all.iter().map(move |(name, value)| (name, value, between)).collect::<Vec<_>>();
+    if names.len() == all.len() {
+        let pairs: Vec<String> =
+            each(" = ").iter().map(|(name, value, is)| format!("\"{name}\"{is}{}", quoted(value))).collect();
+        return format!("{{ {} }}", pairs.join(", "));
+    }
+    let pairs: Vec<String> =
+        each(", ").iter().map(|(name, value, and)| format!("  [{}{and}{}]", quoted(name), quoted(value))).collect();
+    format!("[\n{},\n]", pairs.join(",\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Imported, ReadError> {
+        (FORMAT.read)(&Source { file: "mix.toml", text, folder: std::path::Path::new(".") })
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_the_same() {
+        let mut twice = RequestPlan { path: "/c".into(), body_base64: "/w==".into(), ..RequestPlan::default() };
+        twice.headers = [("A", "1"), ("A", "2")].map(|(n, v)| (n.to_owned(), v.to_owned())).into();
+        twice.method = "POST".into();
+        let first = RequestPlan {
+            name: "front \"page\"".into(),
+            class: "pages".into(),
+            weight: 2.5,
+            path: "/a/{{random 1 9}}?b='c'&d={{x}}".into(),
+            headers: vec![("X-Y".into(), "a\\b".into())],
+            expect_status: Some(404),
+            expect_text: "it's\n\"".into(),
+            capture: [("t".to_owned(), "json:/a".to_owned())].into(),
+            ..RequestPlan::default()
+        };
+        let set = RequestSet { order: RequestOrder::Sequence, requests: vec![first, twice], ..RequestSet::default() };
+        let read = read(&to_toml(&set)).unwrap();
+        assert_eq!(read.order, Some(RequestOrder::Sequence));
+        assert_eq!(read.found.into_iter().map(|found| found.request).collect::<Vec<_>>(), set.requests);
+    }
+
+    #[test]
+    fn mistakes_have_their_line_and_column_and_the_nearest_right_key() {
+        for (text, says) in [
+            (
+                "[[request]]\npath = \"/\"\nwieght = 3\n",
+                "line 3, column 1 in [request]: there is no key `wieght`; did you mean `weight`?",
+            ),
+            ("[[request]]\npath = \"/\"\nweight = -3\n", "mix.toml: line 3, column 10: a weight of -3"),
+            ("[[request]]\npath = \"/\"\nexpect-status = 99\n", "line 3, column 17: 99 is no status"),
+            ("[[request]]\nname = \"x\"\n", "line 1, column 1: a request has no path"),
+            ("[[request]]\npath = \"/a b\"\n", "line 2, column 8: path \"/a b\""),
+            ("[[request]]\npath = \"/\"\nbody = \"a\"\nbody-file = \"b\"", "one of body"),
+            ("[[request]]\npath = \"/\"\nbody-file = \"nonexistent\"", "line 3, column 13: cannot read"),
+            ("[[request]]\npath = 3\n", "line 2"),
+            ("order = \"sequense\"\n[[request]]\npath = \"/\"\n", "did you mean `sequence`?"),
+            ("order = \"shuffle\"\n", "no [[request]]"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A list of URLs: one a line, a method before it where it is not GET, `#` before a remark.
+
+use run::RequestPlan;
+
+use crate::error::{ReadError, shown};
+use crate::found::{Found, Imported, Source};
+use crate::row::FormatSpec;
+use crate::url;
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "urls",
+    help: "a URL or a path a line, a method before it where it is not GET",
+    looks: |text| lines(text).next().is_some_and(|(_, _, line)| one(line).is_ok()),
+    read,
+};
+
+/// Lines that say something: number, column and text.
+fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
+    (1..).zip(text.lines()).filter_map(|(number, line)| {
+        let said = line.trim();
+        let column = line.len() - line.trim_start().len() + 1;
+        (!said.is_empty() && !said.starts_with('#')).then_some((number, column, said))
+    })
+}
+
+fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
+    let mut all = Imported::default();
+    for (line, column, text) in lines(source.text) {
+        let wrong = |why: String| ReadError {
+            file: source.file.into(),
+            place: Some((line, column)),
+            message: format!("{} is no URL: {why}", shown(text)),
+        };
+        all.found.push(one(text).map_err(wrong)?);
+    }
+    Ok(all)
+}
+
+/// `http://host/path`, `/path`, or `POST /path`.
+fn one(line: &str) -> Result<Found, String> {
+    let mut words = line.split_whitespace();
+    let (method, target) = match (words.next(), words.next(), words.next()) {
+        (Some(target), None, _) => ("GET", target),
+        (Some(method), Some(target), None) if method.bytes().all(|b| b.is_ascii_uppercase()) => (method, target),
+        _ => return Err("write a line as URL, /PATH or METHOD URL".into()),
+    };
+    if !target.starts_with('/') && !target.contains("://") {
+        return Err("begin it with http://, https:// or /".into());
+    }
+    let (origin, path) = url::split(target)?;
+    Ok(Found { request: RequestPlan { method: method.into(), path, ..RequestPlan::default() }, origin })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_urls_paths_and_methods() {
+        let text = "# front\nhttp://h:1/a\n\n  POST /b?c\n";
+        assert!((FORMAT.looks)(text));
+        let folder = std::path::Path::new(".");
+        let read = |text| (FORMAT.read)(&Source { file: "u", text, folder });
+        let all = read(text).unwrap().found;
+        assert_eq!((all[0].origin.as_deref(), all[1].request.method.as_str()), (Some("http://h:1"), "POST"));
+        let error = read("/a\n  htps://h/\n").unwrap_err().to_string();
+        assert!(error.contains("u: line 2, column 3") && error.contains("did you mean https://"), "{error}");
+    }
+}

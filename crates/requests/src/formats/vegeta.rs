@@ -1,0 +1,90 @@
+//! Vegeta's JSON targets: an object a line with method, url, header and body (base64).
+
+use std::collections::BTreeMap;
+
+use run::RequestPlan;
+use serde::Deserialize;
+
+use crate::error::{ReadError, shown};
+use crate::found::{Found, Imported, Source};
+use crate::row::FormatSpec;
+use crate::url;
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "vegeta",
+    help: "vegeta's JSON targets: an object a line with method, url, header and body",
+    looks: |text| {
+        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        line.trim_start().starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"")
+    },
+    read,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Target {
+    method: String,
+    url: String,
+    #[serde(default)]
+    header: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    body: String,
+}
+
+fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
+    let mut all = Imported::default();
+    for (number, line) in (1..).zip(source.text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let wrong = |column: usize, message: String| ReadError {
+            file: source.file.into(),
+            place: Some((number, column.max(1))),
+            message: format!("{message} in {}", shown(line)),
+        };
+        let target: Target = serde_json::from_str(line).map_err(|e| wrong(e.column(), words(&e)))?;
+        all.found.push(found(target).map_err(|why| wrong(1, why))?);
+    }
+    Ok(all)
+}
+
+fn found(target: Target) -> Result<Found, String> {
+    let (origin, path) = url::split(&target.url)?;
+    let headers =
+        target.header.into_iter().flat_map(|(name, values)| values.into_iter().map(move |v| (name.clone(), v)));
+    let mut request = RequestPlan { method: target.method, path, headers: headers.collect(), ..RequestPlan::default() };
+    let body = run::from_base64(&target.body).ok_or("the body is not base64, which vegeta writes it in")?;
+    request.set_body(&body);
+    Ok(Found { request, origin })
+}
+
+/// What serde says without its place, which the error has.
+pub(crate) fn words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    run::said(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Imported, ReadError> {
+        (FORMAT.read)(&Source { file: "t.json", text, folder: std::path::Path::new(".") })
+    }
+
+    #[test]
+    fn targets_have_headers_and_bodies() {
+        // vegeta's README: jq -ncM '{method: "POST", url: "http://goku", body: "Punch!" | @base64, header: {"Content-Type": ["text/plain"]}}'
+        let text =
+            r#"{"method":"POST","url":"http://goku","body":"UHVuY2gh","header":{"Content-Type":["text/plain"]}}"#;
+        assert!((FORMAT.looks)(text));
+        let found = read(text).unwrap().found.remove(0);
+        assert_eq!((found.request.body.as_str(), found.origin.as_deref()), ("Punch!", Some("http://goku")));
+        assert_eq!((found.request.path.as_str(), found.request.headers.len()), ("/", 1));
+    }
+
+    #[test]
+    fn a_wrong_key_is_named_with_its_place() {
+        let error =
+            read("{\"method\":\"GET\",\"url\":\"/\"}\n{\"method\":\"GET\",\"urll\":\"/\"}").unwrap_err().to_string();
+        assert!(error.starts_with("t.json: line 2, column ") && error.contains("did you mean `url`?"), "{error}");
+        assert!(read("{\"method\":\"GET\",\"url\":\"/\",\"body\":\"?\"}").unwrap_err().to_string().contains("base64"));
+    }
+}

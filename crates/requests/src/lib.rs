@@ -1,0 +1,101 @@
+//! Sets of requests as people have them: TOML, lists of URLs, command lines of curl, HAR files, vegeta's targets, access logs. A form is
+//! one file under `formats` and one row of [`FORMATS`]; all end in [`run::RequestSet`]. Nothing here sends anything.
+
+mod data;
+mod error;
+mod formats;
+mod found;
+mod log;
+mod row;
+mod url;
+
+use std::path::Path;
+
+use run::{MOST_REQUESTS, RequestOrder, RequestSet};
+
+pub use data::read_data;
+pub use error::ReadError;
+pub use formats::{FORMATS, command, to_toml};
+pub use found::{Found, Imported, left_out_words};
+pub use log::{Replay, ReplayOptions, Summary, looks_like_log, replay};
+pub use row::FormatSpec;
+
+/// Most bytes of a file of requests.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Reads a file; its form is told from its content where `format` is none.
+pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
+    let name = path.display().to_string();
+    let advice = "name a file of requests; `loadline list formats` shows the forms";
+    let text = run::read_text(path, MOST_BYTES, advice).map_err(|e| ReadError {
+        file: name.clone(),
+        place: None,
+        message: e.to_string(),
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    read_text(&name, &text, folder, format)
+}
+
+/// The same for a text; files that it names are in `folder`.
+pub fn read_text(
+    file: &str,
+    text: &str,
+    folder: &Path,
+    format: Option<&str>,
+) -> Result<(Imported, &'static FormatSpec), ReadError> {
+    let fail = |message: String| ReadError { file: file.into(), place: None, message };
+    let names = || FORMATS.iter().map(|row| row.name).collect::<Vec<_>>();
+    let row = match format {
+        Some(name) => FORMATS.iter().find(|row| row.name == name).ok_or_else(|| {
+            let near = run::nearest(name, names()).map_or(String::new(), |n| format!("; did you mean {n}?"));
+            fail(format!("there is no form {name:?} of requests{near} (possible: {})", names().join(", ")))
+        })?,
+        None => FORMATS.iter().find(|row| (row.looks)(text)).ok_or_else(|| {
+            let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let names = names().join(", ");
+            fail(format!(
+                "its form cannot be told from its first line, {}; give --requests-format: {names}",
+                error::shown(first)
+            ))
+        })?,
+    };
+    let imported = (row.read)(&found::Source { file, text, folder })?;
+    match imported.found.len() {
+        0 => Err(fail(format!("it holds no request ({})", row.name))),
+        n if n > MOST_REQUESTS => Err(fail(format!("it holds {n} requests; at most {MOST_REQUESTS} can be made"))),
+        _ => Ok((imported, row)),
+    }
+}
+
+/// The set that was found, in the order asked for, or the file's own, or by weight.
+pub fn set(imported: Imported, from: String, order: Option<RequestOrder>) -> RequestSet {
+    let order = order.or(imported.order).unwrap_or_default();
+    let templates = imported.templates;
+    let requests = imported.found.into_iter().map(|found| found.request).collect();
+    RequestSet { from, order, requests, templates, ..RequestSet::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_told_from_their_content() {
+        for (text, name) in [
+            ("# mix\n[[request]]\npath = \"/\"\n", "toml"),
+            ("order = \"shuffle\"\n[[request]]\npath = \"/?a=b\"\n", "toml"),
+            ("http://h/?a=b\n", "urls"),
+            ("POST /x\n", "urls"),
+            ("curl http://h/\n", "curl"),
+            ("{\"method\": \"GET\", \"url\": \"http://h/\"}\n", "vegeta"),
+            ("{\n \"log\": {\"entries\": [{\"request\": {\"method\": \"GET\", \"url\": \"http://h/\"}}]}}", "har"),
+        ] {
+            let read = read_text("f", text, Path::new("."), None).map(|(_, row)| row.name);
+            assert_eq!(read, Ok(name), "{text}");
+        }
+        let error = read_text("f", "rubbish here\n", Path::new("."), None).unwrap_err().to_string();
+        assert!(error.contains("\"rubbish here\"") && error.contains("--requests-format"), "{error}");
+        let error = read_text("f", "", Path::new("."), Some("vegata")).unwrap_err().to_string();
+        assert!(error.contains("did you mean vegeta?"), "{error}");
+    }
+}

@@ -1,0 +1,278 @@
+//! Access logs: what users asked for, how often, and when.
+
+mod line;
+mod summary;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use run::{MOST_REQUESTS, RequestPlan};
+
+use crate::error::{ReadError, shown};
+use crate::url;
+use line::Fields;
+pub use summary::Summary;
+
+/// Different requests that are counted; further ones are left out. About as many bytes again a hundred times.
+const MOST_DIFFERENT: usize = 1_000_000;
+/// Requests whose times are kept, for a replay in time.
+const MOST_TIMES: usize = 1_000_000;
+/// Longest line.
+const MOST_LINE: u64 = 64 * 1024;
+/// Methods that change nothing (RFC 9110, section 9.2.1).
+const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
+
+/// What of a log is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayOptions {
+    /// Further methods that may be made, such as POST.
+    pub allow: Vec<String>,
+    /// Names of fields of JSON lines: `path=uri,time=at`.
+    pub fields: String,
+}
+
+/// What a log holds.
+#[derive(Clone, Debug, Default)]
+pub struct Replay {
+    /// The different requests, most frequent first, each as often as it was made (its weight).
+    pub requests: Vec<RequestPlan>,
+    /// Each request that was made, in the order of time: microseconds since the first, and its place in `requests`. Empty
+    /// where a line has no time.
+    pub times: Vec<(u64, u16)>,
+    /// What was left out, by why, and how often.
+    pub left_out: BTreeMap<String, u64>,
+    /// What the log is like.
+    pub summary: Summary,
+}
+
+/// Whether a file is an access log, by its first line.
+pub fn looks_like_log(path: &Path) -> bool {
+    let first = || -> Option<String> {
+        let mut file = BufReader::new(std::fs::File::open(path).ok()?);
+        let mut bytes = Vec::new();
+        if file.fill_buf().ok()?.starts_with(&[0x1f, 0x8b]) {
+            return Some("[gzip".into());
+        }
+        file.take(MOST_LINE).read_until(b'\n', &mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let usual = Fields::new("");
+    first()
+        .is_some_and(|line| line == "[gzip" || usual.is_ok_and(|fields| line::read(line.trim_end(), &fields).is_ok()))
+}
+
+/// Reads a log, packed by gzip or not.
+pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
+    let name = path.display().to_string();
+    let fail = |message: String| ReadError { file: name.clone(), place: None, message };
+    let fields = Fields::new(&options.fields).map_err(|why| fail(format!("--replay-fields: {why}")))?;
+    let unreadable = |e: std::io::Error| fail(format!("cannot be read ({e}); name a readable access log"));
+    let mut file = BufReader::new(std::fs::File::open(path).map_err(unreadable)?);
+    let packed = file.fill_buf().map_err(unreadable)?.starts_with(&[0x1f, 0x8b]);
+    let text: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let mut log = Log::default();
+    log.read(BufReader::new(text), &fields, options).map_err(unreadable)?;
+    log.replay(&name)
+}
+
+/// A log while it is read.
+#[derive(Default)]
+struct Log {
+    places: HashMap<(String, String), u32>,
+    /// Count, and answers of 400 and above by status, of each.
+    counts: Vec<(u64, HashMap<u16, u64>)>,
+    /// Seconds since the epoch, and which.
+    times: Vec<(f64, u32)>,
+    timeless: bool,
+    left_out: BTreeMap<String, u64>,
+    lines: u64,
+    first_bad: Option<(usize, usize, String)>,
+    summary: Summary,
+}
+
+impl Log {
+    fn read(&mut self, mut text: impl BufRead, fields: &Fields, options: &ReplayOptions) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            if text.by_ref().take(MOST_LINE).read_until(b'\n', &mut bytes)? == 0 {
+                return Ok(());
+            }
+            self.lines += 1;
+            let line = String::from_utf8_lossy(&bytes);
+            let line = line.trim_end();
+            if !line.is_empty() {
+                self.line(line, fields, options);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str, fields: &Fields, options: &ReplayOptions) {
+        let logged = match line::read(line, fields) {
+            Ok(logged) => logged,
+            Err((column, why)) => {
+                self.first_bad
+                    .get_or_insert_with(|| (self.lines as usize, column, format!("{why} in {}", shown(line))));
+                return self.leave_out("lines that cannot be read");
+            }
+        };
+        *self.summary.methods.entry(logged.method.clone()).or_default() += 1;
+        let allowed =
+            |method: &str| SAFE.contains(&method) || options.allow.iter().any(|m| m.eq_ignore_ascii_case(method));
+        if !allowed(&logged.method) {
+            return self.leave_out(format!("{} (it may change things; allow it with --allow {0})", logged.method));
+        }
+        let Ok((_, path)) = url::split(&logged.path) else { return self.leave_out("with a path that cannot be sent") };
+        let new = self.places.len() as u32;
+        let room = self.places.len() < MOST_DIFFERENT;
+        let place = match self.places.entry((logged.method, path)) {
+            std::collections::hash_map::Entry::Occupied(known) => *known.get(),
+            std::collections::hash_map::Entry::Vacant(free) if room => *free.insert(new),
+            std::collections::hash_map::Entry::Vacant(_) => return self.leave_out("different ones beyond a million"),
+        };
+        if place == new {
+            self.counts.push(Default::default());
+        }
+        let count = &mut self.counts[place as usize];
+        count.0 += 1;
+        if let Some(status) = logged.status {
+            *self.summary.statuses.entry(status / 100).or_default() += 1;
+            if (400..600).contains(&status) {
+                *count.1.entry(status).or_default() += 1;
+            }
+        }
+        match logged.at_s {
+            Some(at) if self.times.len() < MOST_TIMES => self.times.push((at, place)),
+            Some(_) => self.leave_out("of a replay in time, beyond a million"),
+            None => self.timeless = true,
+        }
+    }
+
+    fn leave_out(&mut self, why: impl Into<String>) {
+        *self.left_out.entry(why.into()).or_default() += 1;
+    }
+
+    fn replay(mut self, file: &str) -> Result<Replay, ReadError> {
+        if self.counts.is_empty() {
+            let (place, why) = match self.first_bad {
+                Some((line, column, why)) => (Some((line, column)), format!("no line is a request to make: {why}")),
+                None => (None, "no line is a request to make".to_owned()),
+            };
+            return Err(ReadError { file: file.into(), place, message: why });
+        }
+        let mut different: Vec<((String, String), u32)> = std::mem::take(&mut self.places).into_iter().collect();
+        let count = |place: u32| self.counts[place as usize].0;
+        different.sort_by(|a, b| count(b.1).cmp(&count(a.1)).then_with(|| a.0.cmp(&b.0)));
+        let rare: u64 = different.iter().skip(MOST_REQUESTS).map(|(_, place)| count(*place)).sum();
+        if rare > 0 {
+            self.left_out.insert("of the rarest beyond 65,535 different ones".into(), rare);
+        }
+        different.truncate(MOST_REQUESTS);
+        let mut to = vec![None; self.counts.len()];
+        (0..).zip(&different).for_each(|(item, (_, place)): (u16, _)| to[*place as usize] = Some(item));
+        let requests = different.into_iter().map(|((method, path), place)| {
+            let (made, bad) = &self.counts[place as usize];
+            request(method, path, *made, bad)
+        });
+        let requests: Vec<RequestPlan> = requests.collect();
+        self.times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let whole = self.times.len() > 1 && self.times.iter().all(|(at, _)| at.fract() == 0.0);
+        if whole {
+            spread(&mut self.times);
+        }
+        let first = self.times.first().map_or(0.0, |(at, _)| *at);
+        let times =
+            self.times.iter().filter_map(|(at, place)| Some((((at - first) * 1e6) as u64, to[*place as usize]?)));
+        let times: Vec<(u64, u16)> = times.filter(|_| !self.timeless).collect();
+        let bad = self.first_bad.map(|(line, column, why)| format!("first at line {line}, column {column}: {why}"));
+        self.summary.fill(self.lines, &requests, &times, bad);
+        self.summary.whole_seconds = whole;
+        Ok(Replay { requests, times, left_out: self.left_out, summary: self.summary })
+    }
+}
+
+/// Spreads the requests of one second evenly over it, where a log has no finer times.
+fn spread(times: &mut [(f64, u32)]) {
+    for second in times.chunk_by_mut(|a, b| a.0 == b.0) {
+        let n = second.len() as f64;
+        (0..).zip(second).for_each(|(i, (at, _))| *at += f64::from(i) / n);
+    }
+}
+
+fn request(method: String, path: String, made: u64, bad: &HashMap<u16, u64>) -> RequestPlan {
+    let first = path.split(['/', '?']).nth(1).unwrap_or_default();
+    let folder = path[1..].contains('/');
+    let class = if folder { format!("{method} /{first}/") } else { format!("{method} /{first}") };
+    // What was mostly answered with an error will be again.
+    let usual = bad.iter().max_by_key(|(status, n)| (**n, **status)).filter(|(_, n)| **n * 2 > made);
+    RequestPlan {
+        method,
+        path,
+        class,
+        weight: made as f64,
+        expect_status: usual.map(|(s, _)| *s),
+        ..RequestPlan::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn of(text: &[u8], allow: &[&str]) -> Result<Replay, ReadError> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text).unwrap();
+        let allow = allow.iter().map(|m| (*m).to_owned()).collect();
+        replay(file.path(), &ReplayOptions { allow, ..ReplayOptions::default() })
+    }
+
+    fn line(second: u32, request: &str, status: u16) -> String {
+        format!("h - - [10/Oct/2000:13:55:{second:02} +0000] \"{request} HTTP/1.1\" {status} 1 \"-\" \"-\"\n")
+    }
+
+    #[test]
+    fn requests_are_counted_and_what_changes_things_is_left_out_unless_allowed() {
+        let text = [
+            line(3, "GET /a?x=1", 200),
+            line(1, "GET /shop/b", 404),
+            line(1, "POST /p", 200),
+            line(2, "GET /a?x=1", 304),
+            "rubbish\n".into(),
+        ]
+        .concat();
+        let log = of(text.as_bytes(), &[]).unwrap();
+        let said: Vec<_> =
+            log.requests.iter().map(|r| (r.path.as_str(), r.weight, r.class.as_str(), r.expect_status)).collect();
+        assert_eq!(said, [("/a?x=1", 2.0, "GET /a", None), ("/shop/b", 1.0, "GET /shop/", Some(404))]);
+        assert_eq!(log.times, [(0, 1), (1_000_000, 0), (2_000_000, 0)]);
+        let two = of([line(1, "GET /a", 200), line(1, "GET /b", 200), line(2, "GET /a", 200)].concat().as_bytes(), &[]);
+        assert_eq!(two.unwrap().times, [(0, 0), (500_000, 1), (1_000_000, 0)], "spread over their second");
+        assert_eq!(log.left_out.values().sum::<u64>(), 2);
+        assert!(log.left_out.keys().any(|why| why.starts_with("POST") && why.contains("--allow POST")));
+        assert!(log.summary.words().join("\n").contains("first at line 5, column 1"), "{:?}", log.summary.words());
+        assert_eq!(of(text.as_bytes(), &["post"]).unwrap().requests.len(), 3);
+    }
+
+    #[test]
+    fn a_packed_log_is_the_same_log() {
+        let text = [line(1, "GET /a", 200), line(2, "GET /b", 200)].concat();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(text.as_bytes()).unwrap();
+        let (plain, packed) = (of(text.as_bytes(), &[]).unwrap(), of(&packed.finish().unwrap(), &[]).unwrap());
+        assert_eq!((plain.requests, plain.times), (packed.requests, packed.times));
+    }
+
+    #[test]
+    fn what_is_no_log_is_named() {
+        let error = of(b"what is this\n", &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("line 1, column 1: no line is a request to make") && error.contains("what is this"),
+            "{error}"
+        );
+        assert!(of(b"", &[]).is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! What an access log is like, before any of it is made: how many, which, when, and how bursty.
+
+use std::collections::BTreeMap;
+
+use run::RequestPlan;
+
+/// Paths that are named.
+const TOP: usize = 5;
+/// Spans of the log whose rates are told.
+const SPANS: usize = 12;
+/// Seconds from which a Hurst parameter can be told.
+const FEWEST_SECONDS: usize = 128;
+
+/// What a log is like.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Lines read.
+    pub lines: u64,
+    /// Requests by method, those left out among them.
+    pub methods: BTreeMap<String, u64>,
+    /// Answers by hundreds of their status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Requests that can be made, and how many different ones.
+    pub requests: u64,
+    /// Different requests.
+    pub different: usize,
+    /// From the first to the last, seconds; 0 without times.
+    pub span_s: f64,
+    /// Requests per second in equal spans of the log.
+    pub rates: Vec<f64>,
+    /// Mean of the requests in the busiest second over the mean of all.
+    pub peak: f64,
+    /// The Hurst parameter by the variance-time plot; absent for short logs.
+    pub hurst: Option<f64>,
+    /// Whether times are whole seconds: then requests of one second are spread evenly over it.
+    pub whole_seconds: bool,
+    /// The most frequent requests with their shares.
+    top: Vec<(String, f64)>,
+    /// Share of all requests that the most frequent tenth of the different ones has.
+    skew: f64,
+    bad: Option<String>,
+}
+
+impl Summary {
+    pub(super) fn fill(&mut self, lines: u64, requests: &[RequestPlan], times: &[(u64, u16)], bad: Option<String>) {
+        let all: f64 = requests.iter().map(|r| r.weight).sum();
+        (self.lines, self.requests, self.different, self.bad) = (lines, all as u64, requests.len(), bad);
+        self.top =
+            requests.iter().take(TOP).map(|r| (format!("{} {}", r.method, r.path), r.weight / all.max(1.0))).collect();
+        let tenth = requests.len().div_ceil(10);
+        self.skew = requests.iter().take(tenth).map(|r| r.weight).sum::<f64>() / all.max(1.0);
+        let Some(&(last, _)) = times.last() else { return };
+        self.span_s = last as f64 / 1e6;
+        let mut seconds = vec![0.0; (last / 1_000_000) as usize + 1];
+        times.iter().for_each(|(at, _)| seconds[(at / 1_000_000) as usize] += 1.0);
+        let mean = times.len() as f64 / seconds.len() as f64;
+        self.peak = seconds.iter().copied().fold(0.0, f64::max) / mean.max(f64::MIN_POSITIVE);
+        let width = seconds.len().div_ceil(SPANS);
+        self.rates = seconds.chunks(width).map(|span| span.iter().sum::<f64>() / span.len() as f64).collect();
+        self.hurst = hurst(&seconds);
+    }
+
+    /// All of it in sentences.
+    pub fn words(&self) -> Vec<String> {
+        let list = |all: Vec<String>| all.join(", ");
+        let mut said = vec![format!(
+            "{} lines, {} requests to make, {} different; the most frequent tenth of these has {:.0} % of all",
+            self.lines,
+            self.requests,
+            self.different,
+            self.skew * 100.0
+        )];
+        said.extend(self.bad.iter().map(|bad| format!("lines that cannot be read: {bad}")));
+        said.push(format!("methods: {}", list(self.methods.iter().map(|(m, n)| format!("{m} {n}")).collect())));
+        if !self.statuses.is_empty() {
+            said.push(format!("answers: {}", list(self.statuses.iter().map(|(s, n)| format!("{s}xx {n}")).collect())));
+        }
+        if self.span_s > 0.0 {
+            let rates = list(self.rates.iter().map(|rate| format!("{rate:.1}")).collect());
+            said.push(format!(
+                "{:.0} s, {:.1}/s in the mean, {:.1} times that in the busiest second; per second over the log: {rates}",
+                self.span_s,
+                self.requests as f64 / self.span_s.max(1.0),
+                self.peak
+            ));
+        }
+        if self.whole_seconds {
+            said.push("times are whole seconds: requests of one second are spread evenly over it".into());
+        }
+        said.extend(self.hurst.map(|hurst| {
+            let word = if hurst > 0.65 { "bursts at all time scales" } else { "near independent arrivals (0.5)" };
+            format!("Hurst parameter {hurst:.2} by the variance-time plot: {word}")
+        }));
+        let top = self.top.iter().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));
+        said.push(format!("most frequent: {}", list(top.collect())));
+        said
+    }
+}
+
+/// The Hurst parameter of counts a second: the variance of means over m seconds falls as m^(2H-2) (Leland et al.,
+/// *On the self-similar nature of Ethernet traffic*, 1994, section 3.1).
+fn hurst(seconds: &[f64]) -> Option<f64> {
+    if seconds.len() < FEWEST_SECONDS {
+        return None;
+    }
+    let mut points = Vec::new();
+    let mut m = 1;
+    while seconds.len() / m >= 16 {
+        let means: Vec<f64> = seconds.chunks_exact(m).map(|span| span.iter().sum::<f64>() / m as f64).collect();
+        let mean = means.iter().sum::<f64>() / means.len() as f64;
+        let variance = means.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / means.len() as f64;
+        if variance > 0.0 {
+            points.push(((m as f64).ln(), variance.ln()));
+        }
+        m *= 2;
+    }
+    let n = points.len() as f64;
+    if points.len() < 3 {
+        return None;
+    }
+    let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+    let slope = points.iter().map(|(x, y)| (x - mx) * (y - my)).sum::<f64>()
+        / points.iter().map(|(x, _)| (x - mx).powi(2)).sum::<f64>();
+    Some((1.0 + slope / 2.0).clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn independent_counts_have_one_half_and_long_bursts_more() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / (1_u64 << 31) as f64
+        };
+        let white: Vec<f64> = (0..4096).map(|_| random()).collect();
+        let h = hurst(&white).unwrap();
+        assert!((h - 0.5).abs() < 0.1, "{h}");
+        // Sources that are on for times of a heavy tail (alpha 1.4: H = 0.8).
+        let mut bursts = vec![0.0; 4096];
+        for _ in 0..600 {
+            let begin = (random() * 4096.0) as usize;
+            let length = (1.0 - random()).max(1e-6).powf(-1.0 / 1.4) as usize * 3;
+            bursts.iter_mut().skip(begin).take(length).for_each(|x| *x += 1.0);
+        }
+        assert!(hurst(&bursts).unwrap() > 0.65, "{:?}", hurst(&bursts));
+        assert_eq!(hurst(&white[..50]), None);
+    }
+}

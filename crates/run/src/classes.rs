@@ -1,0 +1,105 @@
+//! What came of each class of a mix of requests.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Breach, Hist};
+
+/// Counts of one class of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClassTally {
+    /// Requests that were begun.
+    pub begun: u64,
+    /// Responses that came back complete and well-formed, of any status.
+    pub completed: u64,
+    /// Of those, responses whose status is not an expected one.
+    pub unexpected_status: u64,
+    /// Requests that failed, alone or with their connection.
+    pub failed: u64,
+    /// Bytes of the responses, heads included (HTTP/2: of the bodies alone); 0 where the protocol does not tell them apart.
+    #[serde(skip_serializing_if = "is_none")]
+    pub bytes: u64,
+}
+
+impl ClassTally {
+    /// Adds another thread's or agent's counts.
+    pub fn merge(&mut self, other: &Self) {
+        self.begun = self.begun.saturating_add(other.begun);
+        self.completed = self.completed.saturating_add(other.completed);
+        self.unexpected_status = self.unexpected_status.saturating_add(other.unexpected_status);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
+    /// What was counted since an earlier copy.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            begun: self.begun - earlier.begun,
+            completed: self.completed - earlier.completed,
+            unexpected_status: self.unexpected_status - earlier.unexpected_status,
+            failed: self.failed - earlier.failed,
+            bytes: self.bytes - earlier.bytes,
+        }
+    }
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What one load agent found of one class of requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClassPart {
+    /// What the class is called.
+    pub name: String,
+    /// Counts from first connect to end of drain.
+    pub total: ClassTally,
+    /// Counts of the measured window.
+    pub measured: ClassTally,
+    /// Response times of the measured window.
+    pub response: Hist,
+}
+
+impl ClassPart {
+    /// Adds what another thread or agent found of the same class.
+    pub fn merge(&mut self, other: &Self) {
+        if self.name.is_empty() {
+            self.name.clone_from(&other.name);
+        }
+        self.total.merge(&other.total);
+        self.measured.merge(&other.measured);
+        self.response.merge(&other.response);
+    }
+}
+
+/// What is concluded of one class of requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClassFinding {
+    /// What the class is called.
+    pub name: String,
+    /// Its share of the completed requests in the trial that is shown, 0 to 1.
+    pub share: Option<f64>,
+    /// Completed requests per second there.
+    pub rate: Option<f64>,
+    /// Share of its requests that failed there, 0 to 1: errors and unexpected answers.
+    pub failed_share: Option<f64>,
+    /// Bytes of a response there.
+    pub bytes: Option<f64>,
+    /// Percentiles of its response time there, microseconds.
+    pub p50_us: Option<f64>,
+    /// The 90th.
+    pub p90_us: Option<f64>,
+    /// The 99th.
+    pub p99_us: Option<f64>,
+    /// The 99.9th.
+    pub p99_9_us: Option<f64>,
+    /// The trial (its place in `trials`) of the lowest load at which this class alone broke the objective, while neither
+    /// that load nor a higher one held it.
+    pub failing: Option<usize>,
+    /// How it broke the objective there.
+    pub breach: Option<Breach>,
+}

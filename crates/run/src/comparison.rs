@@ -1,0 +1,90 @@
+//! What the comparison of two sets of runs came to: types only. Judge fills them, report prints them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// Old against new.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Comparison {
+    /// What the old runs are called.
+    pub old: String,
+    /// What the new runs are called.
+    pub new: String,
+    /// What else differs than what is compared: machines, plans, versions. To be read first.
+    pub differences: Vec<String>,
+    /// One entry a figure.
+    pub comparisons: Vec<Compared>,
+    /// A change below this share is none to act on.
+    #[serde(with = "Figure")]
+    pub threshold: f64,
+    /// The word for all figures together.
+    pub verdict: ComparedWord,
+    /// Figure that decided it; absent where none did.
+    pub decided_by: Option<String>,
+    /// A figure became worse by more than the threshold.
+    pub regression: bool,
+}
+
+/// One figure of both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Compared {
+    /// Name of the figure.
+    pub figure: String,
+    /// Its unit; empty for counts.
+    pub unit: String,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// The old figure.
+    #[serde(with = "Figure")]
+    pub old: f64,
+    /// The new one.
+    #[serde(with = "Figure")]
+    pub new: f64,
+    /// New over old.
+    #[serde(with = "Figure")]
+    pub ratio: f64,
+    /// Lower end of the ratio's 95 % interval; absent where there is too little to tell.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Chance of such a difference of ranks between two equal servers (Mann-Whitney, two-sided).
+    pub p: Option<f64>,
+    /// What it comes to.
+    pub word: ComparedWord,
+    /// Windows of the old and of the new that it rests on.
+    pub windows: (usize, usize),
+    /// How many times as much would decide it, where it is not decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<f64>,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparedWord {
+    /// The new one is better.
+    Faster,
+    /// The new one is worse.
+    Slower,
+    /// They differ by less than the threshold.
+    Same,
+    /// Neither can be told.
+    #[default]
+    NotEnough,
+}
+
+impl ComparedWord {
+    /// As it stands in JSON and in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::NotEnough => "not-enough",
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What the user expects of a run, so that a job can fail when it is not met: `p99<20ms`, `capacity>=5000`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// One expectation, as it was given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expectation {
+    /// One of [`EXPECTED`].
+    pub figure: String,
+    /// Whether the figure must not be below the limit; else it must not be above.
+    pub at_least: bool,
+    /// Microseconds, requests per second, or a share from 0 to 1, by the figure.
+    #[serde(with = "Figure")]
+    pub limit: f64,
+    /// As it was written.
+    pub text: String,
+}
+
+/// What came of an expectation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Expected {
+    /// As it was written.
+    pub text: String,
+    /// The figure, in the unit of the expectation; absent where it was not measured.
+    pub value: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Whether it was met; what was not measured was not.
+    pub met: bool,
+    /// The figure with its interval, in words.
+    pub found: String,
+}
+
+/// The unit of a figure that can be expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpectedUnit {
+    /// A time.
+    Time,
+    /// Requests per second.
+    Rate,
+    /// A share.
+    Share,
+}
+
+/// Figures that can be expected.
+pub const EXPECTED: &[(&str, ExpectedUnit)] = &[
+    ("p50", ExpectedUnit::Time),
+    ("p99", ExpectedUnit::Time),
+    ("p99.9", ExpectedUnit::Time),
+    ("mean", ExpectedUnit::Time),
+    ("rate", ExpectedUnit::Rate),
+    ("capacity", ExpectedUnit::Rate),
+    ("errors", ExpectedUnit::Share),
+];
+
+impl Expectation {
+    /// Reads `FIGURE<LIMIT` (also `<=`, `>`, `>=`); `limit` reads the limit in the figure's unit.
+    pub fn parse(text: &str, limit: impl Fn(ExpectedUnit, &str) -> Result<f64, String>) -> Result<Self, String> {
+        let known = || EXPECTED.iter().map(|e| e.0).collect::<Vec<_>>().join(", ");
+        let at = text
+            .find(['<', '>'])
+            .ok_or_else(|| format!("write it as 'p99<20ms' or 'capacity>=5000' (of {})", known()))?;
+        let (name, rest) = text.split_at(at);
+        let row = EXPECTED.iter().find(|e| e.0 == name.trim());
+        let (figure, unit) =
+            row.ok_or_else(|| format!("{:?} is no figure to expect; take one of {}", name.trim(), known()))?;
+        let at_least = rest.starts_with('>');
+        let value = rest[1..].trim_start_matches('=').trim();
+        Ok(Self { figure: (*figure).into(), at_least, limit: limit(*unit, value)?, text: text.trim().into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figure_relation_and_limit_are_read_and_rubbish_is_named() {
+        let parse = |text| Expectation::parse(text, |_, v| v.parse().map_err(|_| format!("{v} is no number")));
+        let one = parse("p99.9 <= 20").unwrap();
+        assert_eq!((one.figure.as_str(), one.at_least, one.limit), ("p99.9", false, 20.0));
+        assert!(parse("capacity>=5000").unwrap().at_least);
+        for (wrong, words) in [("p99", "write it as"), ("p98<3", "no figure"), ("p99<x", "no number")] {
+            assert!(parse(wrong).unwrap_err().contains(words), "{wrong}");
+        }
+    }
+}

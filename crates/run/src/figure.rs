@@ -1,0 +1,137 @@
+//! JSON has no word for "not a number": such a figure is written as `null`. [`Figure`] takes it back as what it was, so
+//! that a run with an undefined figure still loads, and the figure never turns into 0.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// How a measured figure, or several, stand in `run.json`. Every field of a measured figure says `serde(with = "Figure")`:
+/// that is how it is written, read and described in the schema. A test finds the field that does not.
+pub(crate) struct Figure<T = f64>(PhantomData<T>);
+
+/// What holds figures: one, a row of them, some by name.
+pub(crate) trait Figures: Serialize {
+    /// The same with `null` in it.
+    type Read: for<'de> Deserialize<'de> + JsonSchema;
+
+    /// `null` is not a number.
+    fn of(read: Self::Read) -> Self;
+}
+
+impl Figures for f64 {
+    type Read = Option<f64>;
+
+    fn of(read: Option<f64>) -> Self {
+        read.unwrap_or(f64::NAN)
+    }
+}
+
+impl Figures for Vec<f64> {
+    type Read = Vec<Option<f64>>;
+
+    fn of(read: Self::Read) -> Self {
+        read.into_iter().map(f64::of).collect()
+    }
+}
+
+impl Figures for BTreeMap<String, f64> {
+    type Read = BTreeMap<String, Option<f64>>;
+
+    fn of(read: Self::Read) -> Self {
+        read.into_iter().map(|(name, v)| (name, f64::of(v))).collect()
+    }
+}
+
+impl<T: Figures> Figure<T> {
+    pub(crate) fn serialize<S: Serializer>(figures: &T, s: S) -> Result<S::Ok, S::Error> {
+        figures.serialize(s)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+        T::Read::deserialize(d).map(T::of)
+    }
+}
+
+impl<T: Figures> JsonSchema for Figure<T> {
+    fn inline_schema() -> bool {
+        T::Read::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::Read::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::Read::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use crate::{Check, Fit, Recording, Run, Trial};
+
+    fn undefined() -> Run {
+        let mut trial = Trial::default();
+        trial.rates.completed_rate = f64::NAN;
+        trial.latency_us.p99 = f64::INFINITY;
+        trial.results.held = Some(f64::NAN);
+        trial.measured.series_completed = vec![f64::NAN];
+        trial.client.recording = Recording { t_s: vec![0.0, f64::NAN], ..Recording::default() };
+        let mut run = Run { elapsed_s: f64::NAN, trials: vec![trial], ..Run::default() };
+        run.findings.checks.push(Check { value: f64::NAN, limit: 2.0, ..Check::default() });
+        run.findings.fits.insert("usl".into(), Fit { coefficients: [("k".into(), f64::NAN)].into(), ..Fit::default() });
+        run
+    }
+
+    /// The paths at which a schema promises a number that is never `null`.
+    fn promised<'a>(spec: &'a Value, at: &str, found: &mut Vec<String>) {
+        if spec.get("type") == Some(&"number".into()) {
+            found.push(at.into());
+        }
+        let inner: Vec<(String, &'a Value)> = match spec {
+            Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
+            Value::Array(items) => items.iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect(),
+            _ => Vec::new(),
+        };
+        inner.iter().for_each(|(name, value)| promised(value, &format!("{at}/{name}"), found));
+    }
+
+    /// What was asked for is checked before a run, so a plan holds numbers only; what was measured may be none.
+    #[test]
+    fn every_measured_figure_may_be_null() {
+        let (mut run, plan) = (crate::schema(), schemars::schema_for!(crate::Plan).to_value());
+        for name in plan["$defs"].as_object().unwrap().keys() {
+            run["$defs"].as_object_mut().unwrap().remove(name);
+        }
+        let mut found = Vec::new();
+        promised(&run, "", &mut found);
+        assert!(found.is_empty(), "these fields lack `serde(with = \"Figure\")`: {found:#?}");
+        promised(&plan, "", &mut found);
+        assert!(!found.is_empty(), "a plan has numbers, so this search finds nothing");
+    }
+
+    #[test]
+    fn a_run_with_undefined_figures_fits_the_schema() {
+        let schema = jsonschema::validator_for(&crate::schema()).unwrap();
+        assert!(schema.is_valid(&serde_json::to_value(undefined()).unwrap()));
+        // Where null never stands, it stays forbidden.
+        assert!(!schema.is_valid(&serde_json::json!({ "format": null })));
+    }
+
+    #[test]
+    fn a_run_with_undefined_figures_loads_and_none_turns_into_zero() {
+        let run = undefined();
+        let text = serde_json::to_string(&run).unwrap();
+        let back: Run = serde_json::from_str(&text).unwrap();
+        assert!(back.elapsed_s.is_nan() && back.trials[0].rates.completed_rate.is_nan());
+        assert!(back.trials[0].latency_us.p99.is_nan() && back.trials[0].results.held.is_some_and(f64::is_nan));
+        assert!(back.trials[0].client.recording.t_s[1].is_nan());
+        assert!(back.findings.checks[0].value.is_nan() && back.findings.fits["usl"].coefficients["k"].is_nan());
+        assert_eq!(back.findings.checks[0].limit, 2.0);
+    }
+}

@@ -1,0 +1,43 @@
+//! What becomes of a trial on several hosts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// What the generators of one host made of the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HostLoad {
+    /// The host, as in `hosts[]`.
+    pub host: String,
+    /// Agents whose parts came.
+    pub agents: u32,
+    /// Requests that they completed.
+    pub completed: u64,
+    /// Their share of the load that was asked for, 0 to 1.
+    #[serde(with = "Figure")]
+    pub share: f64,
+    /// What its clock was ahead of the conductor's, microseconds.
+    #[serde(with = "Figure")]
+    pub clock_us: f64,
+}
+
+/// How far the windows of several agents, and the samples at their edges, are apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WindowsApart {
+    /// From the first that began to the last, microseconds.
+    #[serde(with = "Figure")]
+    pub begin_us: f64,
+    /// From the first that ended to the last, microseconds.
+    #[serde(with = "Figure")]
+    pub end_us: f64,
+    /// The farthest sample at an edge from the moment that it was ordered for, microseconds; absent where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample_us: Option<f64>,
+    /// Half of the longest of the fastest exchanges with each agent, microseconds: so much at most may the clocks be taken
+    /// wrong. 0 where all agents are on this machine.
+    #[serde(with = "Figure")]
+    pub clock_us: f64,
+}

@@ -1,0 +1,85 @@
+//! Which other hosts take part.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Role;
+
+/// A host that takes part: a machine, a container, a namespace; wherever a command can start a process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostPlan {
+    /// Its name, as its engine knows it.
+    pub name: String,
+    /// `client`: generators run there; `server`: the server is observed there.
+    pub role: Role,
+    /// Row of `ENGINES`, or a command that has `{host}` where the name belongs.
+    pub via: String,
+    /// Generators on it.
+    pub agents: u32,
+    /// The program there; absent: it is copied to a folder of the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_path: Option<String>,
+}
+
+impl Default for HostPlan {
+    fn default() -> Self {
+        Self { name: String::new(), role: Role::Client, via: "ssh".into(), agents: 1, agent_path: None }
+    }
+}
+
+/// Most hosts, and most generators on one.
+const MOST: usize = 1024;
+
+/// What is wrong with hosts: which value by its path, what was given, what is possible.
+pub(crate) type Wrong = (&'static str, String, &'static str);
+
+/// Checks the hosts of a plan.
+pub(crate) fn check(hosts: &[HostPlan]) -> Result<(), Wrong> {
+    let wrong = |what, value: String, advice| Err((what, value, advice));
+    if hosts.len() > MOST {
+        return wrong("hosts", format!("{} hosts", hosts.len()), "name at most 1,024 hosts");
+    }
+    for (at, host) in hosts.iter().enumerate() {
+        // A name that begins with a dash would be an option of the engine.
+        let bad = |c: char| c.is_whitespace() || c.is_control();
+        if host.name.is_empty() || host.name.starts_with('-') || host.name.contains(bad) {
+            return wrong("hosts.name", format!("{:?}", host.name), "give the name of a host, without blanks");
+        }
+        if !(1..=MOST as u32).contains(&host.agents) {
+            return wrong("hosts.agents", host.agents.to_string(), "give 1 to 1024 generators a host");
+        }
+        if hosts[..at].iter().any(|other| (&other.name, other.role) == (&host.name, host.role)) {
+            return wrong("hosts.name", format!("{:?} twice", host.name), "name each host once; `agents` is for more");
+        }
+    }
+    if hosts.iter().filter(|host| host.role == Role::Server).count() > 1 {
+        return wrong("hosts.role", "server more than once".into(), "the server is observed on one host");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str, role: Role) -> HostPlan {
+        HostPlan { name: name.into(), role, ..HostPlan::default() }
+    }
+
+    #[test]
+    fn hosts_are_checked_before_anything_is_started() {
+        let good = [host("a", Role::Client), host("b", Role::Client), host("a", Role::Server)];
+        assert!(check(&good).is_ok() && check(&[]).is_ok());
+        for (hosts, words) in [
+            (vec![host("-oProxyCommand=x", Role::Client)], "without blanks"),
+            (vec![host("a b", Role::Client)], "without blanks"),
+            (vec![host("", Role::Server)], "name of a host"),
+            (vec![host("a", Role::Client), host("a", Role::Client)], "each host once"),
+            (vec![host("a", Role::Server), host("b", Role::Server)], "on one host"),
+            (vec![HostPlan { agents: 0, ..host("a", Role::Client) }], "1 to 1024"),
+        ] {
+            assert!(check(&hosts).unwrap_err().2.contains(words), "{hosts:?}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Levers: what an experiment switches on and off while a load is on, slot by slot.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Slots of equal length, counted from the start of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotPlan {
+    /// When the first one begins, seconds after the load's start.
+    pub first_s: f64,
+    /// Length of one, seconds.
+    pub slot_s: f64,
+    /// What of it is left out at its begin, seconds: queues of the slot before are served then.
+    pub settle_s: f64,
+    /// How many.
+    pub count: u32,
+}
+
+impl SlotPlan {
+    /// The part of a slot that is measured: begin and end in nanoseconds after the load's start.
+    pub fn measured_ns(&self, slot: u32) -> (u64, u64) {
+        let begin_s = self.first_s + f64::from(slot) * self.slot_s;
+        let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
+        (ns(begin_s + self.settle_s), ns(begin_s + self.slot_s))
+    }
+
+    /// When the last one ends, seconds after the load's start.
+    pub fn end_s(&self) -> f64 {
+        self.first_s + f64::from(self.count) * self.slot_s
+    }
+}
+
+/// A lever to be pulled by an agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LeverPlan {
+    /// Row of `LEVERS`.
+    pub lever: String,
+    /// The load's start, nanoseconds since the epoch.
+    pub start_at_ns: u64,
+    /// The slots of the load.
+    pub slots: SlotPlan,
+    /// In which of them it is on.
+    pub on: Vec<bool>,
+    /// CPUs that it acts on.
+    pub cpus: Vec<u32>,
+    /// Nice value of what it runs there.
+    pub nice: i32,
+    /// Processes whose speed is measured, or that it acts on.
+    pub pids: Vec<u32>,
+    /// What it acts on in the file system: a control group, a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<std::path::PathBuf>,
+}
+
+/// What a lever did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LeverPart {
+    /// Speed of the resource in each slot, 1 for all of it.
+    pub speed: Vec<f64>,
+    /// Share of the CPUs that it took in each slot.
+    pub taken: Vec<f64>,
+    /// Share of the CPUs that its victims had or waited for in each slot.
+    pub wanted: Vec<f64>,
+}

@@ -1,0 +1,39 @@
+//! Which instances of a recording count for a side: of its processes and threads its own, of the CPUs all together.
+
+use std::collections::HashSet;
+
+use crate::{Instance, Side};
+
+/// The processes of a side, by name and by id.
+pub struct Own<'a> {
+    names: HashSet<&'a str>,
+    pids: HashSet<u32>,
+}
+
+impl Side {
+    /// Its own processes.
+    pub fn own(&self) -> Own<'_> {
+        let names = || self.processes.iter().map(String::as_str);
+        Own { names: names().collect(), pids: names().filter_map(pid).collect() }
+    }
+}
+
+impl Own<'_> {
+    /// Whether an instance `name:pid` or `name:pid/tid` is one of them.
+    pub fn has(&self, instance: &str) -> bool {
+        self.names.contains(instance) || pid(instance).is_some_and(|pid| self.pids.contains(&pid))
+    }
+
+    /// Whether an instance of a counter adds to the side's figure.
+    pub fn counts(&self, counter: &str, instance: &str) -> bool {
+        match counter.split_once('.').map_or("", |(object, _)| object) {
+            "cpu" => instance == "total" || instance.is_empty(),
+            "process" | "thread" => self.has(instance),
+            _ => true,
+        }
+    }
+}
+
+fn pid(instance: &str) -> Option<u32> {
+    Instance::read(instance).map(|i| i.pid)
+}

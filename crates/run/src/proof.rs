@@ -1,0 +1,184 @@
+//! What an experiment on the server showed: the slots as they were measured, and what was concluded from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// How the experiment on the verdict ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProofOutcome {
+    /// What was predicted came out.
+    Proven,
+    /// Something else came out, and it is named.
+    Refuted,
+    /// No experiment was made, or it showed nothing; `why` says which.
+    #[default]
+    NotTried,
+}
+
+/// The verdict held against an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Proof {
+    /// How it ended.
+    pub outcome: ProofOutcome,
+    /// Why, in one sentence with figures.
+    pub why: String,
+    /// Written down before the experiment.
+    pub prediction: Option<Effect>,
+    /// The same, measured.
+    pub measured: Option<Effect>,
+    /// How much of a change of each resource's speed goes into throughput.
+    pub elasticities: Vec<Elasticity>,
+    /// 1 less the sum of the elasticities: what no lever touched.
+    pub remainder: Option<Estimate>,
+    /// What the experiment rests on.
+    pub trials: Vec<ProofTrial>,
+    /// Loads with and without a lever, in turns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switched: Vec<SwitchTrial>,
+    /// What each of those did to throughput, the last of a lever last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
+    /// Levers that were not pulled, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untried: Vec<Untried>,
+}
+
+/// A lever that was not pulled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Untried {
+    /// Row of `LEVERS`.
+    pub lever: String,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+/// The same load with and without a lever that cannot be switched while it is on, in turns of random order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SwitchTrial {
+    /// Row of `LEVERS`.
+    pub lever: String,
+    /// The host whose resource it changes.
+    pub host: String,
+    /// What was loaded how, in words.
+    pub label: String,
+    /// Length of a turn, seconds.
+    #[serde(with = "Figure")]
+    pub turn_s: f64,
+    /// Share of the resource that is taken away; below 0 where it is added.
+    #[serde(with = "Figure")]
+    pub dose: f64,
+    /// Good answers per second without it, a figure a pair of turns.
+    #[serde(with = "Figure::<Vec<f64>>")]
+    pub off: Vec<f64>,
+    /// The same with it, of the same pair.
+    #[serde(with = "Figure::<Vec<f64>>")]
+    pub on: Vec<f64>,
+}
+
+/// A lever pulled, and what it does to throughput.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Effect {
+    /// Row of `LEVERS`.
+    pub lever: String,
+    /// Share of the resource that is taken away; below 0 where it is added.
+    #[serde(with = "Figure")]
+    pub dose: f64,
+    /// Throughput with the lever on over throughput with it off.
+    #[serde(with = "Figure")]
+    pub ratio: f64,
+    /// Lower end of the 95 % interval of `ratio`.
+    #[serde(with = "Figure")]
+    pub low: f64,
+    /// Upper end of it.
+    #[serde(with = "Figure")]
+    pub high: f64,
+    /// When this was written down, RFC 3339.
+    pub at: String,
+}
+
+/// A figure with its 95 % interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Estimate {
+    /// The figure.
+    #[serde(with = "Figure")]
+    pub value: f64,
+    /// Lower end.
+    #[serde(with = "Figure")]
+    pub low: f64,
+    /// Upper end.
+    #[serde(with = "Figure")]
+    pub high: f64,
+}
+
+impl Estimate {
+    /// A figure and the half of its interval.
+    pub fn around(value: f64, half: f64) -> Self {
+        Self { value, low: value - half, high: value + half }
+    }
+
+    /// Half the width of the interval.
+    pub fn half(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
+/// d ln(throughput) / d ln(speed) of what a lever slows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Elasticity {
+    /// Row of `LEVERS`.
+    pub lever: String,
+    /// The host whose resource it is.
+    pub host: String,
+    /// Near 1: the bottleneck; near 0: not.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+}
+
+/// One steady load under which levers were switched on and off in slots.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProofTrial {
+    /// What was loaded how, in words.
+    pub label: String,
+    /// Length of a slot, seconds.
+    #[serde(with = "Figure")]
+    pub slot_s: f64,
+    /// Requests completed per second in each slot, the part after a switch left out.
+    #[serde(with = "Figure::<Vec<f64>>")]
+    pub completed_rate: Vec<f64>,
+    /// The levers, with what they did in each slot.
+    pub levers: Vec<LeverSlots>,
+    /// Throughput after all levers were off over throughput in the slots without any.
+    pub after: Option<f64>,
+}
+
+/// One lever through the slots of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LeverSlots {
+    /// Row of `LEVERS`.
+    pub lever: String,
+    /// The host whose resource it changes.
+    pub host: String,
+    /// Whether it was on.
+    pub on: Vec<bool>,
+    /// Speed of the resource as it was measured, 1 for all of it.
+    #[serde(with = "Figure::<Vec<f64>>")]
+    pub speed: Vec<f64>,
+    /// Share of the resource that a thief got in the slots in which it was on; absent where the lever is no thief.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<f64>,
+    /// Share of the resource that its users had or waited for in the slots in which a thief was off, 0 to 1; absent where
+    /// that was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<f64>,
+}

@@ -1,0 +1,119 @@
+//! The settings of the protocols.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is said on a connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http1 {
+        /// `GET`, `HEAD`, `POST` or any token.
+        method: String,
+        /// Path and query.
+        path: String,
+        /// Value of the Host header.
+        host: String,
+        /// Further headers, in order.
+        #[serde(default)]
+        headers: Vec<(String, String)>,
+        /// File whose bytes are the body.
+        #[serde(default)]
+        body_file: Option<String>,
+        /// Status that counts as right besides 2xx and 3xx.
+        #[serde(default)]
+        expect_status: Option<u16>,
+    },
+    /// HTTP/2: with prior knowledge, or within TLS by ALPN.
+    Http2 {
+        /// `GET`, `HEAD`, `POST` or any token.
+        method: String,
+        /// Path and query.
+        path: String,
+        /// Value of `:authority`.
+        host: String,
+        /// Further headers, in order.
+        #[serde(default)]
+        headers: Vec<(String, String)>,
+        /// File whose bytes are the body.
+        #[serde(default)]
+        body_file: Option<String>,
+        /// Status that counts as right besides 2xx and 3xx.
+        #[serde(default)]
+        expect_status: Option<u16>,
+    },
+    /// Sends a block of bytes and expects the same back.
+    Echo {
+        /// Bytes a message.
+        message_bytes: u64,
+    },
+    /// Sends a file's bytes and expects a number of bytes back.
+    Raw {
+        /// File whose bytes are one request; absent for none.
+        send_file: Option<String>,
+        /// Bytes of one response; absent: everything until the server closes.
+        expect_bytes: Option<u64>,
+    },
+    /// Fixed-size records of a file (source 0 and 3): 60-byte header, reply of 60 bytes and the record.
+    Record {
+        /// Bytes a record.
+        record_bytes: u64,
+    },
+    /// Sends and expects nothing back.
+    Discard {
+        /// Bytes a message.
+        message_bytes: u64,
+    },
+    /// Redis commands.
+    Redis {
+        /// The command of each request, where no file has some.
+        command: String,
+        /// File with a command a line, made in turn.
+        #[serde(default)]
+        commands_file: Option<String>,
+        /// File with the password, or `USER:PASSWORD`.
+        #[serde(default)]
+        auth_file: Option<String>,
+        /// Database that is selected; 0 is what a connection begins with.
+        #[serde(default)]
+        database: u32,
+        /// RESP3 instead of RESP2.
+        #[serde(default)]
+        resp3: bool,
+    },
+    /// Receives what the server sends.
+    Source {
+        /// Bytes that count as one message.
+        message_bytes: u64,
+    },
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Self::Http1 {
+            method: "GET".into(),
+            path: "/".into(),
+            host: "localhost".into(),
+            headers: Vec::new(),
+            body_file: None,
+            expect_status: None,
+        }
+    }
+}
+
+impl Protocol {
+    /// The name used in tables and flags.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Http1 { .. } => "http1",
+            Self::Http2 { .. } => "http2",
+            Self::Echo { .. } => "echo",
+            Self::Raw { .. } => "raw",
+            Self::Record { .. } => "record",
+            Self::Discard { .. } => "discard",
+            Self::Source { .. } => "source",
+            Self::Redis { .. } => "redis",
+        }
+    }
+}

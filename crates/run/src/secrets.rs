@@ -1,0 +1,304 @@
+//! Secrets stay in memory. A plan holds a placeholder, `<redacted:1a2b3c4d>` (the first digits of the value's SHA-256, so
+//! that two runs can be told to have used the same one), and beside it, never written down, what it stands for. Only the
+//! request itself is made with the values: see [`crate::LoadPlan::revealed`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{Protocol, RequestSet};
+
+/// Headers whose values are secrets (names in lower case), besides those that hold one of [`SECRET_WORDS`].
+pub const SECRET_HEADERS: &[&str] = &[
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "authentication",
+    "dpop",
+    "x-functions-key",
+    "ocp-apim-subscription-key",
+];
+
+/// A header or query parameter whose name (in lower case, without `-` and `_`) holds one of these has a secret value.
+pub const SECRET_WORDS: &[&str] =
+    &["token", "secret", "passw", "apikey", "accesskey", "auth", "signature", "credential", "session"];
+
+/// Query parameters that are secret by their whole name.
+const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
+
+/// A value of a query that is this long and has letters and digits is taken for a token, whatever its name.
+const TOKEN_LENGTH: usize = 32;
+/// A shorter value, or part of one, is not looked for in free text: it would be found everywhere.
+const SHORTEST_IN_TEXT: usize = 6;
+
+const BEGIN: &str = "<redacted:";
+/// Digits of a placeholder.
+const DIGITS: usize = 8;
+
+/// Values that stand behind placeholders. Printed, it shows only how many.
+#[derive(Clone, Default, PartialEq)]
+pub struct Secrets {
+    by_placeholder: BTreeMap<String, String>,
+    /// Rows of data for requests.
+    rows: Vec<Vec<String>>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} secrets", self.by_placeholder.len())
+    }
+}
+
+impl Secrets {
+    /// Keeps a value and returns its placeholder. A placeholder stays as it is, and so does nothing at all.
+    pub fn keep(&mut self, value: &str) -> String {
+        if value.is_empty() || value.starts_with(BEGIN) {
+            return value.into();
+        }
+        let digits: String = Sha256::digest(value.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+        // Among many values two may begin alike: then more digits.
+        for length in (DIGITS..=digits.len()).step_by(DIGITS) {
+            let placeholder = format!("{BEGIN}{}>", &digits[..length]);
+            if self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| value.into()) == value {
+                return placeholder;
+            }
+        }
+        format!("{BEGIN}{digits}>")
+    }
+
+    /// A URL (or a path with a query) with user information and token-like query values kept.
+    pub fn keep_url(&mut self, url: &str) -> String {
+        let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+        let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |at| rest.split_at(at));
+        let mut out = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+        match authority.rsplit_once('@') {
+            Some((user, host)) => out.extend([&self.keep(user), "@", host]),
+            None => out.push_str(authority),
+        }
+        let (path, query) = path.find(['?', '#']).map_or((path, ""), |at| path.split_at(at));
+        out.push_str(path);
+        query.split_inclusive(['?', '#', '&', ';']).for_each(|piece| self.keep_parameter(piece, &mut out));
+        out
+    }
+
+    /// One `name=value` of a query with the separator behind it.
+    fn keep_parameter(&mut self, piece: &str, out: &mut String) {
+        let (parameter, end) = match piece.char_indices().last() {
+            Some((at, '?' | '#' | '&' | ';')) => piece.split_at(at),
+            _ => (piece, ""),
+        };
+        match parameter.split_once('=') {
+            Some((name, value)) if is_secret_parameter(name, value) => out.extend([name, "=", &self.keep(value)]),
+            _ => out.push_str(parameter),
+        }
+        out.push_str(end);
+    }
+
+    /// One word of a command line: a header of a secret name, a URL, or something with a known value in it.
+    pub fn keep_word(&mut self, word: &str) -> String {
+        if let Some(line) =
+            word.strip_prefix("--curl=").or(Some(word)).filter(|line| line.trim_start().starts_with("curl "))
+        {
+            return format!("{}{}", &word[..word.len() - line.len()], self.keep(line));
+        }
+        let header = word.strip_prefix("--header=").or(word.strip_prefix("-H")).unwrap_or(word);
+        let before = &word[..word.len() - header.len()];
+        match header.split_once(':') {
+            Some((name, value)) if is_secret_header(name) && !value.trim().is_empty() && !value.contains("$env:") => {
+                format!("{before}{name}: {}", self.keep(value.trim()))
+            }
+            _ if word.contains("://") => {
+                let kept = self.keep_url(word);
+                self.scrub(&kept)
+            }
+            _ => self.scrub(word),
+        }
+    }
+
+    /// A text in which no kept value is left, nor a part that is a secret by itself: the token behind `Bearer`, the value
+    /// of a cookie.
+    pub fn scrub(&self, text: &str) -> String {
+        let mut found: Vec<(&str, &str)> = Vec::new();
+        for (placeholder, value) in &self.by_placeholder {
+            found.push((value, placeholder));
+            found.extend(parts(value).map(|part| (part, placeholder.as_str())));
+        }
+        found.retain(|(value, _)| value.len() >= SHORTEST_IN_TEXT);
+        found.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        found.into_iter().fold(text.to_string(), |text, (value, placeholder)| text.replace(value, placeholder))
+    }
+
+    /// A text with the values in their places again.
+    fn reveal(&self, text: &str) -> String {
+        let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some(at) = rest.find(BEGIN) {
+            let end = rest[at..].find('>').map_or(rest.len(), |n| at + n + 1);
+            let placeholder = &rest[at..end];
+            out.push_str(&rest[..at]);
+            match self.by_placeholder.get(placeholder) {
+                Some(value) => out.push_str(value),
+                None => out.push_str(&rest[at..end]),
+            }
+            rest = &rest[end..];
+        }
+        out + rest
+    }
+
+    /// Keeps what is secret in a protocol: the values of headers that are secret by nature or by one of `names`, and of
+    /// the path's query.
+    pub(crate) fn keep_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
+        let (Protocol::Http1 { path, headers, .. } | Protocol::Http2 { path, headers, .. }) = protocol else { return };
+        *path = self.keep_url(path);
+        for (name, value) in headers {
+            if is_secret_header(name) || names.iter().any(|n| n.eq_ignore_ascii_case(name)) {
+                *value = self.keep(value);
+            }
+        }
+    }
+
+    /// Keeps what is secret in a set of requests: the same of each, and bodies.
+    pub(crate) fn keep_requests(&mut self, set: &mut RequestSet, names: &[String]) {
+        for request in &mut set.requests {
+            request.path = self.keep_url(&request.path);
+            for (name, value) in &mut request.headers {
+                if is_secret_header(name) || names.iter().any(|n| n.eq_ignore_ascii_case(name)) {
+                    *value = self.keep(value);
+                }
+            }
+            (request.body, request.body_base64) = (self.keep(&request.body), self.keep(&request.body_base64));
+        }
+    }
+
+    /// How many rows of data there are.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Keeps the rows of a set's data.
+    pub fn keep_rows(&mut self, rows: Vec<Vec<String>>) {
+        self.rows = rows;
+    }
+
+    /// A set of requests with the values in their places.
+    pub(crate) fn reveal_requests(&self, set: &mut RequestSet) {
+        if let Some(data) = set.data.as_mut().filter(|data| data.rows.is_empty()) {
+            data.rows.clone_from(&self.rows);
+        }
+        for request in &mut set.requests {
+            request.path = self.reveal(&request.path);
+            request.headers.iter_mut().for_each(|(_, value)| *value = self.reveal(value));
+            (request.body, request.body_base64) = (self.reveal(&request.body), self.reveal(&request.body_base64));
+        }
+    }
+
+    /// A protocol with the values in their places, for the request itself.
+    pub(crate) fn reveal_protocol(&self, protocol: &mut Protocol) {
+        let (Protocol::Http1 { path, headers, .. } | Protocol::Http2 { path, headers, .. }) = protocol else { return };
+        *path = self.reveal(path);
+        headers.iter_mut().for_each(|(_, value)| *value = self.reveal(value));
+    }
+}
+
+/// Whether a header's value is a secret by its name.
+pub fn is_secret_header(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase();
+    SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)
+}
+
+fn is_secret_parameter(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let has = |class: fn(&u8) -> bool| value.bytes().any(|byte| class(&byte));
+    let token = value.len() >= TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || token
+}
+
+fn holds_secret_word(name: &str) -> bool {
+    let letters = name.replace(['-', '_'], "");
+    SECRET_WORDS.iter().any(|word| letters.contains(word))
+}
+
+/// Parts of a value that are secrets by themselves.
+fn parts(value: &str) -> impl Iterator<Item = &str> {
+    let words = value.split([' ', ';', ',']).filter(|word| !word.is_empty());
+    let scheme = usize::from(value.contains(' ') && !value.starts_with('=') && !first_has_equals(value));
+    let words = words.skip(scheme);
+    words.flat_map(|word| [word, word.split_once('=').map_or("", |(_, value)| value)])
+}
+
+/// Whether the first word is already a `name=value`, as in a cookie, and no scheme such as `Bearer`.
+fn first_has_equals(value: &str) -> bool {
+    value.split([' ', ';']).next().is_some_and(|word| word.contains('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plan;
+
+    fn sealed(url: &str) -> String {
+        Secrets::default().keep_url(url)
+    }
+
+    #[test]
+    fn a_value_becomes_the_first_digits_of_its_sha256() {
+        let mut secrets = Secrets::default();
+        // printf %s abc | sha256sum
+        assert_eq!(secrets.keep("abc"), "<redacted:ba7816bf>");
+        assert_eq!(secrets.keep("<redacted:ba7816bf>"), "<redacted:ba7816bf>");
+        assert_eq!(secrets.reveal("a <redacted:ba7816bf>"), "a abc");
+        assert!(!format!("{secrets:?}").contains("abc"));
+    }
+
+    #[test]
+    fn urls_lose_user_information_and_tokens_and_nothing_else() {
+        for url in ["http://h:1/a?b=c&page=2#top", "127.0.0.1:80/x?key", "tcp://[::1]:7", "", "http://h/?q=a;b"] {
+            assert_eq!(sealed(url), url);
+        }
+        assert_eq!(sealed("http://u:p@h/"), format!("http://{}@h/", Secrets::default().keep("u:p")));
+        assert_eq!(sealed("/x?a=1&access_token=abc&b=2"), "/x?a=1&access_token=<redacted:ba7816bf>&b=2");
+        assert_eq!(
+            sealed("h/x?API-Key=abc#id_token=abc"),
+            "h/x?API-Key=<redacted:ba7816bf>#id_token=<redacted:ba7816bf>"
+        );
+        assert!(sealed("/x?blob=0123456789abcdef0123456789abcdef").ends_with('>'));
+    }
+
+    #[test]
+    fn words_of_a_command_line_are_cleaned_however_they_are_joined() {
+        let mut secrets = Secrets::default();
+        assert_eq!(secrets.keep_word("-HCookie: abc"), "-HCookie: <redacted:ba7816bf>");
+        assert_eq!(secrets.keep_word("--header=X-Api-Key:abc"), "--header=X-Api-Key: <redacted:ba7816bf>");
+        assert_eq!(secrets.keep_word("Authorization: $env:TOKEN"), "Authorization: $env:TOKEN");
+        assert_eq!(secrets.keep_word("Accept: text/html"), "Accept: text/html");
+        assert_eq!(secrets.keep_word("http://h/?token=abc"), "http://h/?token=<redacted:ba7816bf>");
+    }
+
+    #[test]
+    fn a_server_that_echoes_part_of_a_secret_is_scrubbed() {
+        let mut secrets = Secrets::default();
+        let bearer = secrets.keep("Bearer topsecret1");
+        let cookie = secrets.keep("theme=dark; session=cookiesecret");
+        assert_eq!(secrets.scrub("no topsecret1 for Bearer topsecret1"), format!("no {bearer} for {bearer}"));
+        assert_eq!(secrets.scrub("you sent cookiesecret, a session"), format!("you sent {cookie}, a session"));
+    }
+
+    #[test]
+    fn a_sealed_plan_reveals_itself_only_for_the_request() {
+        let mut plan = Plan::default();
+        plan.target.url = "http://h/?token=abc".into();
+        let headers = [("Cookie", "c=1"), ("X-Mine", "mine"), ("Accept", "a")];
+        let headers: Vec<_> = headers.map(|(n, v)| (n.to_string(), v.to_string())).into();
+        let Protocol::Http1 { headers: slot, path, .. } = &mut plan.load.protocol else { unreachable!() };
+        (*slot, *path) = (headers.clone(), "/?token=abc".into());
+        plan.seal(&["x-mine".into()]);
+        let text = serde_json::to_string(&plan).unwrap() + &format!("{plan:?}");
+        assert!(!text.contains("abc") && !text.contains("c=1") && !text.contains("\"mine\""), "{text}");
+        let once = plan.clone();
+        plan.seal(&[]);
+        assert_eq!(plan, once, "a second time changes nothing");
+        let Protocol::Http1 { headers: shown, path, .. } = plan.load.revealed().protocol else { unreachable!() };
+        assert_eq!((shown, path.as_str()), (headers, "/?token=abc"));
+    }
+}

@@ -1,0 +1,77 @@
+//! What happened in each tenth of a second of a measured window: how many requests ended, and how many of them late.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// Counts of each tenth of a second since the begin of the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Tenths {
+    /// Requests that ended in it.
+    pub answered: Vec<u64>,
+    /// Those of them that took longer than a limit, a limit an entry.
+    pub over: Vec<Over>,
+}
+
+/// Requests that took longer than a limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Over {
+    /// The limit of the response time, microseconds.
+    #[serde(with = "Figure")]
+    pub limit_us: f64,
+    /// How many, in each tenth of a second.
+    pub late: Vec<u64>,
+}
+
+/// Length of one, seconds.
+pub const TENTH_S: f64 = 0.1;
+
+impl Tenths {
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.answered.is_empty()
+    }
+
+    /// Those over a limit, if it was counted.
+    pub fn over(&self, limit_us: f64) -> Option<&Over> {
+        self.over.iter().find(|o| (o.limit_us / limit_us - 1.0).abs() < 1e-6)
+    }
+
+    /// Adds the counts of another agent or thread with the same limits.
+    pub fn merge(&mut self, other: &Self) {
+        add(&mut self.answered, &other.answered);
+        for theirs in &other.over {
+            match self.over.iter_mut().find(|o| o.limit_us == theirs.limit_us) {
+                Some(ours) => add(&mut ours.late, &theirs.late),
+                None => self.over.push(theirs.clone()),
+            }
+        }
+    }
+}
+
+fn add(to: &mut Vec<u64>, from: &[u64]) {
+    to.resize(to.len().max(from.len()), 0);
+    to.iter_mut().zip(from).for_each(|(a, b)| *a = a.saturating_add(*b));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_add_up_limit_by_limit() {
+        let of = |limit_us, late: &[u64]| Tenths {
+            answered: vec![10; late.len()],
+            over: vec![Over { limit_us, late: late.to_vec() }],
+        };
+        let mut all = of(5.0, &[1, 2]);
+        all.merge(&of(5.0, &[1, 0, 3]));
+        all.merge(&of(7.0, &[4]));
+        assert_eq!(all.answered, [30, 20, 10]);
+        assert_eq!((&all.over(5.0).unwrap().late[..], &all.over(7.0).unwrap().late[..]), (&[2, 2, 3][..], &[4][..]));
+        assert!(all.over(6.0).is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! Words of an agent on another host are a stranger's: made safe to show where they come in, so that nothing behind has to
+//! think of it.
+
+use crate::{AgentReport, Incident, Observed, visible};
+
+/// Longest text that is kept of a stranger, characters.
+const MOST_CHARS: usize = 4096;
+
+/// A text that shows all it holds, and no more than a page.
+fn clean(text: &mut String) {
+    if text.len() > MOST_CHARS {
+        *text = text.chars().take(MOST_CHARS).collect();
+    }
+    *text = visible(text).into_owned();
+}
+
+fn clean_incidents(incidents: &mut [Incident]) {
+    incidents.iter_mut().for_each(|incident| clean(&mut incident.text));
+}
+
+fn clean_observed(seen: &mut Observed) {
+    seen.processes.iter_mut().for_each(clean);
+    clean(&mut seen.machine);
+    clean_incidents(&mut seen.incidents);
+    // A column of another length could make a merge take memory without bound.
+    let samples = seen.recording.t_s.len();
+    seen.recording.columns.retain(|column| column.values.len() == samples && column.counter.as_str().len() < 100);
+    for column in &mut seen.recording.columns {
+        clean(&mut column.instance);
+        clean(column.counter.0.to_mut());
+    }
+    for absence in &mut seen.recording.absent {
+        clean(&mut absence.instance);
+        clean(&mut absence.reason);
+    }
+}
+
+impl AgentReport {
+    /// The report with all of its words made safe to show.
+    #[must_use]
+    pub fn cleaned(mut self) -> Self {
+        match &mut self {
+            Self::Ready { io, notes, .. } => {
+                clean(io);
+                notes.iter_mut().for_each(clean);
+            }
+            Self::Hello(hello) => [&mut hello.version, &mut hello.machine].into_iter().for_each(clean),
+            Self::Part(part) => {
+                part.notes.iter_mut().for_each(clean);
+                part.classes.iter_mut().for_each(|class| clean(&mut class.name));
+            }
+            Self::Counts { failures, .. } => failures.iter_mut().for_each(clean),
+            Self::Failed { error: words } | Self::Wants { system: words } => clean(words),
+            Self::Incidents { incidents } => clean_incidents(incidents),
+            Self::Observed(seen) => clean_observed(seen),
+            Self::Watching(found) => {
+                let host = &mut found.host;
+                [&mut host.name, &mut host.role, &mut host.kernel, &mut host.cpu_model].into_iter().for_each(clean);
+                host.facts = std::mem::take(&mut host.facts)
+                    .into_iter()
+                    .map(|(mut name, mut fact)| {
+                        clean(&mut name);
+                        clean(&mut fact);
+                        (name, fact)
+                    })
+                    .collect();
+                found.missing.iter_mut().for_each(clean);
+            }
+            Self::Beat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) | Self::Lever(_) | Self::Held(_) => {}
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_of_a_stranger_reaches_a_terminal_as_a_command() {
+        let evil = "a\u{1b}]0;x\u{7}b\u{202e}".to_string();
+        let mut seen = Observed { processes: vec![evil.clone()], ..Observed::default() };
+        let text = evil.clone();
+        let kind = crate::IncidentKind::ServerEnded;
+        seen.incidents = vec![Incident { kind, begin_s: 0.0, end_s: None, text }];
+        let part = crate::LoadPart { notes: vec![evil.clone()], ..crate::LoadPart::default() };
+        for report in [
+            AgentReport::Failed { error: evil.clone() },
+            AgentReport::Ready { pid: 1, listening: None, io: evil.clone(), notes: vec![evil.clone()] },
+            AgentReport::Observed(Box::new(seen)),
+            AgentReport::Part(Box::new(part)),
+        ] {
+            let told = format!("{:?}", serde_json::to_value(report.cleaned()).unwrap());
+            assert!(!told.contains("\\u{1b}") && !told.contains("\\u001b") && !told.contains("\\u{7}"), "{told}");
+        }
+        let AgentReport::Failed { error } = (AgentReport::Failed { error: "x".repeat(9000) }).cleaned() else {
+            panic!()
+        };
+        assert_eq!(error.len(), MOST_CHARS);
+    }
+}

@@ -1,0 +1,86 @@
+//! The queue between the two threads of a connection.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::server::lock;
+
+/// Pieces that wait for the sender before the receiver waits too.
+const QUEUE: usize = 4;
+
+/// The queue between the two threads of a connection.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    pieces: VecDeque<Vec<u8>>,
+    /// Nothing more will be put in.
+    ended: bool,
+    /// Nothing more will be taken out.
+    broken: bool,
+}
+
+impl Queue {
+    fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn put(&self, piece: Vec<u8>) -> Result<(), Broken> {
+        let mut state = lock(&self.state);
+        while state.pieces.len() >= QUEUE && !state.broken {
+            state = self.wait(state);
+        }
+        if state.broken {
+            return Err(Broken);
+        }
+        state.pieces.push_back(piece);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The next piece, which stays counted until [`Queue::sent`]; nothing when there will be none.
+    pub(super) fn take(&self) -> Option<Vec<u8>> {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(piece) = state.pieces.front_mut() {
+                return Some(std::mem::take(piece));
+            }
+            if state.ended {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    pub(super) fn sent(&self) {
+        lock(&self.state).pieces.pop_front();
+        self.changed.notify_all();
+    }
+
+    pub(super) fn end(&self) {
+        lock(&self.state).ended = true;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn give_up(&self) {
+        let mut state = lock(&self.state);
+        state.broken = true;
+        state.pieces.clear();
+        self.changed.notify_all();
+    }
+
+    pub(super) fn wait_empty(&self) {
+        let mut state = lock(&self.state);
+        while !state.pieces.is_empty() && !state.broken {
+            state = self.wait(state);
+        }
+    }
+}
+
+/// Nothing more will be taken out: the connection was reset.
+#[derive(Debug)]
+pub(super) struct Broken;

@@ -1,0 +1,148 @@
+//! The loop of every readiness model: wait, then give each ready connection a turn. A model is a [`Readiness`]: how
+//! descriptors are watched and how waiting is done; everything else is here, once.
+
+mod turns;
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::ServeError;
+use crate::conn::{Conn, Scratch, Want};
+use crate::listener::{Accepted, Acceptor};
+use crate::shard::{Common, Shard};
+use crate::slab::Slab;
+
+/// Token of the listener.
+pub(crate) const LISTENER: u32 = u32::MAX;
+/// Token of the waker.
+pub(crate) const WAKER: u32 = u32::MAX - 1;
+
+/// A way to learn which descriptors are ready. For one thread.
+pub(crate) trait Readiness {
+    /// It tells of changes only (edge-triggered), so a connection has to be served until it would block.
+    const EDGE: bool;
+    /// What is ready when a descriptor is added is not told: it has to be tried.
+    const TRY_NEW: bool = false;
+
+    /// Most connections accepted at one wake.
+    fn accepts(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn add(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
+    fn change(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
+    /// The descriptor is about to be closed.
+    fn remove(&mut self, fd: BorrowedFd<'_>, token: u32);
+    /// Waits at most `timeout_ns` (`None`: without end) and appends what is ready.
+    fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()>;
+}
+
+/// One descriptor that is ready.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) token: u32,
+    pub(crate) read: bool,
+    /// The peer has ended its side or the connection is broken.
+    pub(crate) gone: bool,
+}
+
+/// A thread at work.
+pub(crate) struct Worker<R> {
+    common: Common,
+    poller: R,
+    acceptor: Option<Acceptor>,
+    /// Whether the poller watches the listener now.
+    listening: bool,
+    conns: Slab<Conn>,
+    scratch: Scratch,
+    again: Vec<u32>,
+    /// Connections with output outstanding.
+    blocked: u32,
+    /// limits: too many of them, the others are not read.
+    held: bool,
+}
+
+impl<R: Readiness> Worker<R> {
+    pub(crate) fn new(shard: Shard, poller: R) -> Self {
+        let common = Common::new(shard);
+        let listener = common.shard.listener.clone();
+        Self {
+            acceptor: listener.map(|fd| Acceptor::new(fd, common.shard.pace, common.now_ns)),
+            common,
+            poller,
+            listening: false,
+            conns: Slab::new(),
+            scratch: Scratch::new(),
+            again: Vec::new(),
+            blocked: 0,
+            held: false,
+        }
+    }
+
+    /// Serves until the server is stopped.
+    pub(crate) fn run(mut self) -> Result<(), ServeError> {
+        let os = |what| move |e| ServeError::os(what, e);
+        let waker = self.common.shard.inbox.waker.clone();
+        self.poller.add(waker.as_fd(), WAKER, Want { read: true, write: false }).map_err(os("watch the waker"))?;
+        let (mut ready, mut again) = (Vec::with_capacity(1024), Vec::new());
+        while !self.common.shard.control.stopping() {
+            self.watch_listener().map_err(os("watch the listening socket"))?;
+            let timeout = self.timeout();
+            ready.clear();
+            self.poller.wait(timeout, &mut ready).map_err(os("wait for events"))?;
+            self.common.tick();
+            for event in &ready {
+                match event.token {
+                    WAKER => self.common.shard.inbox.take().into_iter().for_each(|fd| self.open(fd)),
+                    LISTENER => self.accept(),
+                    token => self.turn(token, event.read, event.gone),
+                }
+            }
+            std::mem::swap(&mut again, &mut self.again);
+            again.drain(..).for_each(|token| self.turn(token, true, true));
+            self.timers();
+        }
+        Ok(())
+    }
+
+    fn timeout(&self) -> Option<u64> {
+        if !self.again.is_empty() {
+            return Some(0);
+        }
+        let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
+        let due = accept.into_iter().chain(self.common.next_sweep_ns).min()?;
+        Some(due.saturating_sub(self.common.now_ns))
+    }
+
+    /// Watches the listener while readiness of it matters.
+    fn watch_listener(&mut self) -> sys::Result<()> {
+        let Some(acceptor) = &self.acceptor else { return Ok(()) };
+        match (acceptor.on_readiness(), self.listening) {
+            (true, false) => self.poller.add(acceptor.fd().as_fd(), LISTENER, Want { read: true, write: false })?,
+            (false, true) => self.poller.remove(acceptor.fd().as_fd(), LISTENER),
+            _ => return Ok(()),
+        }
+        self.listening = !self.listening;
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        let (most, now_ns) = (self.poller.accepts(), self.common.now_ns);
+        let allowance = self.acceptor.as_mut().map_or(0, |a| a.allowance(now_ns).min(most));
+        for _ in 0..allowance {
+            let Some(acceptor) = &mut self.acceptor else { return };
+            match acceptor.take(now_ns, &self.common.shard.cell) {
+                Accepted::One(fd) => self.open(fd),
+                Accepted::Enough | Accepted::Pause => return,
+            }
+        }
+    }
+
+    fn timers(&mut self) {
+        if self.acceptor.as_ref().and_then(Acceptor::due_ns).is_some_and(|due| due <= self.common.now_ns) {
+            self.accept();
+        }
+        if self.common.sweep_due() {
+            self.sweep();
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A connection under a readiness model: it begins, has its turns, waits for a place, and ends.
+
+use std::os::fd::OwnedFd;
+
+use super::{Readiness, Worker};
+use crate::conn::{Conn, End, Turn, Want};
+use crate::shard::Marks;
+use crate::strategies::Over;
+
+impl<R: Readiness> Worker<R> {
+    /// A new connection: watch it, refuse it, or let it wait.
+    pub(super) fn open(&mut self, fd: OwnedFd) {
+        let waits = match self.common.admit() {
+            Ok(waits) => waits,
+            Err(how) => return self.common.refuse(Some(&fd), how),
+        };
+        let marks = Marks::new(self.common.now_ms(), waits || self.held);
+        let token = self.conns.insert(Conn::new(fd, self.common.begin(), marks));
+        let Some(conn) = self.conns.get(token) else { return };
+        if waits {
+            self.common.wait_in_line(token, &mut conn.marks);
+        }
+        let first = conn.first_want();
+        conn.want = first;
+        if self.poller.add(conn.fd(), token, first).is_err() {
+            return self.close(token, End::Reset);
+        }
+        if R::TRY_NEW || (R::EDGE && first.write) {
+            self.again.push(token);
+        }
+    }
+
+    pub(super) fn turn(&mut self, token: u32, read: bool, gone: bool) {
+        let now_ms = self.common.now_ms();
+        let mut turn = self.common.shard.policy.read;
+        turn.drain |= R::EDGE && gone;
+        let Some(conn) = self.conns.get(token) else { return };
+        let was_blocked = conn.blocked();
+        let cell = &self.common.shard.cell;
+        let outcome = conn.turn(read || gone || R::EDGE, turn, &mut self.scratch, cell, now_ms);
+        let blocked = conn.blocked();
+        self.common.watch_head(token, &mut conn.marks);
+        if was_blocked != blocked {
+            self.blocked = if blocked { self.blocked + 1 } else { self.blocked - 1 };
+            self.hold_back();
+        }
+        match outcome {
+            Turn::Close(end) => return self.close(token, end),
+            Turn::Wait(want) => self.set_want(token, want),
+            Turn::Again(want) => {
+                self.set_want(token, want);
+                if R::EDGE {
+                    self.again.push(token);
+                }
+            }
+        }
+        if self.conns.get(token).is_some_and(|conn| self.common.gives_way(&conn.marks)) {
+            self.park(token);
+        }
+    }
+
+    fn set_want(&mut self, token: u32, want: Want) {
+        let Some(conn) = self.conns.get(token) else { return };
+        if conn.marks.lingering {
+            self.common.somebody_lingers();
+        }
+        if conn.want == want {
+            return;
+        }
+        conn.want = want;
+        if self.poller.change(conn.fd(), token, want).is_err() {
+            self.close(token, End::Reset);
+        }
+    }
+
+    fn close(&mut self, token: u32, end: End) {
+        let Some(conn) = self.conns.remove(token) else { return };
+        self.poller.remove(conn.fd(), token);
+        if conn.blocked() {
+            self.blocked -= 1;
+            self.hold_back();
+        }
+        let (marks, (fd, session)) = (conn.marks, conn.into_parts());
+        // Counted first: whoever sees the close finds it in the counts.
+        let leaves_place = self.common.end(token, &marks, end, session);
+        drop(fd);
+        if leaves_place {
+            self.pass_place();
+        }
+    }
+
+    /// high-throughput: a free place goes to the next in the line.
+    fn pass_place(&mut self) {
+        let Some(token) = self.common.next_in_line() else { return };
+        let now_ms = self.common.now_ms();
+        let Some(conn) = self.conns.get(token) else { return };
+        conn.marks.take_place(now_ms);
+        self.again.push(token);
+    }
+
+    /// high-throughput: a connection gives its place to the next in the line.
+    fn park(&mut self, token: u32) {
+        let Some(conn) = self.conns.get(token) else { return };
+        self.common.wait_in_line(token, &mut conn.marks);
+        let want = conn.first_want();
+        self.set_want(token, want);
+        self.pass_place();
+    }
+
+    /// limits: while as many connections as may have output outstanding, only those are served.
+    fn hold_back(&mut self) {
+        let Some(limits) = self.common.shard.policy.limits else { return };
+        let over = self.blocked >= limits.sends;
+        if over == self.held {
+            return;
+        }
+        self.held = over;
+        let affected = |c: &Conn| c.marks.parked != over && !c.blocked() && !c.marks.lingering;
+        let held: Vec<u32> = self.conns.iter().filter(|(_, c)| affected(c)).map(|(token, _)| token).collect();
+        for token in held {
+            let Some(conn) = self.conns.get(token) else { continue };
+            conn.marks.parked = over;
+            let want = conn.first_want();
+            self.set_want(token, want);
+            if !over {
+                self.again.push(token);
+            }
+        }
+    }
+
+    /// Looks at the deadlines of all connections.
+    pub(super) fn sweep(&mut self) {
+        let overdue = self.common.overdue(self.conns.iter().map(|(token, conn)| (token, &conn.marks)));
+        for (token, why) in overdue.close {
+            if let (Some(why), Some(conn)) = (why, self.conns.get(token)) {
+                self.common.give_up(why, Some(conn.fd()));
+            }
+            self.close(token, End::Done);
+        }
+        for token in self.common.heads() {
+            let Some(conn) = self.conns.get(token) else { continue };
+            if self.common.head_is_late(token, &mut conn.marks) {
+                self.common.give_up(Over::Slow, Some(conn.fd()));
+                conn.give_up_head();
+                self.turn(token, false, false);
+            }
+        }
+        for token in overdue.idle {
+            if self.common.anybody_waits() {
+                self.park(token);
+            }
+        }
+    }
+}

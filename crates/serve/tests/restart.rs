@@ -1,0 +1,71 @@
+//! A server is started again at once where it listened: the ring of an io_uring server is tidied up by the kernel a moment
+//! after its thread has ended, and keeps the listening socket until then.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use loadline_serve::{Server, start};
+use run::ServePlan;
+
+/// Every model that has a ring, with the threads that it is given.
+const MODELS: [(&str, u32); 5] =
+    [("uring", 1), ("uring-sharded", 1), ("uring-sharded", 3), ("uring-groups", 1), ("event", 1)];
+
+fn serve(model: &str, threads: u32, listen: &str) -> Result<Server, loadline_serve::ServeError> {
+    let options = [("events".to_owned(), "uring".to_owned())].into_iter().filter(|_| model == "event").collect();
+    let (service, model, listen) = ("echo".into(), model.into(), listen.into());
+    start(&ServePlan { service, model, listen, threads, options, ..ServePlan::default() })
+}
+
+/// Connections in use, and idle ones.
+fn clients(to: SocketAddr) -> Vec<TcpStream> {
+    let mut streams: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(to).unwrap()).collect();
+    for stream in streams.iter_mut().take(10) {
+        stream.write_all(b"hello").unwrap();
+        stream.read_exact(&mut [0; 5]).unwrap();
+    }
+    streams
+}
+
+#[test]
+fn a_stopped_server_on_io_uring_has_left_its_port() {
+    for (model, threads) in MODELS {
+        let mut listen = "127.0.0.1:0".to_owned();
+        for round in 0..20 {
+            let server = serve(model, threads, &listen).unwrap();
+            listen = server.local_addr().to_string();
+            let clients = clients(server.local_addr());
+            server.stop();
+            drop(server);
+            // Any other program may have the port at once.
+            let other = TcpListener::bind(&listen);
+            assert!(other.is_ok(), "{model}, {threads} threads, round {round}: {other:?}");
+            drop((other, clients));
+        }
+    }
+}
+
+#[test]
+fn a_port_that_is_about_to_be_free_is_waited_for_and_that_is_said() {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = holder.local_addr().unwrap().to_string();
+    let leaves = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(holder);
+    });
+    let server = serve("epoll", 1, &listen).unwrap();
+    leaves.join().unwrap();
+    assert!(server.notes().iter().any(|note| note.contains("waited")), "{:?}", server.notes());
+}
+
+#[test]
+fn a_port_that_stays_taken_is_an_error_after_a_while() {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let begin = Instant::now();
+    let error = serve("epoll", 1, &holder.local_addr().unwrap().to_string()).err().unwrap().to_string();
+    assert!(error.contains("in use") && error.contains("waited"), "{error}");
+    assert!(begin.elapsed() >= Duration::from_secs(1), "{:?}", begin.elapsed());
+}

@@ -1,0 +1,141 @@
+//! Clients that send the head of a request a byte at a time (Slowloris) and never end it: every model under every
+//! strategy gives them up after the header timeout, and serves the others meanwhile.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use loadline_serve::{MODELS, Server, start};
+use run::ServePlan;
+
+const HEAD_MS: &str = "700";
+
+fn plan(service: &str, model: &str, strategy: &str, options: &[(&str, &str)]) -> ServePlan {
+    let mut options: std::collections::BTreeMap<String, String> =
+        options.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+    options.insert("header_timeout_ms".into(), HEAD_MS.into());
+    let (service, model, strategy) = (service.into(), model.into(), strategy.into());
+    ServePlan { service, model, strategy, options, ..ServePlan::default() }
+}
+
+/// Connections that trickle until the server ends them, or somebody says stop.
+struct Trickle {
+    stop: Arc<AtomicBool>,
+    /// How many were told 408.
+    thread: JoinHandle<usize>,
+}
+
+fn trickle(to: SocketAddr, count: usize) -> Trickle {
+    let mut streams: Vec<TcpStream> = (0..count).map(|_| TcpStream::connect(to).unwrap()).collect();
+    streams.iter_mut().for_each(|stream| {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX: ").unwrap();
+        stream.set_nonblocking(true).unwrap();
+    });
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = stop.clone();
+    let thread = std::thread::spawn(move || {
+        let (mut refused, mut buf) = (0, [0; 512]);
+        while !streams.is_empty() && !told.load(Ordering::Relaxed) {
+            streams.retain_mut(|stream| {
+                let sent = stream.write(b"x");
+                match stream.read(&mut buf) {
+                    Ok(n) => {
+                        refused += usize::from(buf[..n].starts_with(b"HTTP/1.1 408 "));
+                        false
+                    }
+                    Err(e) => e.kind() == ErrorKind::WouldBlock && sent.is_ok(),
+                }
+            });
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        refused
+    });
+    Trickle { stop, thread }
+}
+
+/// One exchange of a client that does as it should; an error when it is not served.
+fn exchange(to: SocketAddr) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(to)?;
+    stream.set_read_timeout(Some(Duration::from_secs(15)))?;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    if text.starts_with("HTTP/1.1 200 ") { Ok(()) } else { Err(std::io::Error::other(text)) }
+}
+
+/// So many trickle and one does not: it is served, they are given up, told so, and counted.
+fn holds(server: &Server, count: usize, what: &str) {
+    let to = server.local_addr();
+    let trickle = trickle(to, count);
+    let served: Vec<_> = (0..5).map(|_| exchange(to)).collect();
+    if served.iter().any(Result::is_err) {
+        trickle.stop.store(true, Ordering::Relaxed);
+    }
+    let refused = trickle.thread.join().unwrap();
+    assert!(served.iter().all(Result::is_ok), "{what}: {served:?}");
+    let stats = server.stats();
+    // A 408 may be lost where the next byte crosses the close; the count is the server's own.
+    assert_eq!(stats.closed_slow, count as u64, "{what}: {stats:?}");
+    assert!(refused > 0, "{what}: nobody was told 408");
+}
+
+#[test]
+fn every_model_under_every_strategy_gives_slow_heads_up_and_serves_the_others() {
+    let every: Vec<(&str, &str)> = MODELS
+        .iter()
+        .flat_map(|m| std::iter::once("").chain(m.strategies.iter().copied()).map(|s| (m.name, s)))
+        .collect();
+    std::thread::scope(|scope| {
+        for (model, strategy) in every {
+            scope.spawn(move || {
+                let options = [("active", "4"), ("active_idle_ms", "100")];
+                let server = start(&plan("http", model, strategy, &options)).unwrap();
+                holds(&server, 20, &format!("{model} {strategy}"));
+            });
+        }
+    });
+}
+
+#[test]
+fn five_hundred_slow_heads_starve_nobody_under_high_throughput() {
+    for model in ["epoll", "uring"] {
+        let server = start(&plan("http", model, "high-throughput", &[])).unwrap();
+        holds(&server, 500, model);
+    }
+}
+
+#[test]
+fn the_proxy_gives_slow_heads_up() {
+    let back = start(&plan("http", "epoll", "", &[])).unwrap();
+    for events in ["epoll", "uring", "poll", "select"] {
+        let upstream = back.local_addr().to_string();
+        let options = [("upstream", upstream.as_str()), ("events", events)];
+        holds(&start(&plan("proxy", "", "", &options)).unwrap(), 20, events);
+    }
+}
+
+/// A connection without a request is idle, not slow; a body may take as long as it takes.
+#[test]
+fn idle_connections_and_slow_bodies_are_no_slow_heads() {
+    let server = start(&plan("http", "epoll", "", &[])).unwrap();
+    let mut idle = TcpStream::connect(server.local_addr()).unwrap();
+    let mut body = TcpStream::connect(server.local_addr()).unwrap();
+    body.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 60\r\n\r\n").unwrap();
+    for _ in 0..60 {
+        std::thread::sleep(Duration::from_millis(20));
+        body.write_all(b"x").unwrap();
+    }
+    let mut text = String::new();
+    body.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+    idle.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    text.clear();
+    idle.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+    assert_eq!(server.stats().closed_slow, 0);
+}

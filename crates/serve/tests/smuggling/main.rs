@@ -1,0 +1,172 @@
+//! Request smuggling: a table of shapes against the parser, the reference server, the proxy, and through HAProxy and
+//! nginx as front ends and back ends. Source: RFC 9112, section 11.2, and the sections that each row names.
+#![allow(clippy::unwrap_used, clippy::panic, dead_code)]
+
+#[path = "../proxy/common.rs"]
+mod common;
+mod live;
+mod shapes;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use loadline_serve::{Server, start};
+use proto::http1::{Chunked, Framing, empty_lines, request};
+use run::ServePlan;
+
+use common::{proxy, text, upstream};
+use shapes::{CHUNKED, CHUNKS, HEADS, HIDDEN, RIGHT};
+
+/// Every wrong message with its name, the status that is due, and whether its head is what is wrong.
+pub(crate) fn wrong() -> impl Iterator<Item = (String, u16, Vec<u8>, bool)> {
+    let heads = HEADS.iter().map(|s| (s, s.bytes.to_owned(), true));
+    let chunks = CHUNKS.iter().map(|s| (s, [CHUNKED, s.bytes].concat(), false));
+    heads.chain(chunks).map(|(s, bytes, head)| {
+        (format!("{} (RFC {})", s.name, s.section), s.status, [&bytes, HIDDEN].concat().into_bytes(), head)
+    })
+}
+
+pub(crate) fn right() -> impl Iterator<Item = Vec<u8>> {
+    RIGHT.iter().map(|bytes| [bytes, HIDDEN].concat().into_bytes())
+}
+
+pub(crate) fn http() -> Server {
+    start(&ServePlan { service: "http".into(), model: "epoll".into(), body_bytes: 3, ..ServePlan::default() }).unwrap()
+}
+
+/// Sends, ends its side, and takes everything that comes back. A reset is an end too.
+pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let _ = stream.write_all(bytes);
+    let mut all = Vec::new();
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut piece = [0; 4096];
+    loop {
+        match stream.read(&mut piece) {
+            Ok(0) => return text(&all),
+            Ok(n) => all.extend_from_slice(&piece[..n]),
+            Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => return text(&all),
+            Err(e) => panic!("{e} after {:?}", text(&all)),
+        }
+    }
+}
+
+/// Reads messages to their end; the status of the first that is refused.
+fn parse(mut bytes: &[u8]) -> Result<u32, u16> {
+    let mut count = 0;
+    while !bytes.is_empty() {
+        bytes = &bytes[empty_lines(bytes)..];
+        let head = request(bytes).map_err(|refused| refused.status)?.ok_or(0_u16)?;
+        bytes = &bytes[head.length..];
+        let body = match head.framing {
+            Framing::Length(n) => n as usize,
+            Framing::Chunked => Chunked::new().skip(bytes).map_err(|_| 400_u16)?.0,
+            Framing::Undeclared | Framing::OtherCoding => 0,
+        };
+        bytes = &bytes[body..];
+        count += 1;
+    }
+    Ok(count)
+}
+
+#[test]
+fn the_parser_refuses_every_shape_and_takes_what_is_right() {
+    wrong().for_each(|(name, status, bytes, _)| assert_eq!(parse(&bytes), Err(status), "{name}"));
+    right().for_each(|bytes| assert_eq!(parse(&bytes), Ok(2), "{}", text(&bytes)));
+}
+
+#[test]
+fn the_server_refuses_every_shape_and_ends_the_connection() {
+    let server = http();
+    for (name, status, bytes, _) in wrong() {
+        let answer = say(server.local_addr(), &bytes);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{name}: {answer}");
+        assert!(answer.contains("\r\nConnection: close\r\n"), "{name}: {answer}");
+    }
+    for bytes in right() {
+        let answer = say(server.local_addr(), &bytes);
+        assert_eq!(answer.matches("HTTP/1.1 200 ").count(), 2, "{}: {answer}", text(&bytes));
+    }
+}
+
+/// An upstream that answers whatever ends like a head, as one that believes anything would, and remembers every byte.
+fn credulous() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let remembers = seen.clone();
+    let addr = upstream(move |mut stream| {
+        let (mut piece, mut last) = ([0; 4096], Vec::new());
+        while let Ok(n @ 1..) = stream.read(&mut piece) {
+            remembers.lock().unwrap().extend_from_slice(&piece[..n]);
+            last.extend_from_slice(&piece[..n]);
+            if last.ends_with(b"\n\n") || last.ends_with(b"\r\n\r\n") || last.ends_with(b"hello") {
+                last.clear();
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            }
+        }
+    });
+    (addr, seen)
+}
+
+#[test]
+fn the_proxy_passes_no_shape_on() {
+    for (name, status, bytes, head) in wrong() {
+        let (addr, seen) = credulous();
+        let server = proxy(addr, "epoll", &[]);
+        let answer = say(server.local_addr(), &bytes);
+        let seen = text(&seen.lock().unwrap());
+        if head {
+            assert_eq!(seen, "", "{name}");
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
+        }
+        // A head whose chunks turn out to be wrong has gone by then, and may be answered.
+        let passed = seen.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        assert!(!seen.contains("/hidden") && passed.is_empty(), "{name}: {seen}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{name}: {answer}");
+    }
+}
+
+#[test]
+fn the_proxy_passes_on_what_is_right() {
+    let back = http();
+    for bytes in right() {
+        let server = proxy(back.local_addr(), "epoll", &[]);
+        let answer = say(server.local_addr(), &bytes);
+        assert_eq!(answer.matches("HTTP/1.1 200 ").count(), 2, "{}: {answer}", text(&bytes));
+    }
+}
+
+#[test]
+fn the_proxy_names_itself_and_answers_a_trace_that_may_not_go_on() {
+    let (addr, seen) = credulous();
+    let server = proxy(addr, "epoll", &[]);
+    say(server.local_addr(), b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(text(&seen.lock().unwrap()), "GET / HTTP/1.1\r\nHost: x\r\nVia: 1.1 loadline\r\n\r\n", "RFC 9110 7.6.3");
+    seen.lock().unwrap().clear();
+    let answer = say(server.local_addr(), b"TRACE / HTTP/1.1\r\nHost: x\r\nMax-Forwards: 0\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\r\n\r\nTRACE / HTTP/1.1\r\n"), "{answer}");
+    assert_eq!(text(&seen.lock().unwrap()), "", "RFC 9110 7.6.2");
+}
+
+/// What an upstream says in two ways is told to nobody.
+#[test]
+fn the_proxy_refuses_answers_that_can_be_read_in_two_ways() {
+    for (answer, section) in [
+        ("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "9112 2.2"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "9112 6.3"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "9112 6.3"),
+        ("HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok", "9112 5.1"),
+        ("HTTP/1.1 200 OK\r\nX: y\r\n Content-Length: 2\r\n\r\nok", "9112 5.2"),
+    ] {
+        let addr = upstream(move |mut stream| {
+            let _ = common::head(&mut stream);
+            let _ = stream.write_all(answer.as_bytes());
+        });
+        let server = proxy(addr, "epoll", &[]);
+        let told = say(server.local_addr(), b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(told.starts_with("HTTP/1.1 502 "), "RFC {section}: {told}");
+    }
+}

@@ -1,0 +1,27 @@
+//! Descriptors whose reads and writes do not wait. Source: fcntl(2), F_SETFL. The flag belongs to the open file: the other
+//! end of a pipe is another one and keeps waiting.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::Result;
+
+/// From now on a read or write of it that would wait fails with [`crate::Errno::AGAIN`].
+pub fn set(fd: impl AsFd) -> Result<()> {
+    let flags = fcntl_getfl(&fd)?;
+    fcntl_setfl(&fd, flags | OFlags::NONBLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{ErrorKind, Read};
+
+    #[test]
+    fn an_empty_pipe_says_so_at_once() {
+        let (mut reader, _writer) = std::io::pipe().unwrap();
+        set(&reader).unwrap();
+        assert_eq!(reader.read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+}

@@ -1,0 +1,33 @@
+//! A server that shows what reaches it.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+/// A server that keeps what it was asked last and says all of it back under this status line (with further headers behind
+/// it, if need be).
+pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
+    let status = status.to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (addr, asked) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(String::new())));
+    let kept = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let (kept, status) = (Arc::clone(&kept), status.clone());
+            std::thread::spawn(move || {
+                let mut piece = [0; 8192];
+                while let Ok(n @ 1..) = stream.read(&mut piece) {
+                    let said = String::from_utf8_lossy(&piece[..n]).into_owned();
+                    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", said.len());
+                    let answer = head + &said;
+                    // Before the answer: who has that may look at once.
+                    *kept.lock().unwrap() = said;
+                    if stream.write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (addr, asked)
+}

@@ -1,0 +1,55 @@
+//! What the tests of all crates share. A dev-dependency only: nothing that a user runs knows it.
+//!
+//! - What a machine lacks is said by [`skip`], in one way: a `SKIP` line, and a failure where `LOADLINE_REQUIRE=all`.
+//! - A search for a capacity is held against servers whose capacity is known, in virtual time: [`VirtualServer`] runs the
+//!   generator's own worker, arrivals and sessions against a queueing model, [`queueing`] has the closed forms.
+//! - Servers are real programs on free ports, ended with the value that holds them and by their process id alone.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+mod alone;
+mod control_group;
+mod echoing;
+mod loadline;
+mod need;
+mod process;
+#[cfg(feature = "virtual-server")]
+pub mod queueing;
+mod remote;
+pub mod s_clients;
+mod servers;
+mod slurm;
+#[cfg(feature = "virtual-server")]
+mod virtual_server;
+
+pub use alone::alone;
+pub use control_group::ControlGroup;
+pub use echoing::echoing;
+pub use loadline::{bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict};
+pub use need::{has, has_testbed, program, required, skip, two_processors};
+pub use process::{Held, Hog, Running, children, eventually, first_line, free_port, script_server, signal};
+pub use remote::{SshHosts, kill};
+pub use servers::{apache, apache_with_log, nginx, python};
+pub use slurm::Slurm;
+#[cfg(feature = "virtual-server")]
+pub use virtual_server::{Pauses, VirtualServer};
+
+/// The program of the crate under test; only in the tests of the crate that makes it.
+#[macro_export]
+macro_rules! binary {
+    () => {
+        ::std::path::Path::new(env!("CARGO_BIN_EXE_loadline"))
+    };
+}
+
+/// What a test of speed relations needs: `(guard, binary)`, alone on a machine of two CPUs and with the release build; where
+/// that is lacking it says so and the test returns.
+#[macro_export]
+macro_rules! alone_with_release {
+    ($name:literal) => {{
+        let Some(binary) = $crate::release_binary($name, $crate::binary!()) else { return };
+        if !$crate::two_processors($name) {
+            return;
+        }
+        ($crate::alone(), binary)
+    }};
+}

@@ -1,0 +1,83 @@
+//! The program itself, run to its end, and what it says.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::{Running, free_port};
+
+/// The release binary beside `own`, the one of the test profile. Live verdicts are about speed relations between
+/// generator and server, so they take the one that `make test` builds just before; says that the test is left out
+/// without it.
+#[track_caller]
+pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
+    let release = own.parent()?.parent()?.join("release/loadline");
+    if !release.exists() {
+        crate::skip(test, "no release binary; run `make test`, which builds it first");
+    }
+    Some(release).filter(|path| path.exists())
+}
+
+/// `loadline serve http` with options, on processor `cpu`.
+pub fn serve(binary: &Path, cpu: u32, options: &[&str]) -> Running {
+    let mut command = Command::new("taskset");
+    command.args(["-c", &cpu.to_string()]).arg(binary).args(["serve", "http"]).args(options);
+    served(command)
+}
+
+/// A command that serves at the address after its `--listen`, which is added here.
+pub fn served(mut command: Command) -> Running {
+    let port = free_port();
+    command.args(["--listen", &format!("127.0.0.1:{port}")]);
+    Running::start(command, port, tempfile::tempdir().unwrap())
+}
+
+/// Runs loadline to its end.
+pub fn loadline(binary: &Path, args: &[&str]) -> Output {
+    Command::new(binary).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Runs loadline with `--json` and reads what it printed.
+#[track_caller]
+pub fn json(binary: &Path, args: &[&str]) -> Value {
+    json_of(Command::new(binary).args(args))
+}
+
+/// Runs a command that ends in a loadline with `--json` and reads what it printed.
+#[track_caller]
+pub fn json_of(command: &mut Command) -> Value {
+    let output = command.arg("--json").stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text).unwrap_or_else(|e| {
+        panic!("{command:?} printed no run ({e}): {text}\n{}", String::from_utf8_lossy(&output.stderr))
+    })
+}
+
+/// The bottleneck of a run by its id.
+pub fn bottleneck(run: &Value) -> &str {
+    run["findings"]["bottleneck"]["id"].as_str().unwrap_or("none")
+}
+
+/// The verdict with its evidence, for messages of failed tests.
+pub fn verdict(run: &Value) -> String {
+    let trials = run["trials"].as_array().into_iter().flatten();
+    let trials: Vec<String> = trials.map(trial).collect();
+    let warnings = &run["findings"]["trust"]["warnings"];
+    format!("{:#}\n{}\n{warnings:#}\n{:#}", run["findings"]["bottleneck"], trials.join("\n"), run["notes"])
+}
+
+fn trial(trial: &Value) -> String {
+    let (rate, p99) = (num(&trial["completed_rate"]), num(&trial["latency_us"]["p99"]));
+    format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
+}
+
+/// A number of a run; NaN where there is none.
+pub fn num(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// Sum of a count over all trials.
+pub fn total(run: &Value, count: &str) -> u64 {
+    run["trials"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[count].as_u64()).sum())
+}

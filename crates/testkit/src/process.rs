@@ -1,0 +1,156 @@
+//! Processes that end with the test, however it ends.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// The first port that a test takes.
+const LOWEST: u32 = 12_000;
+
+/// How long anything that must happen may take: far more than a busy machine needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A port that was free a moment ago and that the kernel gives to nobody else: it lies below the range from which
+/// connections take their own port. One from that range may belong to a connection of another test before the server
+/// listens, and whoever connects to it while nobody listens can meet himself.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let end =
+        range.split_whitespace().next().and_then(|low| low.parse().ok()).unwrap_or(32_768_u32).max(LOWEST + 1_000);
+    let free = |at: u32| {
+        let port = LOWEST + std::process::id().wrapping_mul(97).wrapping_add(at) % (end - LOWEST);
+        let port = u16::try_from(port).ok()?;
+        TcpListener::bind(("127.0.0.1", port)).is_ok().then_some(port)
+    };
+    (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
+}
+
+/// Looks until there is something to see.
+#[track_caller]
+pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < until, "waited {PATIENCE:?} in vain");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sends a signal by its name (`TERM`, `STOP`, …) to one process.
+pub fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
+    assert!(sent.unwrap().success(), "no signal {name} to {pid}");
+}
+
+/// The processes that a process started.
+pub fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let listed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    listed.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+/// A child that ends with this value: asked to, so that it can end its own children, and killed when it does not.
+pub struct Held(pub Child);
+
+impl Held {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}")))
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Whether it has not ended yet.
+    pub fn runs(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // A process that has ended and was waited for may be another's by now.
+        if !self.runs() {
+            return;
+        }
+        let _ = Command::new("kill").arg(self.pid().to_string()).stderr(Stdio::null()).status();
+        let until = Instant::now() + Duration::from_secs(3);
+        while self.runs() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads the first line that a child says; empty when it ended without.
+pub fn first_line(child: &mut Child) -> String {
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("standard output is a pipe");
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    line.trim().to_owned()
+}
+
+/// A Python script that prints the address it listens on as its first line; `None` where Python is not installed.
+pub fn script_server(code: &str) -> Option<(Held, SocketAddr)> {
+    let python = crate::program("python3")?;
+    let mut server = Held::start(Command::new(python).args(["-c", code]).stdout(Stdio::piped()));
+    let addr = first_line(&mut server.0);
+    Some((server, addr.parse().unwrap_or_else(|e| panic!("{addr:?} is no address: {e}"))))
+}
+
+/// A server that listens, with a directory of its own.
+pub struct Running {
+    held: Held,
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// Its files.
+    pub dir: TempDir,
+}
+
+impl Running {
+    /// Starts it and waits until it listens.
+    pub fn start(mut command: Command, port: u16, dir: TempDir) -> Self {
+        let addr = SocketAddr::from(([127, 0, 0, 1], port));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut held = Held::start(&mut command);
+        eventually(|| {
+            assert!(held.runs(), "{command:?} ended at once");
+            TcpStream::connect(addr).ok()
+        });
+        Self { held, addr, dir }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.held.pid()
+    }
+
+    /// Sends a signal by its name.
+    pub fn signal(&self, name: &str) {
+        signal(self.pid(), name);
+    }
+}
+
+/// A busy loop on one processor.
+pub struct Hog(#[allow(dead_code, reason = "ends when dropped")] Held);
+
+impl Hog {
+    /// So many busy loops on processor `cpu`.
+    pub fn on(cpu: u32, loops: usize) -> Vec<Self> {
+        let one = || {
+            let mut command = Command::new("taskset");
+            Self(Held::start(command.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])))
+        };
+        (0..loops).map(|_| one()).collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! Queues whose capacity for an objective is known, each formula with its source. Times in seconds, rates per second.
+
+/// The highest rate below `top` at which `holds` still says yes; it must say yes to all lower ones. To one part in 10^9.
+pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, top);
+    while high - low > top * 1e-9 {
+        let middle = f64::midpoint(low, high);
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// M/M/1: the rate at which the `share` quantile of the response time is `limit_s`. The response time is exponential with
+/// rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7), so its quantile is `-ln(1 - share) / (mu - lambda)`.
+pub fn mm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
+    (mu + (1.0 - share).ln() / limit_s).max(0.0)
+}
+
+/// Erlang C: probability that an arrival waits, of `servers` with `load` = arrival rate times mean service time (Erlang 1917;
+/// through Erlang B's recursion, which is stable).
+pub fn erlang_c(servers: u32, load: f64) -> f64 {
+    let blocked = (1..=servers).fold(1.0, |b, n| load * b / (f64::from(n) + load * b));
+    let c = f64::from(servers);
+    c * blocked / (c - load * (1.0 - blocked))
+}
+
+/// M/M/c: share of requests that take longer than `t_s`. The wait is 0 with probability `1 - C`, else exponential with rate
+/// `c mu - lambda`; service is added to it (Gross and Harris, Fundamentals of Queueing Theory, section 2.3).
+pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
+    let (waits, spare) = (erlang_c(servers, lambda / mu), f64::from(servers) * mu - lambda);
+    let service = (-mu * t_s).exp();
+    // Sum of an exponential wait and an exponential service, unless both have one rate.
+    let both = match (spare - mu).abs() < 1e-9 * mu {
+        true => service * (1.0 + mu * t_s),
+        false => (spare * service - mu * (-spare * t_s).exp()) / (spare - mu),
+    };
+    (1.0 - waits) * service + waits * both
+}
+
+/// M/D/1: share of requests that take longer than `t_s`, with a service of `service_s` (Erlang 1909; Crommelin 1932):
+/// `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D)) (-lambda (x - k D))^k / k!`. The terms alternate:
+/// good for waits of some twenty services.
+pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
+    let wait_s = t_s - service_s;
+    if wait_s < 0.0 {
+        return 1.0;
+    }
+    let term = |k: u32| {
+        let left = lambda * (wait_s - f64::from(k) * service_s);
+        let power: f64 = (1..=k).map(|i| -left / f64::from(i)).product();
+        left.exp() * power
+    };
+    let within: f64 = (0..=(wait_s / service_s) as u32).map(term).sum();
+    (1.0 - (1.0 - lambda * service_s) * within).clamp(0.0, 1.0)
+}
+
+/// Share of Poisson arrivals that a token bucket refuses. Its missing tokens are the unfinished work of M/D/1 with room for
+/// `burst` requests, and an arrival is refused as one that finds that room full: the loss of M/D/1/K by its embedded chain
+/// (Gross and Harris, section 5.1.7), `load` = arrival rate over the bucket's rate.
+pub fn bucket_refuses(burst: u32, load: f64) -> f64 {
+    // Probabilities of n arrivals during one service, and the chain's weights relative to an empty queue.
+    let arrivals: Vec<f64> =
+        (0..=burst).scan((-load).exp(), |p, n| Some(std::mem::replace(p, *p * load / f64::from(n + 1)))).collect();
+    let mut weights = vec![1.0];
+    for n in 0..burst as usize - 1 {
+        let into = |from: usize| weights[from] * arrivals[n + 1 - from];
+        let reached: f64 = (1..=n).map(into).sum();
+        weights.push((weights[n] - reached - arrivals[n]) / arrivals[0]);
+    }
+    let empty = 1.0 / weights.iter().sum::<f64>();
+    1.0 - 1.0 / (empty + load)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_server_of_many_is_one_server() {
+        for lambda in [100.0, 700.0, 950.0] {
+            let exact = (-(1000.0 - lambda) * 0.004_f64).exp();
+            assert!((mmc_tail(1, 1000.0, lambda, 0.004) - exact).abs() < 1e-12);
+        }
+        let capacity = highest(1000.0, |lambda| mmc_tail(1, 1000.0, lambda, 0.05) <= 0.01);
+        assert!((capacity - mm1_capacity(1000.0, 0.99, 0.05)).abs() < 1e-3, "{capacity}");
+    }
+
+    #[test]
+    fn erlang_c_has_its_table_values() {
+        // Two servers: 2 rho^2 / (1 + rho).
+        assert!((erlang_c(2, 1.0) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((erlang_c(1, 0.3) - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn md1_has_no_answer_before_one_service_and_the_mean_of_pollaczek_and_khinchine() {
+        assert_eq!(md1_tail(0.001, 500.0, 0.0009), 1.0);
+        let (service, lambda) = (0.001, 700.0);
+        let mean: f64 = (0..20_000).map(|i| md1_tail(service, lambda, (f64::from(i) + 0.5) * 1e-6) * 1e-6).sum();
+        let exact = service + lambda * service * service / (2.0 * (1.0 - lambda * service));
+        assert!((mean / exact - 1.0).abs() < 1e-3, "{mean} {exact}");
+    }
+
+    #[test]
+    fn a_bucket_of_one_token_refuses_as_erlang_b_and_a_large_one_what_is_too_much() {
+        // Room for one request: the share of time that it is taken, rho / (1 + rho), whatever the service.
+        assert!((bucket_refuses(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((bucket_refuses(200, 2.0) - 0.5).abs() < 1e-6);
+        assert!(bucket_refuses(50, 0.5) < 1e-9);
+    }
+}

@@ -1,0 +1,242 @@
+//! Hosts that are reached by a real sshd each: network namespaces of a testbed, with host keys, a user key and
+//! configurations of their own. Nothing of the machine's own ssh is read or changed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{ControlGroup, Held, eventually, has, has_testbed, program, signal, skip};
+
+/// A testbed whose hosts can be logged in to. It ends with this value.
+pub struct SshHosts {
+    binary: PathBuf,
+    dir: TempDir,
+    daemons: Vec<Held>,
+    addresses: Vec<(String, String, u32)>,
+}
+
+impl SshHosts {
+    /// Makes hosts on a medium, each but the first with a sshd; says that the test is left out where this machine cannot.
+    #[track_caller]
+    pub fn make(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
+        Self::make_with(test, binary, medium, hosts, &[])
+    }
+
+    /// The same with all that is started on some of the hosts in control groups.
+    #[track_caller]
+    pub fn make_with(
+        test: &str,
+        binary: &Path,
+        medium: &str,
+        hosts: &[&str],
+        groups: &[(&str, &ControlGroup)],
+    ) -> Option<Self> {
+        if !["sshd", "ssh", "ssh-keygen", "ss"].iter().all(|name| has(test, name)) {
+            return None;
+        }
+        let mut made = Self::bare(test, binary, medium, hosts)?;
+        made.keys(hosts);
+        // The folder that sshd wants to be there and empty.
+        std::fs::create_dir_all("/run/sshd").unwrap();
+        // The first is where loadline is started.
+        for host in &hosts[1..] {
+            made.daemon(host, groups.iter().find(|(name, _)| name == host).map(|(_, group)| *group));
+        }
+        Some(made)
+    }
+
+    /// The same without any sshd.
+    #[track_caller]
+    pub fn bare(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
+        if !has(test, "ip") {
+            return None;
+        }
+        if std::fs::metadata("/proc/self").map(|m| std::os::unix::fs::MetadataExt::uid(&m)).ok() != Some(0) {
+            skip(test, "not root: servers in a namespace need it");
+            return None;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let mut made = Self { binary: binary.into(), dir, daemons: Vec::new(), addresses: Vec::new() };
+        let up = made.testbed(&["up", "lan", "--medium", medium, "--hosts", &hosts.join(",")]);
+        let words = String::from_utf8_lossy(&up.stderr).into_owned();
+        if !has_testbed(test, &words) {
+            return None;
+        }
+        assert!(up.status.success(), "{words}");
+        made.addresses = made.status();
+        Some(made)
+    }
+
+    fn testbed(&self, args: &[&str]) -> Output {
+        self.command("testbed").args(args).stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn command(&self, first: &str) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.arg(first).env("XDG_RUNTIME_DIR", self.dir.path());
+        command
+    }
+
+    fn status(&self) -> Vec<(String, String, u32)> {
+        let said = self.testbed(&["status", "--json"]);
+        let status: Value = serde_json::from_slice(&said.stdout).unwrap();
+        let hosts = status[0]["hosts"].as_array().unwrap().clone();
+        let text = |host: &Value, key: &str| host[key].as_str().unwrap_or_default().to_string();
+        let pid = |host: &Value| u32::try_from(host["netns_pid"].as_u64().unwrap()).unwrap();
+        hosts.iter().map(|host| (text(host, "name"), text(host, "address"), pid(host))).collect()
+    }
+
+    fn keys(&self, hosts: &[&str]) {
+        for name in ["host", "user"] {
+            let file = self.path(name);
+            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file).status();
+            assert!(made.unwrap().success());
+        }
+        let host_key = std::fs::read_to_string(self.path("host.pub")).unwrap();
+        let known = hosts.iter().map(|host| format!("{} {host_key}", self.address(host)));
+        std::fs::write(self.path("known"), known.collect::<String>()).unwrap();
+        let d = self.dir.path().display();
+        let mut config = format!(
+            "Host *\n IdentityFile {d}/user\n IdentitiesOnly yes\n UserKnownHostsFile {d}/known\n \
+             StrictHostKeyChecking yes\n User root\n LogLevel ERROR\n"
+        );
+        hosts.iter().for_each(|host| config += &format!("Host {host}\n HostName {}\n", self.address(host)));
+        std::fs::write(self.path("config"), config).unwrap();
+    }
+
+    fn daemon(&mut self, host: &str, group: Option<&ControlGroup>) {
+        let (d, address) = (self.dir.path().display(), self.address(host));
+        let config = format!(
+            "ListenAddress {address}\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nPidFile none\nStrictModes no\n\
+             UsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nLogLevel ERROR\n"
+        );
+        let file = self.path(&format!("sshd-{host}"));
+        std::fs::write(&file, config).unwrap();
+        let sshd = program("sshd").unwrap();
+        let mut command = match group.map(|group| group.command(&sshd)) {
+            None => self.inside(host, &sshd),
+            Some(grouped) => {
+                let mut command = self.inside(host, Path::new(grouped.get_program()));
+                command.args(grouped.get_args());
+                command
+            }
+        };
+        command.arg("-D").arg("-f").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let daemon = Held::start(&mut command);
+        self.daemons.push(daemon);
+        eventually(|| {
+            let listening = self.inside(host, &program("ss").unwrap()).args(["-Hltn", "sport", "=", ":22"]).output();
+            (!listening.unwrap().stdout.is_empty()).then_some(())
+        });
+    }
+
+    /// A file of the hosts.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The address of a host.
+    pub fn address(&self, host: &str) -> &str {
+        let found = self.addresses.iter().find(|(name, ..)| name == host);
+        found.map(|(_, address, _)| address.as_str()).unwrap()
+    }
+
+    /// What `--via` needs to reach them.
+    pub fn engine(&self) -> String {
+        format!("ssh -F {} {{host}}", self.path("config").display())
+    }
+
+    /// A program in a host.
+    pub fn inside(&self, host: &str, program: &Path) -> Command {
+        let mut command = self.command("testbed");
+        command.args(["exec", "lan", host, "--"]).arg(program);
+        command
+    }
+
+    /// The agents of loadline that run in a host.
+    pub fn agents(&self, host: &str) -> Vec<u32> {
+        let holder = self.addresses.iter().find(|(name, ..)| name == host).unwrap().2;
+        let namespace = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+        let theirs = namespace(holder);
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let is_agent = |pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.ends_with(b"\0agent\0") && !line.contains(&b' ') && namespace(*pid) == theirs
+        };
+        pids.filter(is_agent).collect()
+    }
+
+    /// The sessions that the sshd of a host serves.
+    pub fn sessions(&self, host: &str) -> Vec<u32> {
+        let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
+        // `testbed exec` becomes the program.
+        crate::children(self.daemons[at - 1].pid())
+    }
+
+    /// Cuts the line of a host, or puts it back.
+    pub fn line(&self, host: &str, up: bool) {
+        let state = if up { "up" } else { "down" };
+        let mut command = self.inside(host, &program("ip").unwrap());
+        assert!(command.args(["link", "set", "eth0", state]).status().unwrap().success());
+    }
+
+    /// Runs loadline in a host, does something once load is on, and waits for its end; the run, and what it said. Its agents
+    /// must be gone a moment later.
+    pub fn run(&self, host: &str, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
+        self.run_as(self.inside(host, &self.binary), args, during)
+    }
+
+    /// The program under test.
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// The same by a command that ends in loadline.
+    pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
+        let out = self.path("out");
+        command.args(args).arg("--out").arg(&out).arg("--force");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        during(self);
+        let output = child.wait_with_output().unwrap();
+        let run = std::fs::read(out.join("run.json")).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        (run.unwrap_or_default(), output)
+    }
+
+    /// Waits until so many agents are in a host.
+    #[track_caller]
+    pub fn await_agents(&self, host: &str, at_least: usize) -> Vec<u32> {
+        eventually(|| Some(self.agents(host)).filter(|pids| pids.len() >= at_least))
+    }
+
+    /// Waits until no agent is left in a host.
+    #[track_caller]
+    pub fn await_no_agents(&self, host: &str) {
+        let begin = Instant::now();
+        eventually(|| {
+            let left = self.agents(host);
+            assert!(begin.elapsed() < Duration::from_secs(19), "{left:?} are left on {host}");
+            left.is_empty().then_some(())
+        });
+    }
+}
+
+impl Drop for SshHosts {
+    fn drop(&mut self) {
+        self.daemons.iter().for_each(|daemon| {
+            crate::children(daemon.pid()).iter().for_each(|pid| {
+                let _ = Command::new("kill").arg(pid.to_string()).stderr(Stdio::null()).status();
+            });
+        });
+        self.daemons.clear();
+        let _ = self.testbed(&["down", "lan"]);
+    }
+}
+
+/// Ends processes at once.
+pub fn kill(pids: &[u32]) {
+    pids.iter().for_each(|pid| signal(*pid, "KILL"));
+}

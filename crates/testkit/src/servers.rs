@@ -1,0 +1,78 @@
+//! Servers of other projects, each on a free port with a file of 1294 bytes at `/file`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::{Running, free_port, program};
+
+/// Body of `/file`, bytes: with its head one segment of TCP.
+const FILE_BYTES: usize = 1294;
+
+/// A directory with the file, open to a worker that is not root when its master is.
+fn root() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES]).unwrap();
+    open_to_all(dir.path());
+    dir
+}
+
+fn open_to_all(dir: &Path) {
+    assert!(Command::new("chmod").arg("755").arg(dir).status().unwrap().success());
+}
+
+/// nginx with one worker on processor `cpu`, its access log (`OK 200` a request) on, and further directives in
+/// `location /` and in `http`; `None` where it is not installed.
+pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
+    let (nginx, port, dir) = (program("nginx")?, free_port(), root());
+    let d = dir.path();
+    let config = format!(
+        "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error; worker_rlimit_nofile 16000;
+         events {{ worker_connections 8000; }}
+         http {{ {http} log_format t '$request_completion $status'; access_log {d}/access t buffer=64k flush=100ms;
+           keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
+           fastcgi_temp_path {d}/f; uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
+           server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ root {d}; {location} }} }} }}",
+        d = d.display()
+    );
+    std::fs::write(d.join("nginx.conf"), config).unwrap();
+    let mut command = Command::new("taskset");
+    command.args(["-c", &cpu.to_string()]).arg(nginx).arg("-c").arg(d.join("nginx.conf"));
+    command.arg("-e").arg(d.join("error"));
+    Some(Running::start(command, port, dir))
+}
+
+/// Apache httpd with an event worker, its log (`OK 200` a request) without buffer; `None` where it is not installed.
+pub fn apache() -> Option<Running> {
+    apache_with_log("OK %>s")
+}
+
+/// The same with a log of this format, in the file `access` of its folder.
+pub fn apache_with_log(format: &str) -> Option<Running> {
+    let (apache, port, dir) = (program("apache2")?, free_port(), root());
+    let modules = PathBuf::from("/usr/lib/apache2/modules");
+    let config = format!(
+        "ServerRoot {d}\nDefaultRuntimeDir {d}\nPidFile {d}/pid\nServerName localhost\nListen 127.0.0.1:{port}\n\
+         LoadModule mpm_event_module {m}/mod_mpm_event.so\nLoadModule authz_core_module {m}/mod_authz_core.so\n\
+         User nobody\nGroup nogroup\nStartServers 1\nServerLimit 2\nThreadsPerChild 25\nMaxRequestWorkers 50\n\
+         DocumentRoot {d}\nErrorLog {d}/error\nLogFormat \"{format}\" t\nCustomLog {d}/access t\n",
+        format = format.replace('"', "\\\""),
+        d = dir.path().display(),
+        m = modules.display()
+    );
+    std::fs::write(dir.path().join("conf"), config).unwrap();
+    let mut command = Command::new(apache);
+    command.arg("-f").arg(dir.path().join("conf")).arg("-DFOREGROUND");
+    modules.exists().then(|| Running::start(command, port, dir))
+}
+
+/// Python's http.server: a thread a connection, a listen queue of five, its log (`" 200 ` a request) without buffer;
+/// `None` where it is not installed.
+pub fn python() -> Option<Running> {
+    let (python, port, dir) = (program("python3")?, free_port(), root());
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" -m http.server \"$1\" --bind 127.0.0.1 --directory \"$2\" 2> \"$2/access\""]);
+    command.arg(python).arg(port.to_string()).arg(dir.path());
+    Some(Running::start(command, port, dir))
+}

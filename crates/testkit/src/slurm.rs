@@ -1,0 +1,104 @@
+//! A Slurm of its own on hosts of a testbed: munged and slurmctld on the first, a slurmd on each node. Nothing of the
+//! machine's own Slurm is read or changed.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::{Held, SshHosts, eventually, has, program};
+
+/// What is needed.
+const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
+
+/// See the head of this file.
+pub struct Slurm {
+    // Ended in this order.
+    _slurmds: Vec<Held>,
+    _slurmctld: Held,
+    _munged: Held,
+    conductor: String,
+    config: PathBuf,
+    /// The hosts.
+    pub hosts: SshHosts,
+}
+
+impl Slurm {
+    /// Starts it on hosts, the first of which is the conductor; `nodes` are nodes. Says that the test is left out where this
+    /// machine cannot.
+    #[track_caller]
+    pub fn start(test: &str, hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Option<Self> {
+        if !PROGRAMS.iter().all(|name| has(test, name)) {
+            return None;
+        }
+        let dir = hosts.path("slurm");
+        ["", "munge", "state", "spool"].iter().for_each(|below| std::fs::create_dir_all(dir.join(below)).unwrap());
+        let config = dir.join("slurm.conf");
+        std::fs::write(&config, text(&hosts, conductor, nodes)).unwrap();
+        let munged = munged(&hosts);
+        let daemon = |host: &str, line: String| {
+            // A host name of its own, in the namespaces that the control groups are seen from.
+            let mut command = hosts.inside(host, &program("unshare").unwrap());
+            command.args(["--uts", "sh", "-c", &format!("hostname {host}; exec {line}")]);
+            Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+        };
+        let path = |name: &str| program(name).unwrap().display().to_string();
+        let file = config.display();
+        let slurmctld = daemon(conductor, format!("{} -D -f {file}", path("slurmctld")));
+        let slurmds = nodes.iter().map(|n| daemon(n, format!("{} -D -N {n} -f {file}", path("slurmd")))).collect();
+        let (conductor, config) = (conductor.to_string(), config.clone());
+        let made = Self { _slurmds: slurmds, _slurmctld: slurmctld, _munged: munged, conductor, config, hosts };
+        eventually(|| {
+            let said = made.command("sinfo").args(["-h", "-o", "%T %D"]).stderr(Stdio::null()).output().unwrap();
+            (String::from_utf8_lossy(&said.stdout).trim() == format!("idle {}", nodes.len())).then_some(())
+        });
+        Some(made)
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = self.hosts.inside(&self.conductor, &program(name).unwrap());
+        command.env("SLURM_CONF", &self.config);
+        command
+    }
+
+    /// Runs loadline in an allocation of so many nodes, does something meanwhile, and waits for its end.
+    pub fn run(&self, nodes: usize, args: &[&str], during: impl FnOnce(&SshHosts)) -> (Value, Output) {
+        let mut command = self.command("salloc");
+        command.args(["-Q", "--oversubscribe", "-N", &nodes.to_string()]).arg(self.hosts.binary());
+        self.hosts.run_as(command, args, during)
+    }
+}
+
+fn munged(hosts: &SshHosts) -> Held {
+    let dir = hosts.path("slurm/munge");
+    let d = dir.display();
+    let key: Vec<u8> = (0..1024_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    std::fs::write(dir.join("key"), key).unwrap();
+    assert!(Command::new("chmod").args(["400"]).arg(dir.join("key")).status().unwrap().success());
+    let mut command = Command::new(program("munged").unwrap());
+    command.args(["--foreground", "--force", &format!("--key-file={d}/key"), &format!("--socket={d}/sock")]);
+    command.args([format!("--pid-file={d}/pid"), format!("--log-file={d}/log"), format!("--seed-file={d}/seed")]);
+    let held = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    eventually(|| dir.join("sock").exists().then_some(()));
+    held
+}
+
+fn text(hosts: &SshHosts, conductor: &str, nodes: &[&str]) -> String {
+    let d = hosts.path("slurm");
+    let d = d.display();
+    let mut text = format!(
+        "ClusterName=loadline\nSlurmctldHost={conductor}({})\nSlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\n\
+         AuthInfo=socket={d}/munge/sock\nCredType=cred/munge\nStateSaveLocation={d}/state\nSlurmdSpoolDir={d}/spool/%n\n\
+         SlurmctldPidFile={d}/ctld.pid\nSlurmdPidFile={d}/slurmd-%n.pid\nSlurmctldLogFile={d}/ctld.log\n\
+         SlurmdLogFile={d}/slurmd-%n.log\nProctrackType=proctrack/pgid\nTaskPlugin=task/none\n\
+         SelectType=select/cons_tres\nReturnToService=2\nMailProg=/bin/true\nMpiDefault=none\n\
+         SlurmdParameters=config_overrides\n\
+         PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8\n",
+        hosts.address(conductor)
+    );
+    for node in nodes {
+        let address = hosts.address(node);
+        text += &format!("NodeName={node} NodeAddr={address} CPUs=8 RealMemory=100 State=UNKNOWN\n");
+    }
+    text
+}

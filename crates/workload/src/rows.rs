@@ -1,0 +1,213 @@
+//! The result: one row a thread, under a head that says under which conditions.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::cycle::Recorded;
+use super::{Access, Calibration, Mode, Spread, ThreadSpec};
+
+/// One thread's result. Times in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Name of the process.
+    pub process: String,
+    /// Process id.
+    pub pid: u32,
+    /// Thread id.
+    pub tid: u32,
+    /// Length of the recorded time.
+    pub total_ms: f64,
+    /// Sum of the response times.
+    pub response_ms: f64,
+    /// Responses: complete cycles without their think time.
+    pub responses: u64,
+    /// Their mean.
+    pub mean_ms: f64,
+    /// Their standard deviation.
+    pub deviation_ms: f64,
+    /// The shortest.
+    pub least_ms: f64,
+    /// The longest.
+    pub most_ms: f64,
+    /// What it did.
+    pub thread: ThreadSpec,
+}
+
+/// What a workload came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Version of this program.
+    pub version: String,
+    /// When it ended, RFC 3339 in UTC.
+    pub date: String,
+    /// The workload's file.
+    pub script: String,
+    /// Length of the trial, seconds.
+    pub seconds: f64,
+    /// Speed and own cost of this machine.
+    pub calibration: Calibration,
+    /// One row a thread.
+    pub rows: Vec<Row>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Row {
+    pub(super) fn new(process: &str, thread: &ThreadSpec, tid: u32, r: &Recorded) -> Self {
+        let n = r.count.max(1) as f64;
+        let mean = r.sum_ns / n;
+        let variance = if r.count > 1 { (r.squares - n * mean * mean).max(0.0) / (n - 1.0) } else { 0.0 };
+        Self {
+            process: process.into(),
+            pid: std::process::id(),
+            tid,
+            total_ms: r.total_ns / 1e6,
+            response_ms: r.sum_ns / 1e6,
+            responses: r.count,
+            mean_ms: mean / 1e6,
+            deviation_ms: variance.sqrt() / 1e6,
+            least_ms: r.least_ns / 1e6,
+            most_ms: r.most_ns / 1e6,
+            thread: thread.clone(),
+        }
+    }
+
+    /// `S U`: sequential, unbuffered.
+    pub fn file_mode(&self) -> &'static str {
+        match (self.thread.access, self.thread.mode) {
+            (Access::Random, Mode::Mapped) => "R M",
+            (Access::Random, Mode::Buffered) => "R B",
+            (Access::Random, Mode::Unbuffered) => "R U",
+            (Access::Sequential, Mode::Mapped) => "S M",
+            (Access::Sequential, Mode::Buffered) => "S B",
+            (Access::Sequential, Mode::Unbuffered) => "S U",
+        }
+    }
+}
+
+const HEADS: [&str; 20] = [
+    "PID",
+    "TID",
+    "FileMode",
+    "RecSize",
+    "TotalTime",
+    "RespTime",
+    "RespCount",
+    "Mean",
+    "SDev",
+    "Min",
+    "Max",
+    "Think",
+    "Reads",
+    "Seek",
+    "CPU",
+    "Data",
+    "Code",
+    "Action",
+    "Process",
+    "File",
+];
+
+impl Outcome {
+    /// The table as text: times in milliseconds, `mean/deviation` for the parameters. One row a thread; where that is
+    /// wider than `width` columns, what the threads were asked to do follows in a table of its own.
+    pub fn text(&self, width: usize) -> String {
+        let mut text = format!(
+            "loadline probe {}, {}\nscript {}, trial {} s, stable interval [50%..100%]; times in ms\n",
+            self.version, self.date, self.script, self.seconds
+        );
+        let _ = writeln!(
+            text,
+            "relative CPU speed {:.0} loops/ms;\nown cost {:.0} ns an access and {:.0} ns a cycle, taken off\n",
+            self.calibration.loops_per_ms, self.calibration.access_ns, self.calibration.cycle_ns
+        );
+        let table: Vec<Vec<String>> =
+            std::iter::once(HEADS.map(String::from).to_vec()).chain(self.rows.iter().map(cells)).collect();
+        let whole = lines(&table, &(0..HEADS.len()).collect::<Vec<_>>(), "  ");
+        if whole.lines().map(str::len).max().unwrap_or(0) <= width {
+            text += &whole;
+        } else {
+            text += &lines(&table, &RESULTS, "  ");
+            text.push('\n');
+            text += &lines(&table, &ASKED, " ");
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
+    }
+}
+
+/// Columns of what came out, and of what was asked for: both know a thread by its id.
+const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
+const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+
+/// These columns of a table; the last one, a file's name, is not padded.
+fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
+    let wide = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(|c| wide(*c)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = columns.iter().zip(&widths).map(|(c, width)| match *c == HEADS.len() - 1 {
+            true => row[*c].clone(),
+            false => format!("{:>width$}", row[*c]),
+        });
+        cells.collect::<Vec<_>>().join(gap) + "\n"
+    };
+    table.iter().map(line).collect()
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    // A record in memory takes less than a microsecond.
+    let ms = |v: f64| if v != 0.0 && v < 0.1 { format!("{v:.6}") } else { format!("{v:.3}") };
+    let spread = |s: Spread| format!("{}/{}", s.mean, s.deviation);
+    let t = &row.thread;
+    vec![
+        row.pid.to_string(),
+        row.tid.to_string(),
+        row.file_mode().into(),
+        t.record_bytes.to_string(),
+        ms(row.total_ms),
+        ms(row.response_ms),
+        row.responses.to_string(),
+        ms(row.mean_ms),
+        ms(row.deviation_ms),
+        ms(row.least_ms),
+        ms(row.most_ms),
+        spread(t.think_ms),
+        spread(t.cycle_reads),
+        spread(t.seek_records),
+        spread(t.cpu_ms),
+        spread(t.data_page),
+        spread(t.code_page),
+        t.actions.clone(),
+        row.process.clone(),
+        t.file.clone(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_are_those_of_the_responses() {
+        let recorded = Recorded { total_ns: 9e6, count: 3, sum_ns: 6e6, squares: 14e12, least_ns: 1e6, most_ns: 3e6 };
+        let row = Row::new("x", &ThreadSpec::default(), 1, &recorded);
+        assert_eq!((row.mean_ms, row.deviation_ms, row.file_mode()), (2.0, 1.0, "R B"));
+        let outcome = Outcome {
+            version: "1".into(),
+            date: "now".into(),
+            script: "a.toml".into(),
+            seconds: 1.0,
+            calibration: Calibration { loops_per_ms: 1.0, access_ns: 0.0, cycle_ns: 0.0 },
+            rows: vec![row.clone()],
+            notes: Vec::new(),
+        };
+        let (wide, narrow) = (outcome.text(usize::MAX), outcome.text(80));
+        assert!(wide.lines().any(|l| HEADS.iter().all(|head| l.contains(head))), "{wide}");
+        assert!(narrow.lines().all(|l| l.len() <= 80) && HEADS.iter().all(|head| narrow.contains(head)), "{narrow}");
+        let none = Row::new("x", &ThreadSpec::default(), 1, &Recorded::default());
+        assert_eq!((none.mean_ms, none.deviation_ms), (0.0, 0.0));
+    }
+}

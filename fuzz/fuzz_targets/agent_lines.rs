@@ -1,0 +1,31 @@
+//! Any lines between conductor and agent: no panic, what is understood can be said again, and parts of any content add up.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use run::{AgentCommand, AgentReport, AgentSpec, Hist, LoadPart};
+
+fuzz_target!(|text: &str| {
+    let mut whole = LoadPart::default();
+    for line in text.lines() {
+        if let Ok(AgentSpec::Load { plan, .. }) = serde_json::from_str(line) {
+            let _ = plan.check();
+            plan.revealed();
+        }
+        let _ = serde_json::from_str::<AgentCommand>(line);
+        let Ok(report) = serde_json::from_str::<AgentReport>(line).map(AgentReport::cleaned) else { continue };
+        let again = serde_json::to_string(&report).expect("a report that was read can be written");
+        serde_json::from_str::<AgentReport>(&again).expect("a report that was written can be read");
+        match report {
+            AgentReport::Part(part) => {
+                whole.merge(&part);
+                whole.merge(&part);
+            }
+            AgentReport::Observed(seen) => {
+                let mut both = seen.recording.clone();
+                both.merge(seen.recording);
+            }
+            _ => {}
+        }
+    }
+    whole.histograms.values().map(Hist::summary).for_each(|summary| assert!(!summary.mean.is_nan()));
+});

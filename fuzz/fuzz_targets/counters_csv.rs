@@ -1,0 +1,13 @@
+//! Any text as collected counters: no panic, and what is read can be judged and drawn.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use report::{Style, render};
+
+fuzz_target!(|text: &str| {
+    let Ok(cases) = judge::counters_csv::read(text) else { return };
+    judge::counters_csv::derive(&cases);
+    let mut run = judge::counters_csv::as_run(&cases);
+    judge::judge(&mut run);
+    render("text", &run, &Style::default()).expect("a run can be drawn");
+});

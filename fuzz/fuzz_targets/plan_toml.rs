@@ -1,0 +1,16 @@
+//! Any text as a plan or a workload: no panic, and a plan that is accepted can be written down and read again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use workload::Workload;
+
+fuzz_target!(|text: &str| {
+    if let Ok(mut plan) = run::Plan::from_toml("fuzz", text)
+        && plan.check().is_ok()
+    {
+        plan.seal(&[]);
+        let written = serde_json::to_string(&plan).expect("a plan can be written");
+        serde_json::from_str::<run::Plan>(&written).expect("a plan that was written can be read");
+    }
+    let _ = Workload::from_toml("fuzz", text);
+});
