@@ -342,9 +342,10 @@ impl Samplers {
     fn sides(self) -> Seen {
         let mut incidents = Vec::new();
         let mut side = |at_work: AtWork| {
-            let (host, Observed { recording, processes, machine, incidents: happened }) = at_work.finish();
+            let (host, seen) = at_work.finish();
+            let Observed { recording, processes, machine, behind, incidents: happened } = seen;
             incidents.extend(happened);
-            Side { host, machine, processes, shared: self.shared, recording, ..Side::default() }
+            Side { host, machine, processes, behind, shared: self.shared, recording, ..Side::default() }
         };
         let mut server = self.server.map(&mut side);
         let mut client_hosts: Vec<Side> = self.client_hosts.into_iter().map(&mut side).collect();

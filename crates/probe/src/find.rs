@@ -102,6 +102,20 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
     if all.is_empty() { all } else { family(proc, &parents, &all) }
 }
 
+/// The processes that take connections to `at`, seen from the network namespace of a process (`None`: ours); empty where
+/// they are on another host or may not be looked into.
+pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
+    let addr = match at {
+        Address::Inet(addr) => *addr,
+        Address::Unix(path) => return unix_inodes(path).map(|inodes| holders(&inodes)).unwrap_or_default(),
+    };
+    match ask(addr, netns_pid) {
+        Ok(Answer::Listens((inodes, _))) => holders(&inodes),
+        Ok(Answer::Foreign) => elsewhere(addr).map(|found| found.pids).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
 /// What one network namespace says of an address.
 #[derive(Debug)]
 enum Answer {
@@ -191,12 +205,16 @@ fn is_manager(proc: &Path, pid: u32) -> bool {
 
 /// Whether a process holds one of these sockets open; false when its descriptors may not be read.
 fn holds_any(pid: u32, inodes: &[u32]) -> bool {
-    let Ok(folder) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    sockets_of(pid).any(|found| inodes.contains(&found))
+}
+
+/// Inodes of the sockets that a process holds open; none when its descriptors may not be read.
+pub(crate) fn sockets_of(pid: u32) -> impl Iterator<Item = u32> {
     let inode = |link: std::path::PathBuf| -> Option<u32> {
         link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
     };
-    let links = folder.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
-    links.filter_map(inode).any(|found| inodes.contains(&found))
+    let folder = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+    folder.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok()).filter_map(inode)
 }
 
 #[cfg(test)]

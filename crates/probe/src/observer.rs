@@ -109,8 +109,9 @@ impl Watching {
         let Some(mut end) = self.sampler.finish_keeping() else { return Observed::default() };
         processors::only(&mut end.recording, cpus);
         let (processes, machine) = (end.probe.processes(), processors::machine(cpus));
+        let behind = end.probe.behind();
         *self.observer.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(end.probe);
-        Observed { recording: end.recording, processes, machine, incidents: end.incidents }
+        Observed { recording: end.recording, processes, machine, behind, incidents: end.incidents }
     }
 }
 

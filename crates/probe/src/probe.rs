@@ -117,6 +117,11 @@ impl Probe {
         self.process_set.instances().map(str::to_owned).collect()
     }
 
+    /// Whom these processes hold connections to, and who answers there, seen so far (since [`Probe::follow`]).
+    pub fn behind(&self) -> Vec<run::Behind> {
+        self.process_set.behind()
+    }
+
     /// Processor time that all samples cost so far, microseconds.
     pub fn cost_us(&self) -> f64 {
         self.effort.cpu_us

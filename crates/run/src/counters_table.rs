@@ -270,6 +270,14 @@ pub const COUNTERS: &[CounterSpec] = &[
         "sockstat TCP mem: pages of memory in socket buffers, all namespaces",
     ),
     // Listeners: instance `address:port`; further sockets of one address (SO_REUSEPORT) `address:port#2`, ….
+    // What the server is connected to: instances are addresses (`127.0.0.1:5432`) and paths of unix sockets.
+    c(
+        "behind.connections",
+        "Behind",
+        Count,
+        Gauge,
+        "sock_diag: connections that the server's processes, or those behind it, hold to this address",
+    ),
     c("listen.queue", "Listener", Count, Gauge, "sock_diag rqueue: connections that wait to be accepted"),
     c(
         "listen.limit",

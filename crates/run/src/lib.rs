@@ -7,6 +7,7 @@
 mod address;
 mod agent;
 mod axes;
+mod behind;
 mod blocks;
 mod by_name;
 mod classes;
@@ -52,6 +53,7 @@ mod wire_clean;
 
 pub use address::Address;
 pub use agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick};
+pub use behind::Behind;
 pub use blocks::Blocks;
 pub use classes::{ClassFinding, ClassPart, ClassTally};
 pub use cold::{ColdPart, ColdPlan};

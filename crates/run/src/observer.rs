@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Address, Incident, Recording};
+use crate::{Address, Behind, Incident, Recording};
 
 /// Whose processes an observer looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +49,9 @@ pub struct Observed {
     pub processes: Vec<String>,
     /// The processors that `cpu.*` counts, as one name: see [`crate::Side::machine`].
     pub machine: String,
+    /// Whom the processes hold connections to, and who answers there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Behind>,
     /// What happened to the processes.
     pub incidents: Vec<Incident>,
 }

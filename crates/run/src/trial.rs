@@ -373,6 +373,10 @@ pub struct Side {
     pub machine: String,
     /// The processes that are this side, as instances of process counters (`nginx:1234`).
     pub processes: Vec<String>,
+    /// Whom these processes hold connections to, and who answers there: what a server may wait for. Their counters stand
+    /// in the recording; none of them is in `processes`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<crate::Behind>,
     /// Whether client and server share these processors.
     pub shared: bool,
     /// The samples.

@@ -21,6 +21,9 @@ fn clean_incidents(incidents: &mut [Incident]) {
 fn clean_observed(seen: &mut Observed) {
     seen.processes.iter_mut().for_each(clean);
     clean(&mut seen.machine);
+    for behind in &mut seen.behind {
+        [&mut behind.address, &mut behind.from].into_iter().chain(&mut behind.processes).for_each(clean);
+    }
     clean_incidents(&mut seen.incidents);
     // A column of another length could make a merge take memory without bound.
     let samples = seen.recording.t_s.len();

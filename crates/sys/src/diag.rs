@@ -158,6 +158,19 @@ impl Diag {
         Ok(())
     }
 
+    /// Gives every established connection but those of a port, as local or as remote one: this end, the other one and the
+    /// inode (0 while it waits to be accepted). The filter runs in the kernel.
+    pub fn others(&mut self, v6: bool, port: u16, mut each: impl FnMut(SocketAddr, SocketAddr, u32)) -> Result<()> {
+        let filter = attribute(REQ_BYTECODE, &not_of_port(port));
+        self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, 0, ESTABLISHED), &filter], |_, payload| {
+            if let (Some((local, remote)), Some(inode)) = (ends_of(payload), u32_at(payload, 68)) {
+                each(local, remote, inode);
+            }
+            Walk::On
+        })?;
+        Ok(())
+    }
+
     /// Gives established connections until `each` says [`Walk::Stop`]; after that this socket is spent (the kernel
     /// still has the rest of the dump ready in it): drop it and open another. The filter runs in the kernel.
     pub fn connections(&mut self, v6: bool, ends: Ends, mut each: impl FnMut(&Connection) -> Walk) -> Result<Walk> {
@@ -223,6 +236,34 @@ fn bytecode(ends: Ends) -> Vec<u8> {
         program.extend_from_slice(&port.to_ne_bytes());
     }
     attribute(REQ_BYTECODE, &program)
+}
+
+/// The filter program that leaves out what has this port at either end. "Not equal" is "greater, or less": a test that
+/// holds goes on to a jump over the other one; the kernel takes no jump to where a test that holds could not lead.
+fn not_of_port(port: u16) -> Vec<u8> {
+    const JUMP: u8 = 1;
+    const S_GE: u8 = 2;
+    const S_LE: u8 = 3;
+    const D_GE: u8 = 4;
+    const D_LE: u8 = 5;
+    /// Two tests of 8 bytes and the jump of 4 between them.
+    const LENGTH: usize = 20;
+    let (above, below) = (port.saturating_add(1), port.saturating_sub(1));
+    let mut program = Vec::with_capacity(2 * LENGTH);
+    for (at, (ge, le)) in [(S_GE, S_LE), (D_GE, D_LE)].into_iter().enumerate() {
+        // From the second test, at 12 of its block, to 4 past the end of all.
+        let reject = (2 * LENGTH - at * LENGTH - 12 + 4) as u16;
+        let mut push = |code: u8, yes: u8, no: u16| {
+            program.extend_from_slice(&[code, yes]);
+            program.extend_from_slice(&no.to_ne_bytes());
+        };
+        push(ge, 8, 12);
+        push(0, 0, above);
+        push(JUMP, 4, 12);
+        push(le, 8, reject);
+        push(0, 0, below);
+    }
+    program
 }
 
 /// `struct inet_diag_msg`: addresses at 4, queues at 56, inode at 68, attributes from 72.
@@ -318,6 +359,21 @@ mod tests {
         assert_eq!((found[0].local, found[0].queue, found[0].drops), (addr, 2, Some(0)));
         assert!(found[0].limit >= 1 && found[0].inode > 0);
         assert!(listeners(addr.port(), true).is_empty());
+    }
+
+    #[test]
+    fn connections_of_a_port_are_left_out_at_either_end() {
+        let pair = || {
+            let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let client = std::net::TcpStream::connect(server.local_addr().unwrap()).unwrap();
+            (client, server.accept().unwrap().0)
+        };
+        let (a, b) = (pair(), pair());
+        let port = |stream: &std::net::TcpStream| stream.local_addr().unwrap().port();
+        let mut ends = Vec::new();
+        Diag::open().unwrap().others(false, port(&a.1), |l, r, _| ends.push((l.port(), r.port()))).unwrap();
+        assert!(ends.contains(&(port(&b.0), port(&b.1))) && ends.contains(&(port(&b.1), port(&b.0))), "{ends:?}");
+        assert!(!ends.contains(&(port(&a.0), port(&a.1))) && !ends.contains(&(port(&a.1), port(&a.0))), "{ends:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Listening unix sockets with their accept queues, by sock_diag. Source: sock_diag(7), linux/unix_diag.h;
+//! Listening unix sockets with their accept queues, and who is connected to whom, by sock_diag. Source: sock_diag(7), linux/unix_diag.h;
 //! net/unix/diag.c: for a listener `udiag_rqueue` is the number that waits and `udiag_wqueue` the backlog.
 
 use std::ffi::OsStr;
@@ -15,10 +15,15 @@ const UNIX: u8 = 1;
 const STREAM: u8 = 1;
 /// The state LISTEN, as TCP numbers it.
 const LISTEN: u32 = 1 << 10;
-/// What is asked: `UDIAG_SHOW_NAME`, `UDIAG_SHOW_VFS` and `UDIAG_SHOW_RQLEN`.
+/// The state ESTABLISHED.
+const ESTABLISHED: u32 = 1 << 1;
+/// What is asked of a listener: `UDIAG_SHOW_NAME`, `UDIAG_SHOW_VFS` and `UDIAG_SHOW_RQLEN`.
 const SHOW: u32 = 0x01 | 0x02 | 0x10;
+/// What is asked of a connection: `UDIAG_SHOW_NAME` and `UDIAG_SHOW_PEER`.
+const SHOW_PEER: u32 = 0x01 | 0x04;
 const NAME: u16 = 0;
 const VFS: u16 = 1;
+const PEER: u16 = 2;
 const RQLEN: u16 = 4;
 
 /// A listening unix socket.
@@ -37,9 +42,9 @@ impl Diag {
     /// relative path, a link), so its file counts as well as its name.
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
-        self.ask(SOCK_DIAG_BY_FAMILY, &request(), |payload| {
+        self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, SHOW), |payload| {
             let Some((name, vfs, listener)) = listener(payload) else { return Walk::On };
-            let name = Path::new(OsStr::from_bytes(name));
+            let name = as_path(name);
             let same_file = vfs.is_some() && file.map(|ino| ino as u32) == vfs && name.file_name() == path.file_name();
             if name == path || same_file {
                 each(&listener);
@@ -47,14 +52,29 @@ impl Diag {
             Walk::On
         })
     }
+
+    /// Gives every connected stream socket of this network namespace: its inode, that of its peer, and the file that it
+    /// was accepted from (empty for the end that connected, and for a pair without a name).
+    pub fn unix_pairs(&mut self, mut each: impl FnMut(u32, u32, &Path)) -> Result<()> {
+        self.ask(SOCK_DIAG_BY_FAMILY, &request(ESTABLISHED, SHOW_PEER), |payload| {
+            if let Some((inode, peer, name)) = pair(payload) {
+                each(inode, peer, as_path(name));
+            }
+            Walk::On
+        })
+    }
+}
+
+fn as_path(name: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(name))
 }
 
 /// `struct unix_diag_req`.
-fn request() -> [u8; 24] {
+fn request(states: u32, show: u32) -> [u8; 24] {
     let mut out = [0_u8; 24];
     out[0] = UNIX;
-    out[4..8].copy_from_slice(&LISTEN.to_ne_bytes());
-    out[12..16].copy_from_slice(&SHOW.to_ne_bytes());
+    out[4..8].copy_from_slice(&states.to_ne_bytes());
+    out[12..16].copy_from_slice(&show.to_ne_bytes());
     // No cookie is asked for.
     out[16..24].fill(0xff);
     out
@@ -67,17 +87,45 @@ fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     }
     let rest = payload.get(16..)?;
     let find = |kind| attributes(rest).find(|(k, _)| *k == kind).map(|(_, value)| value);
-    let name = find(NAME)?;
     let lengths = find(RQLEN)?;
     let listener = UnixListener { inode: u32_at(payload, 4)?, queue: u32_at(lengths, 0)?, limit: u32_at(lengths, 4)? };
-    let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
-    Some((&name[..end], find(VFS).and_then(|vfs| u32_at(vfs, 0)), listener))
+    Some((until_zero(find(NAME)?), find(VFS).and_then(|vfs| u32_at(vfs, 0)), listener))
+}
+
+/// A connected stream socket: its inode, its peer's and its name.
+fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
+    if payload.get(1) != Some(&STREAM) {
+        return None;
+    }
+    let rest = payload.get(16..)?;
+    let find = |kind| attributes(rest).find(|(k, _)| *k == kind).map(|(_, value)| value);
+    Some((u32_at(payload, 4)?, u32_at(find(PEER)?, 0)?, find(NAME).map_or(&[][..], until_zero)))
+}
+
+/// A name in the file system; one that begins with zero (an abstract one) is empty.
+fn until_zero(name: &[u8]) -> &[u8] {
+    &name[..name.iter().position(|b| *b == 0).unwrap_or(name.len())]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::peer::Peer;
+
+    #[test]
+    fn both_ends_of_a_connection_know_each_other() {
+        use std::os::fd::AsRawFd as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let near = std::os::unix::net::UnixStream::connect(&path).unwrap();
+        let (far, _) = server.accept().unwrap();
+        let inode = |fd: i32| std::fs::metadata(format!("/proc/self/fd/{fd}")).unwrap().ino() as u32;
+        let (near, far) = (inode(near.as_raw_fd()), inode(far.as_raw_fd()));
+        let mut ends = Vec::new();
+        Diag::open().unwrap().unix_pairs(|inode, peer, name| ends.push((inode, peer, name.to_owned()))).unwrap();
+        assert!(ends.contains(&(far, near, path)) && ends.contains(&(near, far, "".into())), "{ends:?}");
+    }
 
     fn found(path: &Path) -> Vec<UnixListener> {
         let mut found = Vec::new();

@@ -59,16 +59,20 @@ impl Source for Processes {
             self.room = KEPT_THREADS;
         }
         let mut wanted = round.process_set.take_wanted();
-        self.admit(&mut wanted, round);
+        self.admit(&mut wanted, round, false);
+        let mut behind = round.process_set.take_wanted_behind();
+        self.admit(&mut behind, round, true);
         let mut at = 0;
         while at < self.members.len() {
             let member = &mut self.members[at];
             if !member.ended {
                 member.sample(round, &mut self.room, &mut self.buffer);
-                member.children(round, &mut self.buffer, &mut wanted);
+                if !member.behind {
+                    member.children(round, &mut self.buffer, &mut wanted);
+                }
             }
             at += 1;
-            self.admit(&mut wanted, round);
+            self.admit(&mut wanted, round, false);
         }
         if self.members.is_empty() {
             for ids in [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS] {
@@ -83,7 +87,8 @@ impl Source for Processes {
 }
 
 impl Processes {
-    fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>) {
+    /// Begins to follow processes: of this side, or of what stands behind it.
+    fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>, behind: bool) {
         for pid in wanted.drain(..) {
             if round.process_set.holds(pid) {
                 continue;
@@ -97,6 +102,10 @@ impl Processes {
                 continue;
             }
             match Member::open(round, pid, &mut self.buffer) {
+                Ok(member) if behind => {
+                    round.process_set.add_behind(pid, &member.instance);
+                    self.members.push(Member { behind, ..member });
+                }
                 Ok(member) => {
                     round.process_set.add(pid, &member.instance);
                     self.members.push(member);
@@ -119,6 +128,8 @@ struct Member {
     children: io::Result<File>,
     slots: Columns,
     threads: Threads,
+    /// Not of this side: behind it.
+    behind: bool,
     ended: bool,
 }
 
@@ -172,6 +183,7 @@ impl Member {
             folder,
             slots,
             threads: Threads::default(),
+            behind: false,
             ended: false,
         })
     }

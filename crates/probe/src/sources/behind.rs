@@ -1,0 +1,266 @@
+//! Whom the server's processes are connected to, and who answers there: sock_diag names the sockets, /proc/PID/fd who holds
+//! them. A socket that was held against the server's descriptors once is not looked up again, so a server of ten thousand
+//! connections and a pool that stays costs one walk through its descriptors.
+//!
+//! Looked at in the server's network namespace; who answers may be in any of this machine.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use run::{Address, Behind};
+use sys::diag::Diag;
+
+use crate::Scope;
+use crate::family::Family;
+use crate::find::{sockets_of, who_answers};
+use crate::source::{CAPTURED, Round, Source, none};
+use crate::tree::Tree;
+
+const IDS: &[&str] = &["behind.connections"];
+/// Steps from the server that are followed.
+const DEEPEST: u32 = 3;
+/// Addresses that are followed.
+const MOST: usize = 64;
+/// Connections of other ports that are looked at: a host may hold any number.
+const MOST_ENDS: usize = 16_384;
+
+/// A step of the chain: an address, who answers there, and where the connections to it come from.
+#[derive(Clone)]
+struct Stop {
+    behind: Behind,
+    pids: Vec<u32>,
+}
+
+struct Chain {
+    /// The server's own address; none on a client's side, which has nothing behind it.
+    listen: Option<Address>,
+    edition: Option<u64>,
+    diag: Option<Diag>,
+    family: Family,
+    stops: Vec<Stop>,
+    /// Addresses at which the server answers to itself.
+    own: HashSet<String>,
+    /// Whose a socket is, by inode: the place of its holder in the chain (0: the server), none for a stranger's.
+    holders: HashMap<u32, Option<usize>>,
+}
+
+pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
+    Box::new(Chain {
+        listen: scope.listen.clone(),
+        edition: None,
+        diag: None,
+        family: Family::new(IDS).at_most(MOST),
+        stops: Vec::new(),
+        own: HashSet::new(),
+        holders: HashMap::new(),
+    })
+}
+
+impl Source for Chain {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        let Some(listen) = self.listen.clone() else {
+            return none(round, &self.family, "only a server whose listener is known has anything behind it");
+        };
+        if !round.tree.is_live() {
+            return none(round, &self.family, CAPTURED);
+        }
+        self.begin(round);
+        match self.ends(&listen, round.tree) {
+            Ok(ends) => self.look(&ends, round),
+            Err(e) => {
+                self.diag = None;
+                none(round, &self.family, &format!("sock_diag does not answer: {e}"));
+            }
+        }
+    }
+}
+
+/// An end of a connection: the socket's inode and what it is connected to.
+type End = (u32, Address);
+
+impl Chain {
+    /// What former trials met is there for this one from its first sample on.
+    fn begin(&mut self, round: &mut Round<'_>) {
+        let edition = round.process_set.edition();
+        if self.edition.replace(edition) != Some(edition) {
+            self.holders.clear();
+            self.stops.iter().cloned().for_each(|stop| round.process_set.met(stop.behind, stop.pids));
+        }
+    }
+
+    /// The connecting ends of all connections but the server's own clients'.
+    fn ends(&mut self, listen: &Address, tree: &Tree) -> std::io::Result<Vec<End>> {
+        let diag = match &mut self.diag {
+            Some(diag) => diag,
+            none => none.insert(tree.diag()?),
+        };
+        let mut listening = HashSet::new();
+        let mut tcp: Vec<(SocketAddr, SocketAddr, u32)> = Vec::new();
+        for v6 in [false, true] {
+            diag.listeners(v6, None, |l| listening.extend([l.local.port()]))?;
+            diag.others(v6, listen.inet().map_or(0, |a| a.port()), |local, remote, inode| {
+                if inode != 0 && tcp.len() < MOST_ENDS {
+                    tcp.push((local, remote, inode));
+                }
+            })?;
+        }
+        let connects = tcp.into_iter().filter(|(local, ..)| !listening.contains(&local.port()));
+        let mut ends: Vec<End> = connects.map(|(_, remote, inode)| (inode, Address::Inet(remote))).collect();
+        ends.extend(unix_ends(diag, listen)?);
+        Ok(ends)
+    }
+
+    /// Finds whose the ends are, step by step, and writes how many there are of each address.
+    fn look(&mut self, ends: &[End], round: &mut Round<'_>) {
+        let mut counts: BTreeMap<String, f64> =
+            self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
+        self.forget(ends);
+        let mut at = 0;
+        while at <= self.stops.len() {
+            self.claim(at, ends, round);
+            let held: Vec<&Address> =
+                ends.iter().filter(|(i, _)| self.holders.get(i) == Some(&Some(at))).map(|(_, to)| to).collect();
+            for to in held {
+                *counts.entry(to.to_string()).or_default() += 1.0;
+                self.meet(at, to, round);
+            }
+            at += 1;
+        }
+        // Nobody's now and from now on: a socket is made by who holds it.
+        for (inode, _) in ends {
+            self.holders.entry(*inode).or_insert(None);
+        }
+        for (address, count) in counts {
+            if let Some(slots) = self.family.slots(round.writer, address.as_bytes()) {
+                round.writer.put(slots, 0, count);
+            }
+        }
+    }
+
+    /// Sockets that are closed: their numbers may be given to others.
+    fn forget(&mut self, ends: &[End]) {
+        let open: HashSet<u32> = ends.iter().map(|(inode, _)| *inode).collect();
+        self.holders.retain(|inode, _| open.contains(inode));
+    }
+
+    /// Looks which of the ends that nobody holds yet are held by the processes of a step.
+    fn claim(&mut self, at: usize, ends: &[End], round: &mut Round<'_>) {
+        let new: HashSet<u32> = ends.iter().map(|(i, _)| *i).filter(|i| !self.holders.contains_key(i)).collect();
+        if new.is_empty() {
+            return;
+        }
+        let pids = match at.checked_sub(1) {
+            None => round.process_set.pids().collect(),
+            Some(stop) if self.stops[stop].behind.depth < DEEPEST => self.stops[stop].pids.clone(),
+            Some(_) => Vec::new(),
+        };
+        for inode in pids.into_iter().flat_map(sockets_of).filter(|inode| new.contains(inode)) {
+            self.holders.entry(inode).or_insert(Some(at));
+        }
+    }
+
+    /// An address that a step is connected to becomes a step itself, unless it is one or answers to itself.
+    fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
+        let address = to.to_string();
+        let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);
+        if known || self.stops.len() >= MOST {
+            return;
+        }
+        let mut pids = who_answers(to, round.tree.netns_pid());
+        let all = pids.len();
+        pids.retain(|pid| !round.process_set.pids().any(|own| own == *pid));
+        if pids.is_empty() && all > 0 {
+            self.own.insert(address);
+            return;
+        }
+        let (from, depth) = match at.checked_sub(1).and_then(|stop| self.stops.get(stop)) {
+            Some(stop) => (stop.behind.address.clone(), stop.behind.depth + 1),
+            None => (String::new(), 1),
+        };
+        let behind = Behind { address, depth, from, processes: Vec::new() };
+        round.process_set.met(behind.clone(), pids.clone());
+        self.stops.push(Stop { behind, pids });
+    }
+}
+
+/// The connecting ends of unix sockets: the other end bears the name of the file that it was accepted from.
+fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<End>> {
+    let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
+    diag.unix_pairs(|_, peer, name| {
+        let own = matches!(listen, Address::Unix(path) if path == name);
+        if name != Path::new("") && !own && accepted.len() < MOST_ENDS {
+            accepted.push((peer, name.to_owned()));
+        }
+    })?;
+    Ok(accepted.into_iter().map(|(inode, path)| (inode, Address::Unix(path))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Probe;
+    use std::io::{BufRead as _, BufReader};
+    use std::net::TcpListener;
+    use std::process::{Child, Command, Stdio};
+
+    /// A server that holds two connections to one address and one to a file, until its input ends.
+    fn server(tcp: SocketAddr, path: &Path) -> (Child, SocketAddr) {
+        let code = format!(
+            "import socket,sys\na={:?}\nkept=[socket.create_connection(a) for _ in range(2)]\n\
+             u=socket.socket(socket.AF_UNIX); u.connect({:?})\ns=socket.create_server(('127.0.0.1',0))\n\
+             print('%s:%d' % s.getsockname(), flush=True)\nsys.stdin.read()",
+            (tcp.ip().to_string(), tcp.port()),
+            path.display().to_string(),
+        );
+        let mut command = Command::new("python3");
+        let mut child = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        (child, line.trim().parse().unwrap())
+    }
+
+    #[test]
+    fn who_answers_behind_a_server_is_found_by_its_connections_and_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = tcp.local_addr().unwrap();
+        let (mut server, listen) = server(at, &path);
+        // A unix connection bears its name from when it is accepted.
+        let _accepted = unix.accept().unwrap();
+        let mut probe = Probe::new(Scope {
+            processes: vec![server.id()],
+            listen: Some(listen.into()),
+            sources: Some(vec!["process", "behind"]),
+            ..Scope::default()
+        });
+        probe.sample(0.0);
+        // The source rests for a second after each edge.
+        std::thread::sleep(std::time::Duration::from_millis(1010));
+        probe.sample(2.0);
+        let (seen, behind) = (probe.take(), probe.behind());
+        drop(server.stdin.take());
+        server.wait().unwrap();
+        let mine = format!(":{}", std::process::id());
+        for (address, connections) in [(at.to_string(), 2.0), (format!("unix:{}", path.display()), 1.0)] {
+            let found = behind.iter().find(|b| b.address == address).unwrap_or_else(|| panic!("{address}: {behind:?}"));
+            assert!(found.depth == 1 && found.from.is_empty(), "{found:?}");
+            let name = found.processes.iter().find(|name| name.ends_with(&mine)).unwrap_or_else(|| panic!("{found:?}"));
+            assert_eq!(
+                seen.column("behind.connections", &address).unwrap().values,
+                [Some(connections), Some(connections)]
+            );
+            assert!(seen.column("process.cpu", name).is_some(), "it is followed");
+        }
+        assert!(probe.processes().iter().all(|own| !own.ends_with(&mine)), "and is not the server's");
+    }
+
+    #[test]
+    fn a_client_has_nothing_behind_it_and_says_so() {
+        let mut probe = Probe::new(Scope { sources: Some(vec!["behind"]), ..Scope::default() });
+        probe.sample(0.0);
+        assert!(probe.take().absent[0].reason.contains("only a server"));
+    }
+}
