@@ -9,6 +9,7 @@
 #[cfg(test)]
 mod arbitrary;
 mod argument;
+mod behind;
 mod capacity;
 mod classes;
 mod client_hosts;
@@ -85,6 +86,7 @@ pub fn judge(run: &mut Run) {
         capacity: found.clone(),
         knee: knee::knee(&facts),
         bottleneck,
+        behind: behind::loads(&facts),
         proof,
         what_if: Vec::new(),
         expected: Vec::new(),

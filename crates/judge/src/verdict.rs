@@ -45,6 +45,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         next: if is_unknown { None } else { next(facts, winner.id) },
         missing,
         advice: winner.advice.iter().map(|a| (*a).to_string()).collect(),
+        waits_for: if winner.waits { crate::behind::waits_for(facts) } else { None },
     }
 }
 

@@ -1,6 +1,6 @@
 //! One side of one trial, seen through the questions that the rules ask: rates, levels, who uses which processors.
 
-use run::{CounterId, Instances, Side, Trial, Window};
+use run::{CounterId, Instances, Own, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
 use crate::sides::window_of;
@@ -117,12 +117,22 @@ impl<'a> View<'a> {
 
     /// The side's processes, busiest first.
     pub fn processes(&self) -> Vec<Task> {
-        self.tasks(["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
+        self.processes_of(&self.side.own())
     }
 
     /// The side's threads, busiest first.
     pub fn threads(&self) -> Vec<Task> {
-        self.tasks(["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"])
+        self.threads_of(&self.side.own())
+    }
+
+    /// The processes of these that were recorded, busiest first.
+    pub(crate) fn processes_of(&self, of: &Own<'_>) -> Vec<Task> {
+        self.tasks(of, ["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
+    }
+
+    /// The threads of these that were recorded, busiest first.
+    pub(crate) fn threads_of(&self, of: &Own<'_>) -> Vec<Task> {
+        self.tasks(of, ["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"])
     }
 
     /// Threads where they were read, else processes.
@@ -131,10 +141,9 @@ impl<'a> View<'a> {
         if threads.is_empty() { self.processes() } else { threads }
     }
 
-    fn tasks(&self, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
+    fn tasks(&self, of: &Own<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
-        let ours = self.side.own();
-        let own = self.instances(cpu).into_iter().filter(|(name, _)| ours.has(name));
+        let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name));
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         let task = |(name, us): (String, f64)| Task {

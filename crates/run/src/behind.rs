@@ -18,3 +18,42 @@ pub struct Behind {
     /// watched, or may not be looked into.
     pub processes: Vec<String>,
 }
+
+/// What it did while the load was at its limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BehindLoad {
+    /// Where it stands, and who answers there.
+    #[serde(flatten)]
+    pub behind: Behind,
+    /// Connections to it at once, at most.
+    pub connections: Option<f64>,
+    /// CPU time that its processes used, in CPUs; absent where they are not known.
+    pub cpu_used: Option<f64>,
+    /// CPUs that they may use.
+    pub cpu_allowed: Option<f64>,
+    /// Share of the time, 0 to 1, in which its busiest thread ran or wanted to.
+    pub busiest_thread: Option<f64>,
+    /// What of it is full; absent where nothing is.
+    pub limit: Option<BehindLimit>,
+}
+
+/// What of a process behind the server is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BehindLimit {
+    /// All CPUs that it may use.
+    Cpu,
+    /// One thread, while other CPUs idle.
+    Thread,
+}
+
+/// What a server waits for, where that was found behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WaitsFor {
+    /// As in [`Behind::address`].
+    pub address: String,
+    /// As in [`Behind::processes`].
+    pub processes: Vec<String>,
+}

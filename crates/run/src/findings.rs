@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{Expected, Failure, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness};
+use crate::{BehindLoad, Expected, Failure, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness, WaitsFor};
 
 /// Everything that was concluded from a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,9 @@ pub struct Findings {
     pub knee: Option<Knee>,
     /// What stops it.
     pub bottleneck: Bottleneck,
+    /// What stands behind the server, nearest first, and how busy it was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<BehindLoad>,
     /// The verdict held against an experiment on the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
@@ -150,6 +153,9 @@ pub struct Bottleneck {
     pub missing: Vec<String>,
     /// What a person can do about it, in sentences.
     pub advice: Vec<String>,
+    /// What the server waits for, where that was found behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<WaitsFor>,
 }
 
 impl Default for Bottleneck {
@@ -164,6 +170,7 @@ impl Default for Bottleneck {
             next: None,
             missing: Vec::new(),
             advice: Vec::new(),
+            waits_for: None,
         }
     }
 }

@@ -53,7 +53,7 @@ mod wire_clean;
 
 pub use address::Address;
 pub use agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick};
-pub use behind::Behind;
+pub use behind::{Behind, BehindLimit, BehindLoad, WaitsFor};
 pub use blocks::Blocks;
 pub use classes::{ClassFinding, ClassPart, ClassTally};
 pub use cold::{ColdPart, ColdPlan};

@@ -13,12 +13,18 @@ pub struct Own<'a> {
 impl Side {
     /// Its own processes.
     pub fn own(&self) -> Own<'_> {
-        let names = || self.processes.iter().map(String::as_str);
-        Own { names: names().collect(), pids: names().filter_map(pid).collect() }
+        Own::of(&self.processes)
     }
 }
 
-impl Own<'_> {
+impl<'a> Own<'a> {
+    /// These processes, as instances of process counters.
+    pub fn of(processes: impl IntoIterator<Item = &'a String>) -> Self {
+        let names: HashSet<&str> = processes.into_iter().map(String::as_str).collect();
+        let pids = names.iter().copied().filter_map(pid).collect();
+        Self { names, pids }
+    }
+
     /// Whether an instance `name:pid` or `name:pid/tid` is one of them.
     pub fn has(&self, instance: &str) -> bool {
         self.names.contains(instance) || pid(instance).is_some_and(|pid| self.pids.contains(&pid))

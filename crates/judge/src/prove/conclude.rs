@@ -27,15 +27,15 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     if NAMES_NOTHING.contains(&id) {
         return Proof::default();
     }
-    let suspect = suspect_of(id).filter(|suspect| suspect.lever == lever);
+    let suspect = suspect_of(&run.findings.bottleneck).filter(|suspect| suspect.lever == lever);
     let ratio = suspect.map_or(1.0, |suspect| (suspect.ratio)(run, dose));
     let lever = lever.to_string();
     let prediction = Effect { lever, dose, ratio, low: ratio, high: ratio, at: String::new() };
     Proof { prediction: Some(prediction), why: "the experiment was not made".into(), ..Proof::default() }
 }
 
-fn lever_of(id: &str) -> Option<&'static str> {
-    suspect_of(id).map(|suspect| suspect.lever)
+fn lever_of(verdict: &Bottleneck) -> Option<&'static str> {
+    suspect_of(verdict).map(|suspect| suspect.lever)
 }
 
 /// Concludes from the proof's trials and changes the argued verdict where they say so. Without a trial both stay.
@@ -52,7 +52,7 @@ pub(crate) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
 
 /// The verdict held against the turns with and without its own lever; nothing where there were none.
 fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<Held> {
-    let suspect = suspect_of(&verdict.id)?;
+    let suspect = suspect_of(verdict)?;
     let measured = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
     let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
     let said = held(&measured, predicted);
@@ -95,8 +95,8 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
     }
     let shares = shares(proof);
     // What was refuted already stands for nothing; a lever that was not pulled belongs to what none touched.
-    let refuted_before = turns == Some(Held::No) && suspect_of(&verdict.id).is_some_and(|suspect| suspect.refutes);
-    let pulled = lever_of(&verdict.id).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
+    let refuted_before = turns == Some(Held::No) && suspect_of(verdict).is_some_and(|suspect| suspect.refutes);
+    let pulled = lever_of(verdict).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
     let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
     let predicts = proof.prediction.is_some();
     match weigh(&shares, argued, predicts) {
@@ -176,6 +176,8 @@ fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estim
         _ => format!("throughput follows {}", in_words(lever)),
     };
     (verdict.id, verdict.confidence) = (id.into(), SHOWN);
+    // What it was said to wait for did not carry it.
+    verdict.waits_for = verdict.waits_for.take().filter(|_| lever == "behind-cpu");
     verdict.evidence = evidence(shares);
     let advice = RULES.iter().find(|r| r.id == id).map_or(&[][..], |r| r.advice);
     verdict.advice = advice.iter().map(|a| (*a).to_string()).collect();
@@ -197,7 +199,7 @@ fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimat
     verdict.confidence = verdict.confidence.min(CLOSE);
     verdict.evidence.extend(evidence(shares));
     let other =
-        shares.iter().map(|(lever, _)| lever.as_str()).find(|l| lever_of(&verdict.id) != Some(l) && *l != REMAINDER);
+        shares.iter().map(|(lever, _)| lever.as_str()).find(|l| lever_of(verdict) != Some(l) && *l != REMAINDER);
     let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
     let why = format!("{} carries a share of its own: {}", in_words(other), shares_sentence(shares));
     verdict.next = Some(NextBottleneck { id: other.into(), rate: None, why });
@@ -210,6 +212,7 @@ fn in_words(lever: &str) -> &'static str {
         "quota" => "the server's CPU quota",
         "disk" => "the server's disk",
         "worker" => "the server's workers",
+        "behind-cpu" => "the CPU of what the server waits for",
         _ => "what no lever touched",
     }
 }
@@ -286,7 +289,7 @@ mod tests {
         let mut verdict = Bottleneck { id: id.into(), confidence: 0.95, ..Bottleneck::default() };
         let mut run = Run::default();
         run.findings.bottleneck = verdict.clone();
-        let mut proof = predicted(&run, lever_of(id).unwrap_or("server-cpu"), 0.25);
+        let mut proof = predicted(&run, lever_of(&verdict).unwrap_or("server-cpu"), 0.25);
         proof.trials.push(slots(server, client));
         conclude(&mut proof, &mut verdict);
         (proof, verdict)
@@ -300,6 +303,28 @@ mod tests {
         let (proof, verdict) = tried("server-concurrency", 0.0, 0.0);
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-concurrency"), "{}", proof.why);
         assert!(proof.why.contains("throughput stayed") && proof.remainder.unwrap().low > 0.9, "{proof:?}");
+    }
+
+    #[test]
+    fn what_the_server_waits_for_is_proven_by_its_own_lever() {
+        let tried = |elasticity: f64| {
+            let waits_for = Some(run::WaitsFor { address: "127.0.0.1:8001".into(), ..Default::default() });
+            let id = "server-concurrency".to_string();
+            let mut verdict = Bottleneck { id, confidence: 0.8, waits_for, ..Bottleneck::default() };
+            let mut run = Run::default();
+            run.findings.bottleneck = verdict.clone();
+            let mut proof = predicted(&run, lever_of(&verdict).unwrap(), 0.25);
+            let mut slots = slots(elasticity, 0.01);
+            slots.levers[0].lever = "behind-cpu".into();
+            proof.trials.push(slots);
+            conclude(&mut proof, &mut verdict);
+            (proof, verdict)
+        };
+        let (proof, verdict) = tried(0.97);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-concurrency"), "{}", proof.why);
+        assert!(proof.why.contains("the CPU of what the server waits for taken away"), "{}", proof.why);
+        let (proof, verdict) = tried(0.02);
+        assert_eq!((proof.outcome, &verdict.waits_for), (ProofOutcome::Refuted, &None), "{}", proof.why);
     }
 
     #[test]
@@ -320,7 +345,7 @@ mod tests {
         let mut verdict = Bottleneck { id: id.into(), confidence: 0.9, ..Bottleneck::default() };
         let mut run = Run::default();
         run.findings.bottleneck = verdict.clone();
-        let lever = lever_of(id).unwrap();
+        let lever = lever_of(&verdict).unwrap();
         let mut proof = predicted(&run, lever, -1.0);
         proof.switched.push(turns(lever, ratio));
         if slots_too {

@@ -1,6 +1,6 @@
 //! Which lever tries which verdict, and what the verdict says will happen when it is pulled.
 
-use run::{Run, Trial};
+use run::{Bottleneck, Run, Trial};
 
 use crate::single::good;
 
@@ -11,13 +11,15 @@ pub struct Suspect {
     pub bottleneck: &'static str,
     /// Row of `LEVERS`.
     pub lever: &'static str,
+    /// Whether it is tried on what the verdict says that the server waits for.
+    pub behind: bool,
     /// Whether throughput that stays refutes the bottleneck. A rate limit need not be one by address.
     pub refutes: bool,
     /// Throughput with the lever over throughput without it, after a dose.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
-/// What can be tried. What is in no row is in what no lever touches: a sleep, a lock, a service behind the server, a
+/// What can be tried. What is in no row is in what no lever touches: a sleep, a lock, a service on a host that is not watched, a
 /// distance, a limit on purpose; it is tried by levers of which nothing is to come.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
@@ -25,6 +27,7 @@ pub const SUSPECTS: &[Suspect] = &[
     suspect("client-cpu", "client-cpu", what_is_left),
     suspect("server-cpu-quota", "quota", what_is_left),
     suspect("server-disk", "disk", what_is_left),
+    Suspect { behind: true, ..suspect("server-concurrency", "behind-cpu", what_is_left) },
     Suspect { refutes: false, ..suspect("server-rate-limit", "sources", what_is_left) },
     suspect("client-ports", "sources", what_is_left),
     suspect("tcp-delayed-ack", "quick-ack", without_the_timer),
@@ -32,12 +35,13 @@ pub const SUSPECTS: &[Suspect] = &[
 ];
 
 const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, f64) -> f64) -> Suspect {
-    Suspect { bottleneck, lever, refutes: true, ratio }
+    Suspect { bottleneck, lever, behind: false, refutes: true, ratio }
 }
 
-/// The row of a bottleneck.
-pub fn suspect_of(bottleneck: &str) -> Option<&'static Suspect> {
-    SUSPECTS.iter().find(|suspect| suspect.bottleneck == bottleneck)
+/// The row that tries a verdict.
+pub fn suspect_of(verdict: &Bottleneck) -> Option<&'static Suspect> {
+    let behind = verdict.waits_for.is_some();
+    SUSPECTS.iter().find(|suspect| suspect.behind == behind && (behind || suspect.bottleneck == verdict.id))
 }
 
 /// Throughput follows the resource.

@@ -12,6 +12,7 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "accept-queue",
     needs: &["tcp.listen_overflows", "tcp.listen_drops", "listen.drops", "listen.queue", "tcp.syn_retrans"],
+    waits: false,
     judge,
     advice: &[
         "Raise the backlog that the server passes to listen(), and net.core.somaxconn, which caps it.",

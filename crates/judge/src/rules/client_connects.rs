@@ -12,6 +12,7 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "client-connects",
     needs: &["connects_past_need"],
+    waits: false,
     judge,
     advice: &[
         "Limit the pool: --max-connections, at twice the rate times the response time (Little's law).",

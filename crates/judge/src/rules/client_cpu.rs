@@ -11,6 +11,7 @@ use crate::waiting::Waiting;
 pub(super) const RULE: Rule = Rule {
     id: "client-cpu",
     needs: &["thread.cpu", "process.cpu"],
+    waits: false,
     judge,
     advice: &[
         "Give the generator more threads (--threads) or CPUs of its own, or generate from another machine.",

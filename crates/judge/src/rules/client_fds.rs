@@ -9,6 +9,7 @@ use crate::Facts;
 pub(super) const RULE: Rule = Rule {
     id: "client-fds",
     needs: &["errors"],
+    waits: false,
     judge,
     advice: &[
         "Raise the descriptor limit of the generator: `ulimit -n`, or LimitNOFILE= of its unit, up to the hard limit.",

@@ -9,6 +9,7 @@ use crate::Facts;
 pub(super) const RULE: Rule = Rule {
     id: "client-ports",
     needs: &["errors"],
+    waits: false,
     judge,
     advice: &[
         "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, further addresses of the interface elsewhere.",

@@ -14,6 +14,7 @@ use crate::{Facts, facts};
 pub(super) const RULE: Rule = Rule {
     id: "network-loss",
     needs: &["tcp.retrans_segs", "tcp.out_segs"],
+    waits: false,
     judge,
     advice: &[
         "Find where packets are dropped: error and drop counters of the interfaces on the way, of the queueing discipline, of softnet.",

@@ -19,6 +19,7 @@ use crate::{Facts, facts};
 pub(super) const RULE: Rule = Rule {
     id: "network-medium",
     needs: &["interface.speed", "interface.tx_bytes", "medium.bytes", "qdisc.overlimits", "connection.rtt"],
+    waits: false,
     judge,
     advice: &[
         "Send less per request (compression, smaller answers, fewer packets), or use a faster link; more CPUs will not help.",

@@ -14,6 +14,7 @@ use crate::sweep::Plateau;
 pub(super) const RULE: Rule = Rule {
     id: "not-saturated",
     needs: &["cpu.idle", "thread.cpu", "process.cpu", "interface.speed"],
+    waits: false,
     judge,
     advice: &["Try more: more connections, a higher rate, a larger --budget."],
     explain: "The rate still grew with the last step (or the one rate that was asked for was completed), the objective held, and no \

@@ -30,6 +30,8 @@ pub struct Rule {
     pub id: &'static str,
     /// What it cannot do without: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
+    /// Whether it speaks of a server that waits, for something behind it perhaps.
+    pub waits: bool,
     /// The rule.
     pub judge: fn(&Facts<'_>) -> Verdict,
     /// What a person can do about it.

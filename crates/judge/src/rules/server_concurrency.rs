@@ -3,6 +3,7 @@
 
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
+use crate::behind;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
@@ -13,6 +14,7 @@ use crate::view::{Task, View};
 pub(super) const RULE: Rule = Rule {
     id: "server-concurrency",
     needs: &["sweep", "process.cpu", "cpu.online"],
+    waits: true,
     judge,
     advice: &[
         "Raise the number of workers, threads or connections to whatever the server waits for; the knee says how many it has now.",
@@ -84,6 +86,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let (sentence, extra) = places(facts, &view);
     evidence.extend(extra);
     evidence.extend(waits_for_a_disk(&view));
+    let behind = behind::loads(facts);
+    evidence.extend(behind::evidence(&view, &behind));
+    let sentence = behind::full(&behind).map_or(sentence, behind::sentence);
     Verdict::Binds { confidence: place.1, sentence, evidence }
 }
 

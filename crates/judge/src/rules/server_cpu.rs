@@ -14,6 +14,7 @@ use crate::waiting::Waiting;
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu",
     needs: &["process.cpu", "process.user", "cpu.online", "cpu.idle", "thread.cpu"],
+    waits: false,
     judge,
     advice: &[
         "Give the server more CPUs, or make a request cheaper: the costs per request say where the time goes.",

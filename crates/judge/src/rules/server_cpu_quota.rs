@@ -8,6 +8,7 @@ use crate::number::{figure, percent, positive, ratio};
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",
     needs: &["cgroup.cpu_periods", "cgroup.cpu_throttled_periods"],
+    waits: false,
     judge,
     advice: &[
         "Raise the quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or lower the server's thread count to what the quota can keep running.",

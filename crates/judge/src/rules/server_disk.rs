@@ -10,6 +10,7 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "server-disk",
     needs: &["disk.busy", "process.read_bytes", "process.write_bytes"],
+    waits: false,
     judge,
     advice: &[
         "Serve from memory (a warmer or larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",

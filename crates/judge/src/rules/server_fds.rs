@@ -10,6 +10,7 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "server-fds",
     needs: &["process.fds", "process.fd_limit"],
+    waits: false,
     judge,
     advice: &[
         "Raise the server's descriptor limit: LimitNOFILE= of its unit, `ulimit -n`, worker_rlimit_nofile of nginx.",

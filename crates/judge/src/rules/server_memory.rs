@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "tcp.memory_pressures",
         "process.major_faults",
     ],
+    waits: false,
     judge,
     advice: &[
         "Give the server more memory, lower what each connection keeps (buffers, thread stacks), or raise the control group's limit.",

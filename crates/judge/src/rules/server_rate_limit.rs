@@ -12,6 +12,7 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
     needs: &["status"],
+    waits: false,
     judge,
     advice: &[
         "Look for a limit in the server's configuration (limit_req, limit_conn, rate-limiting middleware, an upstream quota).",

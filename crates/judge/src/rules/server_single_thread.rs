@@ -9,6 +9,7 @@ use crate::view::FULL;
 pub(super) const RULE: Rule = Rule {
     id: "server-single-thread",
     needs: &["thread.cpu", "cpu.online"],
+    waits: false,
     judge,
     advice: &[
         "Let more threads or processes do this work (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",

@@ -13,6 +13,7 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "tcp-delayed-ack",
     needs: &["latency_us", "tcp.delayed_acks"],
+    waits: false,
     judge,
     advice: &[
         "Set TCP_NODELAY on the server's connections, or write header and body in one call (writev, MSG_MORE, TCP_CORK).",

@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "connection.rtt",
         "connection.delivery_rate",
     ],
+    waits: false,
     judge,
     advice: &[
         "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",

@@ -10,6 +10,7 @@ use crate::sweep::Plateau;
 pub(super) const RULE: Rule = Rule {
     id: "unknown",
     needs: &[],
+    waits: true,
     judge,
     advice: &[
         "Look at what is listed as missing: run on the server's host, as root, or name its process with --server-pid.",

@@ -71,6 +71,10 @@ pub struct Reach {
     pub server_cpus: Vec<u32>,
     /// The server's processes; empty where they are not known.
     pub server_pids: Vec<u32>,
+    /// CPUs that what the server waits for may use; empty where that is not known.
+    pub behind_cpus: Vec<u32>,
+    /// The processes that the server waits for; empty where they are not known here.
+    pub behind_pids: Vec<u32>,
     /// Where the server listens.
     pub addr: Option<SocketAddr>,
     /// A directory on the server's disk in which may be written.

@@ -4,6 +4,7 @@
 //! it ends with the agent's standard input: it never outlives the conductor. A lever that needs new connections or other
 //! requests is another load: the same one with and without it, in turns.
 
+mod behind_cpu;
 mod client_cpu;
 mod disk;
 mod keep_alive;
@@ -28,6 +29,7 @@ use run::{AgentCommand, LeverPart, LeverPlan};
 pub const LEVERS: &[Lever] = &[
     server_cpu::ROW,
     client_cpu::ROW,
+    behind_cpu::ROW,
     quota::ROW,
     disk::ROW,
     worker::ROW,

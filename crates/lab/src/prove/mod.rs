@@ -63,7 +63,7 @@ pub(crate) fn prove_all(
 
 /// The lever that tries the verdict.
 fn own(lab: &Lab<'_>) -> Option<&'static Lever> {
-    let suspect = judge::prove::suspect_of(&lab.run.findings.bottleneck.id)?;
+    let suspect = judge::prove::suspect_of(&lab.run.findings.bottleneck)?;
     LEVERS.iter().find(|row| row.id == suspect.lever)
 }
 
@@ -157,12 +157,22 @@ fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         true => sys::limits::allowed_cpus().unwrap_or_default(),
         false => setup.load.cpus.clone(),
     };
+    let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
+    let cpus_of = |pids: &[u32]| probe::cpus_of(std::path::Path::new("/"), pids);
     Reach {
         client_cpus,
         client_pids: Vec::new(),
-        server_cpus: probe::cpus_of(std::path::Path::new("/"), &server_pids),
+        behind_cpus: cpus_of(&behind_pids),
+        behind_pids,
+        server_cpus: cpus_of(&server_pids),
         server_pids,
         addr: setup.addr.inet(),
         dir: lab.run.plan.search.prove_dir.clone(),
     }
+}
+
+/// The processes that the server is said to wait for.
+fn behind(lab: &Lab<'_>) -> Vec<u32> {
+    let waits_for = lab.run.findings.bottleneck.waits_for.iter();
+    waits_for.flat_map(|w| &w.processes).filter_map(|name| Some(run::Instance::read(name)?.pid)).collect()
 }

@@ -1,0 +1,189 @@
+//! What stands behind the server: how busy each process there was at the limit, and which of them the server waits for.
+
+use run::{Behind, BehindLimit, BehindLoad, Evidence, Own, WaitsFor};
+
+use crate::Facts;
+use crate::evidence::measured;
+use crate::number::{figure, percent, ratio};
+use crate::view::{Task, View};
+
+/// Share of its CPUs, or of one thread's time, from which a process behind the server is full. Lower than for the server
+/// itself: it has nothing to do while an answer of its travels and the next request is made.
+const FULL: f64 = 0.9;
+
+/// What stands behind the server, nearest first, as it was in the decisive trial.
+pub(crate) fn loads(facts: &Facts<'_>) -> Vec<BehindLoad> {
+    facts.server().map(|view| loads_of(&view)).unwrap_or_default()
+}
+
+fn loads_of(view: &View<'_>) -> Vec<BehindLoad> {
+    let mut loads: Vec<BehindLoad> = view.side.behind.iter().map(|behind| load(view, behind)).collect();
+    loads.sort_by_key(|load| load.behind.depth);
+    loads
+}
+
+fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
+    let own = Own::of(&behind.processes);
+    let (processes, threads) = (view.processes_of(&own), view.threads_of(&own));
+    let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
+    let cpu_allowed = allowed(view, &processes);
+    let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
+    let cpus_full =
+        cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > FULL);
+    let limit = match busiest_thread {
+        _ if cpus_full => Some(BehindLimit::Cpu),
+        Some(share) if share > FULL => Some(BehindLimit::Thread),
+        _ => None,
+    };
+    let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
+    let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
+    BehindLoad { behind: behind.clone(), connections, cpu_used, cpu_allowed, busiest_thread, limit }
+}
+
+/// How many CPUs the processes that do the work may use.
+fn allowed(view: &View<'_>, processes: &[Task]) -> Option<f64> {
+    let used: f64 = processes.iter().map(|p| p.busy).sum();
+    let busy = || processes.iter().filter(|p| p.busy >= 0.05 * used);
+    let masks: Option<Vec<u64>> = busy().map(|p| p.mask).collect();
+    let bits = masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|all| *all != 0);
+    let counted = || busy().filter_map(|p| p.allowed).reduce(f64::max);
+    let allowed = bits.map(|all| f64::from(all.count_ones())).or_else(counted)?;
+    Some(view.online().map_or(allowed, |online| allowed.min(online)))
+}
+
+/// The nearest of them that is full: what stands behind that one waits for nothing.
+pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
+    loads.iter().find(|load| load.limit.is_some())
+}
+
+/// What the server waits for, where it is seen.
+pub(crate) fn waits_for(facts: &Facts<'_>) -> Option<WaitsFor> {
+    let loads = loads(facts);
+    let Behind { address, processes, .. } = full(&loads)?.behind.clone();
+    Some(WaitsFor { address, processes })
+}
+
+/// CPU time that processes behind the server used on this side's machine, in CPUs: they are no strangers.
+pub(crate) fn cpu_used(view: &View<'_>) -> f64 {
+    let own = Own::of(view.side.behind.iter().flat_map(|behind| &behind.processes));
+    view.processes_of(&own).iter().map(|p| p.busy).sum()
+}
+
+/// The sentence of a verdict that names what the server waits for.
+pub(crate) fn sentence(load: &BehindLoad) -> String {
+    let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
+    match load.limit {
+        Some(BehindLimit::Thread) => format!(
+            "the server waits for {}, of which one thread was on CPU or wanted to {} of the time",
+            named(&load.behind),
+            percent(load.busiest_thread.unwrap_or(0.0))
+        ),
+        _ => format!(
+            "the server waits for {}, which used {} of the {} CPUs that it may use",
+            named(&load.behind),
+            figure(used),
+            figure(allowed)
+        ),
+    }
+}
+
+/// `127.0.0.1:8001 (python3:812)`.
+fn named(behind: &Behind) -> String {
+    match behind.processes.as_slice() {
+        [] => format!("{} (on no host that is watched)", behind.address),
+        [one] => format!("{} ({one})", behind.address),
+        [one, more @ ..] => format!("{} ({one} and {} more)", behind.address, more.len()),
+    }
+}
+
+/// Most lines of evidence that tell of what stands behind.
+const MOST_LINES: usize = 4;
+
+/// A line for each that the server itself is connected to, and for what is full.
+pub(crate) fn evidence(view: &View<'_>, loads: &[BehindLoad]) -> Vec<Evidence> {
+    let tells = |load: &&BehindLoad| load.behind.depth == 1 || load.limit.is_some();
+    loads.iter().filter(tells).take(MOST_LINES).map(|load| line(view, load)).collect()
+}
+
+fn line(view: &View<'_>, load: &BehindLoad) -> Evidence {
+    let whose = match load.behind.from.as_str() {
+        "" => "the server holds".to_string(),
+        from => format!("what answers at {from} holds"),
+    };
+    let connections = load.connections.unwrap_or(0.0);
+    let does = match load.cpu_used {
+        Some(used) => format!("used {} CPUs", figure(used)),
+        None => "could not be watched".to_string(),
+    };
+    let of = if connections == 1.0 { "connection" } else { "connections" };
+    let text = format!("{whose} {} {of} to {}, which {does}", figure(connections), named(&load.behind));
+    match (load.cpu_used, load.behind.processes.first()) {
+        (Some(used), Some(process)) => {
+            measured(view, ("process.cpu", process), (used, "processors"), load.cpu_allowed, text)
+        }
+        _ => measured(view, ("behind.connections", &load.behind.address), (connections, ""), None, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Behind, BehindLimit, Run};
+
+    use crate::planted::{PlantedRun, Who};
+
+    /// A proxy that sleeps, with an application behind it that uses so many CPUs of four, and its database behind that.
+    fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
+        let behind = |address: &str, depth, from: &str, process: &str| Behind {
+            address: address.into(),
+            depth,
+            from: from.into(),
+            processes: vec![process.into()],
+        };
+        let busy = |cpus: f64| move |p: &crate::planted::Point| (p.x / 200.0).min(1.0) * cpus * 1e6;
+        let mut run = PlantedRun::new(20_000.0, 200.0)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .level(Who::Server, "behind.connections", "127.0.0.1:8001", 24.0)
+            .per_s(Who::Server, "process.cpu", "python3:812", busy(app_cpus))
+            .per_s(Who::Server, "thread.cpu", "python3:812/812", busy(app_cpus))
+            .per_s(Who::Server, "process.cpu", "postgres:900", busy(db_cpus))
+            .per_s(Who::Server, "thread.cpu", "postgres:900/900", busy(db_cpus))
+            .change(move |t, _| {
+                t.server.iter_mut().for_each(|side| {
+                    side.behind = vec![
+                        behind("127.0.0.1:5432", 2, "127.0.0.1:8001", "postgres:900"),
+                        behind("127.0.0.1:8001", 1, "", "python3:812"),
+                    ];
+                });
+            })
+            .run();
+        crate::judge(&mut run);
+        run
+    }
+
+    #[test]
+    fn a_full_process_behind_the_server_is_what_it_waits_for() {
+        let found = proxy(0.98, 0.1).findings;
+        let verdict = &found.bottleneck;
+        assert_eq!(verdict.id, "server-concurrency", "{verdict:#?}");
+        assert!(verdict.sentence.contains("waits for 127.0.0.1:8001 (python3:812)"), "{}", verdict.sentence);
+        assert_eq!(verdict.waits_for.as_ref().map(|w| w.address.as_str()), Some("127.0.0.1:8001"));
+        assert_eq!(found.behind[0].limit, Some(BehindLimit::Thread));
+        assert!(verdict.evidence.iter().any(|e| e.text.contains("24 connections to 127.0.0.1:8001")), "{verdict:#?}");
+        assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
+    }
+
+    #[test]
+    fn the_chain_is_followed_to_where_it_is_full() {
+        let verdict = proxy(0.2, 0.99).findings.bottleneck;
+        assert!(verdict.sentence.contains("waits for 127.0.0.1:5432 (postgres:900)"), "{}", verdict.sentence);
+        assert!(verdict.evidence.iter().any(|e| e.text.starts_with("what answers at 127.0.0.1:8001 holds")));
+    }
+
+    #[test]
+    fn what_idles_behind_the_server_is_told_and_not_blamed() {
+        let found = proxy(0.1, 0.1).findings;
+        assert_eq!((found.bottleneck.id.as_str(), &found.bottleneck.waits_for), ("server-concurrency", &None));
+        assert!(found.bottleneck.sentence.contains("at a time"), "{}", found.bottleneck.sentence);
+        assert_eq!(found.behind.iter().map(|b| b.behind.depth).collect::<Vec<_>>(), [1, 2]);
+    }
+}

@@ -1,0 +1,28 @@
+//! Takes a share of the CPUs of what the server waits for.
+
+use run::{LeverPlan, Prove};
+
+use super::lever::{Lever, Pull, Reach};
+use super::thief;
+
+pub(super) const ROW: Lever = Lever {
+    id: "behind-cpu",
+    help: "takes about a quarter of the CPUs of what the server waits for, by busy threads at nice 5",
+    tests: &["server-concurrency"],
+    needs: Prove::Default,
+    always: false,
+    slot_s: thief::SLOT_S,
+    planned: thief::NOMINAL_DOSE,
+    rights: "none: own threads at a lower priority",
+    intrusion: "what stands behind the server runs slower in half of the slots, for whoever else uses it, too",
+    dose: "the run time of its processes over run time and wait for a CPU (schedstat), against slots without it",
+    undo: "the threads end with their agent",
+    pull: Pull::Slots { plan, act: thief::steal },
+};
+
+fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    if reach.behind_pids.is_empty() || reach.behind_cpus.is_empty() {
+        return Err("no process that the server waits for is known here".into());
+    }
+    Ok(thief::plan(ROW.id, &reach.behind_cpus, &reach.behind_pids))
+}
