@@ -88,3 +88,40 @@ fn a_quota_is_proven_by_lowering_it_and_is_what_it_was_afterwards() {
     proven(&run, "server-cpu-quota");
     assert_eq!(group.cpu_quota(), before, "the quota is what it was");
 }
+
+/// An application of one thread that computes 4 ms a request.
+const APP: &str = "
+import http.server, sys, time
+class App(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        end = time.thread_time() + 0.004
+        while time.thread_time() < end: pass
+        self.send_response(200)
+        self.send_header('Content-Length', '3')
+        self.end_headers()
+        self.wfile.write(b'ok.')
+    def log_message(self, *words): pass
+class Server(http.server.HTTPServer):
+    request_queue_size = 128
+Server(('127.0.0.1', int(sys.argv[1])), App).serve_forever()
+";
+
+#[test]
+fn an_application_behind_a_proxy_is_named_and_proven() {
+    let (_alone, binary) = alone_with_release!("proof of what stands behind a server");
+    let port = free_port();
+    let mut command = std::process::Command::new("python3");
+    command.args(["-c", APP, &port.to_string()]);
+    let app = Running::start(command, port, tempfile::tempdir().unwrap());
+    let Some(server) = nginx(1, &format!("proxy_pass http://{};", app.addr), "") else {
+        return skip("proof of what stands behind a server", "nginx is not installed");
+    };
+    let run = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "8", "--budget", "24s"]);
+    let (said, waits_for) = (verdict(&run), &run["findings"]["bottleneck"]["waits_for"]);
+    proven(&run, "server-concurrency");
+    assert_eq!(waits_for["address"], app.addr.to_string(), "{said}");
+    let process = waits_for["processes"][0].as_str().unwrap();
+    assert!(process.ends_with(&format!(":{}", app.pid())), "{process} is not {}", app.pid());
+    let measured = &run["findings"]["proof"]["measured"];
+    assert_eq!(measured["lever"], "behind-cpu", "{said}");
+}

@@ -10,6 +10,8 @@ use crate::view::{Task, View};
 /// Share of its CPUs, or of one thread's time, from which a process behind the server is full. Lower than for the server
 /// itself: it has nothing to do while an answer of its travels and the next request is made.
 const FULL: f64 = 0.9;
+/// A process of which a lock lets one thread run at a time uses no more CPUs than this.
+const ONE_CPU: f64 = 1.05;
 
 /// What stands behind the server, nearest first, as it was in the decisive trial.
 pub(crate) fn loads(facts: &Facts<'_>) -> Vec<BehindLoad> {
@@ -30,10 +32,11 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
     let cpus_full =
         cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > FULL);
+    let one_cpu = processes.len() == 1 && cpu_used.is_some_and(|used| (FULL..ONE_CPU).contains(&used));
     let limit = match busiest_thread {
         _ if cpus_full => Some(BehindLimit::Cpu),
         Some(share) if share > FULL => Some(BehindLimit::Thread),
-        _ => None,
+        _ => one_cpu.then_some(BehindLimit::Lock),
     };
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
@@ -77,6 +80,12 @@ pub(crate) fn sentence(load: &BehindLoad) -> String {
             "the server waits for {}, of which one thread was on CPU or wanted to {} of the time",
             named(&load.behind),
             percent(load.busiest_thread.unwrap_or(0.0))
+        ),
+        Some(BehindLimit::Lock) => format!(
+            "the server waits for {}, whose threads together used {} CPUs of {}: one at a time",
+            named(&load.behind),
+            figure(used),
+            figure(allowed)
         ),
         _ => format!(
             "the server waits for {}, which used {} of the {} CPUs that it may use",

@@ -46,6 +46,8 @@ pub enum BehindLimit {
     Cpu,
     /// One thread, while other CPUs idle.
     Thread,
+    /// One CPU's worth of time and no more, of whichever of its threads: a lock lets one of them run (Python's, say).
+    Lock,
 }
 
 /// What a server waits for, where that was found behind it.

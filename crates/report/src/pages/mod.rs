@@ -3,6 +3,7 @@
 //! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row where it belongs in reading order.
 
 mod argument;
+mod behind;
 mod capacity;
 mod checks;
 mod classes;
@@ -72,6 +73,7 @@ pub const PAGES: &[Page] = &[
     Page { name: "trials", help: "every operating point in one row", sections: trials::sections },
     Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },
     Page { name: "double", help: "what it would take to double the capacity", sections: double::sections },
+    Page { name: "behind", help: "what stands behind the server, and how busy it was", sections: behind::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
     Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
     Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },

@@ -173,6 +173,7 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
         host: "127.0.0.1".into(),
         machine: "m".into(),
         processes: vec![process.into()],
+        behind: vec![],
         shared: true,
         recording: Recording { t_s, columns, absent: vec![] },
         counters: BTreeMap::from([
@@ -238,6 +239,7 @@ fn findings() -> Findings {
             ],
             next: Some(NextBottleneck { id: "client-cpu".into(), rate: Some(76_000.0), why: "the generator's thread would be full".into() }),
             missing: vec!["syscalls per request: needs tracing".into()],
+            waits_for: None,
             advice: vec!["Let nginx run more workers: worker_processes auto.".into()],
         },
         checks: vec![],
