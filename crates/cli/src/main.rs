@@ -6,6 +6,7 @@ mod docs;
 mod exit;
 mod finish;
 mod kept;
+mod live;
 mod output;
 mod own_server;
 mod screen;

@@ -46,9 +46,12 @@ pub(crate) fn safe(text: &str) -> String {
 
 /// How text looks on standard output: as wide as the terminal, colours only there and only without `NO_COLOR`.
 pub(crate) fn style() -> report::Style {
-    let terminal = io::stdout().is_terminal();
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    report::Style { width: sys::terminal::width().unwrap_or(80), color: terminal && !no_color }
+    report::Style { width: sys::terminal::width().unwrap_or(80), color: colors() }
+}
+
+/// Whether standard output is a terminal on which colours are wanted.
+pub(crate) fn colors() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
 /// How text looks in files.

@@ -1,17 +1,18 @@
 //! What a run shows while it goes on: a bar with the last step where standard error is a terminal, a line a step where
 //! that was asked for.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::Watch;
+use lab::{Progressing, Watch};
 use report::{Unit, quantity};
 use run::{Tick, Trial};
 
-use crate::args::OutArgs;
+use crate::args::{OutArgs, SeeArgs};
+use crate::live::{Model, Shared, View};
 
 /// Shorter phases get no bar.
 const WORTH_A_BAR_S: f64 = 2.0;
@@ -33,9 +34,24 @@ pub(crate) struct Screen {
     budget_s: f64,
     start: std::time::Instant,
     broken_pipe: AtomicBool,
+    /// What is known of the run, where somebody looks on.
+    shared: Option<Shared>,
+    /// The terminal is to be taken for a view when the first phase begins.
+    live: bool,
+    view: Option<View>,
+    /// Lines that wait for the end of the view.
+    waiting: RefCell<Vec<String>>,
 }
 
 impl Screen {
+    /// The same with a view, where one is wanted. `title` says what is done to whom.
+    pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: String) -> Self {
+        let live = see.live(out, budget_s);
+        let model = || Model::new(run::visible(&title).into_owned(), head(), budget_s);
+        let shared = live.then(|| Shared::new(model()));
+        Self { live, shared, ..Self::new(out, budget_s) }
+    }
+
     /// A screen for a run of about so many seconds.
     pub(crate) fn new(out: &OutArgs, budget_s: f64) -> Self {
         Self {
@@ -49,6 +65,10 @@ impl Screen {
             budget_s,
             start: std::time::Instant::now(),
             broken_pipe: AtomicBool::new(false),
+            shared: None,
+            live: false,
+            view: None,
+            waiting: RefCell::default(),
         }
     }
 
@@ -56,6 +76,9 @@ impl Screen {
     fn line(&self, text: &str) {
         // Names and first answers come from strangers.
         let text = run::visible(text);
+        if self.view.is_some() {
+            return self.waiting.borrow_mut().push(text.into_owned());
+        }
         self.lines.set(self.lines.get() + 1);
         let write = || {
             if self.json {
@@ -74,8 +97,10 @@ impl Screen {
         }
     }
 
-    /// Takes the bar away; returns how many lines were printed.
+    /// Takes the view or the bar away; returns how many lines were printed. What waited for the end of the view comes now.
     pub(crate) fn done(&mut self) -> usize {
+        drop(self.view.take());
+        self.waiting.take().iter().for_each(|line| self.line(line));
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
@@ -84,7 +109,26 @@ impl Screen {
 }
 
 impl Watch for Screen {
+    fn looks(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    fn progress(&mut self, now: Progressing) {
+        if let Some(shared) = &self.shared {
+            shared.lock().progress(now);
+        }
+    }
+
     fn phase(&mut self, name: &str, expected_s: f64) {
+        if let Some(shared) = &self.shared {
+            shared.lock().phase(name, expected_s);
+            if std::mem::take(&mut self.live) {
+                self.view = View::begin(shared);
+            }
+        }
+        if self.view.is_some() {
+            return;
+        }
         if !self.terminal || self.budget_s.max(expected_s) <= WORTH_A_BAR_S {
             return;
         }
@@ -108,6 +152,9 @@ impl Watch for Screen {
     }
 
     fn trial(&mut self, trial: &Trial) {
+        if let Some(shared) = &self.shared {
+            shared.lock().trial(trial, &loaded(trial));
+        }
         if !self.steps {
             let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);
             self.last = format!("  (last: {}, {rate})", trial.label);
@@ -118,12 +165,15 @@ impl Watch for Screen {
         }
         if !self.began {
             self.began = true;
-            self.line(&row("step", ["completed", "p50", "p99", "errors"], "busiest"));
+            self.line(&head());
         }
         self.line(&loaded(trial));
     }
 
     fn note(&mut self, sentence: &str) {
+        if let Some(shared) = &self.shared {
+            shared.lock().note(sentence);
+        }
         // A file or another program takes a line as long as it is.
         let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {
@@ -132,8 +182,20 @@ impl Watch for Screen {
     }
 
     fn stop(&self) -> bool {
-        sys::interrupt::seen() > 0 || self.broken_pipe.load(Ordering::Relaxed)
+        let quits = self.view.as_ref().is_some_and(View::quits);
+        quits || sys::interrupt::seen() > 0 || self.broken_pipe.load(Ordering::Relaxed)
     }
+}
+
+/// What a plan does to whom, for the head of a view.
+pub(crate) fn title(plan: &run::Plan) -> String {
+    let target = if plan.target.url.is_empty() { "the embedded server" } else { &plan.target.url };
+    format!("loadline {} {target}", plan.command)
+}
+
+/// The head of the lines of steps.
+fn head() -> String {
+    row("step", ["completed", "p50", "p99", "errors"], "busiest")
 }
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {

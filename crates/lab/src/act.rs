@@ -10,12 +10,14 @@ use crate::merge::{self, Point};
 use crate::observation::Samplers;
 use crate::parts::Parts;
 use crate::progress::Progress;
-use crate::{LabError, Watch};
+use crate::{LabError, Progressing, Watch};
 
 /// Longest pause between two looks at the user's wish to stop and at the processes.
 const LOOK: Duration = Duration::from_millis(50);
 /// Between two looks at what happened to the processes.
 const INCIDENTS_LOOK: Duration = Duration::from_millis(10);
+/// Between two showings of what is known, to whoever looks on.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
 /// Between two looks at whether the rate has settled.
 const SETTLED_LOOK: Duration = Duration::from_millis(20);
 /// A window is longer than planned by at most this, where it would end while nothing is answered.
@@ -38,6 +40,8 @@ pub(crate) struct Act<'w> {
     look_at: Instant,
     /// Generators that died.
     died: Vec<Incident>,
+    /// When whoever looks on is shown more next; absent where nobody does.
+    show_at: Option<Instant>,
     watch: &'w mut dyn Watch,
 }
 
@@ -60,6 +64,7 @@ impl<'w> Act<'w> {
             late_s: Vec::new(),
             look_at: Instant::now(),
             died: Vec::new(),
+            show_at: watch.looks().then(Instant::now),
             watch,
         }
     }
@@ -170,12 +175,25 @@ impl<'w> Act<'w> {
             Some((agent, Said::Report(AgentReport::Tick(tick)))) => {
                 self.progress.push(agent, tick, self.origin.now_s());
                 self.watch.tick(&self.progress.now());
+                self.show();
             }
             Some((agent, Said::Report(AgentReport::Part(part)))) => self.parts.take(agent, &part),
             Some((agent, Said::Report(AgentReport::Failed { error }))) => drop(self.parts.lost(agent, error)),
             Some((agent, Said::Gone(how))) => self.gone(agent, how),
             Some(_) | None => {}
         }
+    }
+
+    /// Shows whoever looks on what is known now; not at each of ten thousand ticks a second.
+    fn show(&mut self) {
+        let now = Instant::now();
+        if self.show_at.is_none_or(|at| now < at) {
+            return;
+        }
+        self.show_at = Some(now + SHOWN_EVERY);
+        let [client, server] = self.samplers.glance();
+        let (tick, detail) = (self.progress.now(), self.progress.detail());
+        self.watch.progress(Progressing { tick, detail, client, server });
     }
 
     /// An agent that ended with neither its part nor a word of why.

@@ -42,6 +42,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) loads: &'a [Load<'a>],
     /// Descriptors that one agent process may hold.
     pub(crate) descriptors: u64,
+    /// Somebody looks on: agents tell more.
+    pub(crate) looked_at: bool,
 }
 
 /// Conducts one trial. `samplers` opens the observers once the agents' process ids are known.
@@ -125,7 +127,12 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
         for (host, plan) in parts {
             let name = name(host, group.agents().len() + 1);
             shares.push(split::weight(&plan));
-            let spec = AgentSpec::Load { plan: Box::new(plan), addr: load.addr.clone(), at_once: false };
+            let spec = AgentSpec::Load {
+                plan: Box::new(plan),
+                addr: load.addr.clone(),
+                at_once: false,
+                detailed: stage.looked_at,
+            };
             group.start(host, stage.program, &name, &spec)?;
         }
     }

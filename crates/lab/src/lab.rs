@@ -132,7 +132,8 @@ impl<'w> Lab<'w> {
     ) -> Result<Trial, LabError> {
         let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
         self.watch.phase(&point.label, expected);
-        let stage = Stage { program: &self.program, loads, descriptors: self.descriptors };
+        let looked_at = self.watch.looks();
+        let stage = Stage { program: &self.program, loads, descriptors: self.descriptors, looked_at };
         let interval_s = self.run.plan.observe.interval_s;
         let open = |group: &AgentGroup, origin| {
             beside(&group.pids(), origin);

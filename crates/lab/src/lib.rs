@@ -51,4 +51,4 @@ pub use remote_observer::RemoteObserver;
 pub use server_counters::ServerCounters;
 pub use target::resolve;
 pub use target_setup::{TargetSetup, start_server};
-pub use watch::{Nobody, Watch};
+pub use watch::{Nobody, Progressing, Watch};

@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use probe::{Observer, Sampler, Teller, Watching};
+use probe::{Glance, Observer, Sampler, Teller, Watching};
 use run::{Address, Incident, Observed, ObserverSpec, Recording, Role, Side, Trial};
 use sys::clock::Origin;
 
@@ -337,6 +337,23 @@ impl Samplers {
     /// What happened to the processes of both sides so far.
     pub fn incidents(&self) -> Vec<Incident> {
         self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(AtWork::incidents).collect()
+    }
+
+    /// What the newest samples on this machine say, client first, for whoever looks on; other hosts tell theirs at the end.
+    pub(crate) fn glance(&self) -> [Option<Side>; 2] {
+        let side = |at_work: &AtWork| {
+            let (watching, host) = (at_work.here()?, at_work.host.clone());
+            let Glance { recording, processes } = watching.glance()?;
+            Some(Side {
+                host,
+                machine: watching.machine(),
+                processes,
+                shared: self.shared,
+                recording,
+                ..Side::default()
+            })
+        };
+        [&self.client, &self.server].map(|at_work| at_work.as_ref().and_then(side))
     }
 
     fn sides(self) -> Seen {

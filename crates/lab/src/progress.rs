@@ -1,11 +1,13 @@
 //! The ticks of all load agents of a trial, put together: how much was completed at any moment.
 
-use run::{Incident, IncidentKind, Tick};
+use run::{Incident, IncidentKind, Tick, TickDetail};
 
 /// What the agents said so far, by agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
+    /// The newest detail of each agent; those of before are of no use.
+    details: Vec<TickDetail>,
 }
 
 /// Width of one rate of the series, seconds.
@@ -21,17 +23,25 @@ const MISSED: f64 = 20.0;
 
 impl Progress {
     pub(crate) fn new(agents: usize) -> Self {
-        Self { ticks: vec![Vec::new(); agents] }
+        Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents] }
     }
 
     /// An agent said something, heard at `now_s`. A time that cannot be is none: figures are made for each tenth of a second
     /// until there.
-    pub(crate) fn push(&mut self, agent: usize, tick: Tick, now_s: f64) {
-        let Some(ticks) = self.ticks.get_mut(agent) else { return };
+    pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
+        let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
         if tick.t_s >= since_s && tick.t_s < now_s + AHEAD_S {
+            tick.detail.take().into_iter().for_each(|newest| *detail = *newest);
             ticks.push(tick);
         }
+    }
+
+    /// Failures by kind and response times of all agents so far, as they last told them.
+    pub(crate) fn detail(&self) -> TickDetail {
+        let mut sum = TickDetail::default();
+        self.details.iter().for_each(|detail| sum.merge(detail));
+        sum
     }
 
     /// What an agent said last.
@@ -55,6 +65,7 @@ impl Progress {
             errors: sum.errors.saturating_add(t.errors),
             open: sum.open.saturating_add(t.open),
             in_flight: sum.in_flight.saturating_add(t.in_flight),
+            detail: None,
         })
     }
 

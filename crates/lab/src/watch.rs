@@ -1,6 +1,19 @@
 //! What a run says while it goes on, and how it is told to stop. The conductor prints nothing itself.
 
-use run::{Tick, Trial};
+use run::{Side, Tick, TickDetail, Trial};
+
+/// A trial while its load is on, as whoever looks on sees it.
+#[derive(Clone, Debug, Default)]
+pub struct Progressing {
+    /// The sums of all agents' newest ticks.
+    pub tick: Tick,
+    /// Their failures by kind and response times so far.
+    pub detail: TickDetail,
+    /// The newest samples of the client's side; absent where it is on another host.
+    pub client: Option<Side>,
+    /// The same of the server's.
+    pub server: Option<Side>,
+}
 
 /// The user, as the conductor sees them. Every method has a default, so tests need none.
 pub trait Watch {
@@ -9,6 +22,14 @@ pub trait Watch {
 
     /// Load is on: the sums of all agents' newest ticks.
     fn tick(&mut self, _now: &Tick) {}
+
+    /// Whether somebody looks at [`Watch::progress`]: then agents and observers tell more than results need.
+    fn looks(&self) -> bool {
+        false
+    }
+
+    /// Load is on: all that is known of it now, a few times a second.
+    fn progress(&mut self, _now: Progressing) {}
 
     /// A trial ended and is part of the run.
     fn trial(&mut self, _trial: &Trial) {}

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use proto::{Client, Request, Requester, WithClient};
-use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick};
+use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick, TickDetail};
 use sys::peer::Peer;
 use sys::{Errno, clock, limits};
 
@@ -18,6 +18,8 @@ use crate::{share, slots};
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(100);
+/// Ticks to one with its detail.
+const DETAIL_EVERY: u64 = 2;
 
 /// What all shards share: read only while load is on, each shard's counts apart.
 struct Common {
@@ -43,7 +45,7 @@ pub enum Start {
 /// stop.
 ///
 /// The load starts in the warm-up phase and stays there until told otherwise. Reports `Ready` once, before it waits for
-/// its start, and `Tick` ten times a second; the end is the return value.
+/// its start, and `Tick` ten times a second, every second one with its detail; the end is the return value.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -276,7 +278,7 @@ fn conduct(
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
     let mut phase = Phase::WarmUp;
-    let mut next_tick = std::time::Instant::now() + TICK;
+    let (mut next_tick, mut ticks) = (std::time::Instant::now() + TICK, 0_u64);
     let (mut merged, mut ended) = (LoadPart::default(), 0);
     let mut failure = None;
     let mut listening = true;
@@ -311,7 +313,9 @@ fn conduct(
         }
         if std::time::Instant::now() >= next_tick {
             next_tick += TICK;
-            report(AgentReport::Tick(tick(common, phase)));
+            ticks += 1;
+            let detail = ticks.is_multiple_of(DETAIL_EVERY).then(|| Box::new(detail(common)));
+            report(AgentReport::Tick(Tick { detail, ..tick(common, phase) }));
         }
     }
     failure.map_or(Ok(merged), Err)
@@ -330,6 +334,12 @@ fn take(
             failure.get_or_insert(e);
         }
     }
+}
+
+fn detail(common: &Common) -> TickDetail {
+    let mut sum = TickDetail::default();
+    common.shows.iter().for_each(|show| sum.merge(&show.detail()));
+    sum
 }
 
 fn tick(common: &Common, phase: Phase) -> Tick {

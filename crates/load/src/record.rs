@@ -1,7 +1,7 @@
 //! What a shard writes down: counts always, histograms and the in-flight integral only in the measured window.
 
 use proto::{Done, Fault, Outcome};
-use run::{ErrorKind, Hist, LoadPart, Phase};
+use run::{CoarseHist, ErrorKind, Hist, LoadPart, Phase};
 use sys::clock;
 
 use crate::classes::Class;
@@ -49,6 +49,8 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
 pub(crate) struct Record {
     pub(crate) counts: Counts,
     pub(crate) measuring: bool,
+    /// Response times by bucket since the load began, for whoever looks on.
+    pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
     /// From the intended start (open loop) or the send to the last byte.
     pub(crate) response: Hist,
     /// From the send to the last byte; kept apart only where it differs from `response`.
@@ -86,6 +88,7 @@ impl Record {
         Self {
             counts: Counts::default(),
             measuring: false,
+            coarse: Box::new([0; CoarseHist::BUCKETS]),
             response: Hist::new(),
             service: keeps.service.then(Hist::new),
             blocked: Hist::new(),
@@ -177,8 +180,9 @@ impl Record {
         if done.status > 0 {
             counts.status[usize::from(done.status / 100).clamp(1, 5) - 1] += 1;
         }
+        let took_ns = now_ns.saturating_sub(request.start.intended_ns);
+        self.coarse[CoarseHist::bucket(took_ns)] += 1;
         if self.measuring {
-            let took_ns = now_ns.saturating_sub(request.start.intended_ns);
             self.response.record_ns(took_ns);
             self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
             if let Some(service) = &mut self.service {

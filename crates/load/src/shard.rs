@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proto::Client;
-use run::{LoadPart, Phase, Tick};
+use run::{CoarseHist, ErrorKind, LoadPart, Phase, Tick, TickDetail};
 use sys::Errno;
 
 use crate::core::{Core, Task};
@@ -75,6 +75,20 @@ pub(crate) struct Show {
     errors: AtomicU64,
     open: AtomicU64,
     in_flight: AtomicU64,
+    detail: Detail,
+}
+
+/// What a shard shows of failures by kind and of response times by bucket.
+#[derive(Debug)]
+struct Detail {
+    errors: [AtomicU64; ErrorKind::ALL.len()],
+    responses: [AtomicU64; CoarseHist::BUCKETS],
+}
+
+impl Default for Detail {
+    fn default() -> Self {
+        Self { errors: [const { AtomicU64::new(0) }; _], responses: [const { AtomicU64::new(0) }; _] }
+    }
 }
 
 impl Show {
@@ -85,6 +99,23 @@ impl Show {
         self.errors.store(counts.error_count(), Ordering::Relaxed);
         self.open.store(core.open, Ordering::Relaxed);
         self.in_flight.store(core.in_flight, Ordering::Relaxed);
+    }
+
+    /// Shows failures and response times apart.
+    fn publish_detail<C: Client>(&self, core: &Core<C>) {
+        let store = |(to, n): (&AtomicU64, &u64)| to.store(*n, Ordering::Relaxed);
+        self.detail.errors.iter().zip(&core.record.counts.errors).for_each(store);
+        self.detail.responses.iter().zip(core.record.coarse.iter()).for_each(store);
+    }
+
+    /// Failures and response times apart.
+    pub(crate) fn detail(&self) -> TickDetail {
+        let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
+        let errors = ErrorKind::ALL.into_iter().zip(self.detail.errors.iter().map(load)).filter(|(_, n)| *n > 0);
+        TickDetail {
+            errors: run::Errors(errors.collect()),
+            responses: CoarseHist::of(self.detail.responses.iter().map(load)),
+        }
     }
 
     /// What is shown, for another process.
@@ -126,7 +157,7 @@ pub(crate) fn run<D: Driver, C: Client>(
     let show_ns = if task.slots { SHOW_SLOTS_NS } else { SHOW_NS };
     let mut core = Core::new(task, client);
     let mut phase = Phase::WarmUp;
-    let mut show_at = 0;
+    let (mut show_at, mut detail_at) = (0, 0);
     core.start(driver.ops());
     loop {
         let now = driver.ops().refresh();
@@ -140,6 +171,11 @@ pub(crate) fn run<D: Driver, C: Client>(
             show.publish(&core);
             core.retune(now);
             show_at = now + show_ns;
+            // What only people look at need not be as fresh as the slots of an experiment.
+            if now >= detail_at {
+                show.publish_detail(&core);
+                detail_at = now + SHOW_NS;
+            }
         }
         if told.stop || core.drained(now) {
             break;

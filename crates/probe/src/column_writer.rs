@@ -90,6 +90,19 @@ impl ColumnWriter {
         self.t_s.len()
     }
 
+    /// A copy of the last `rows` rows of those counters that `wanted` names: to be looked at while recording goes on.
+    pub fn newest(&self, rows: usize, wanted: &[&str]) -> Recording {
+        let from = self.t_s.len().saturating_sub(rows);
+        let column = |page: &Page| {
+            let mut values = page.values.get(from..).unwrap_or_default().to_vec();
+            values.resize(self.t_s.len() - from, None);
+            let told = values.iter().any(Option::is_some);
+            told.then(|| Column { counter: CounterId::new(page.id), instance: page.instance.clone(), values })
+        };
+        let columns = self.pages.iter().filter(|page| wanted.contains(&page.id)).filter_map(column).collect();
+        Recording { t_s: self.t_s[from..].to_vec(), columns, absent: Vec::new() }
+    }
+
     /// Hands out what was written and begins anew. Columns without a value are left out; reasons go with them.
     pub fn take(&mut self) -> Recording {
         let t_s = std::mem::take(&mut self.t_s);
@@ -128,6 +141,8 @@ mod tests {
         assert_eq!(r.t_s, [0.0, 1.0, 2.0, 3.0]);
         assert_eq!(r.columns.len(), 1);
         assert_eq!(r.columns[0].values, [None, Some(5.0), None, None]);
+        let newest = writer.newest(2, &["cpu.user"]);
+        assert!(newest.t_s.is_empty() && newest.columns.is_empty(), "all was taken");
         writer.begin(9.0);
         writer.put(slots, 1, 7.0);
         assert_eq!(writer.take().column("cpu.system", "0").map(|c| c.values.clone()), Some(vec![Some(7.0)]));

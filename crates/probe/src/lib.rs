@@ -36,7 +36,7 @@ pub use probe::Probe;
 pub use process_set::ProcessSet;
 pub use process_tree::{parent_of, started_ticks};
 pub use processors::cpus_of;
-pub use sampler::{Ended, Sampler};
+pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedTimes, sched_times};
 pub use scope::Scope;
 pub use source::{Effort, Round, Source, SourceSpec};

@@ -14,7 +14,7 @@ use sys::clock::Origin;
 use crate::life::Life;
 use crate::processors;
 use crate::sources::Teller;
-use crate::{Probe, SOURCES, Sampler, Scope};
+use crate::{Glance, Probe, SOURCES, Sampler, Scope};
 
 /// See the head of this file.
 #[derive(Clone)]
@@ -101,6 +101,18 @@ impl Watching {
     /// What happened to the processes so far.
     pub fn incidents(&self) -> Vec<Incident> {
         self.sampler.incidents()
+    }
+
+    /// What the newest samples say: see [`Sampler::glance`].
+    pub fn glance(&self) -> Option<Glance> {
+        let mut glance = self.sampler.glance()?;
+        processors::only(&mut glance.recording, &self.observer.spec.processors);
+        Some(glance)
+    }
+
+    /// The processors that `cpu.*` counts, as one name: see [`run::Side::machine`].
+    pub fn machine(&self) -> String {
+        processors::machine(&self.observer.spec.processors)
     }
 
     /// Ends the sampling and hands out what was seen.

@@ -107,6 +107,11 @@ impl Probe {
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
+    /// A copy of the last `rows` samples of the counters that `wanted` names.
+    pub fn newest(&self, rows: usize, wanted: &[&str]) -> Recording {
+        self.writer.newest(rows, wanted)
+    }
+
     /// Hands out what was recorded since the last time, and begins anew with the same files and buffers.
     pub fn take(&mut self) -> Recording {
         self.writer.take()

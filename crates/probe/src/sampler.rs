@@ -24,7 +24,48 @@ struct Orders {
     stop: bool,
     /// What happened to the processes so far.
     incidents: Vec<Incident>,
+    /// Somebody looks on: the next samples are shown.
+    looked_at: bool,
+    shown: Option<Glance>,
 }
+
+/// What the newest samples say, for whoever looks on while sampling goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Glance {
+    /// The last few samples of the counters that tell what is busy.
+    pub recording: Recording,
+    /// Instances `name:pid` of the processes that are followed.
+    pub processes: Vec<String>,
+}
+
+/// What is shown of the newest samples: what is busy, and how near its limit it is.
+const SHOWN: &[&str] = &[
+    "cpu.user",
+    "cpu.system",
+    "cpu.irq",
+    "cpu.softirq",
+    "cpu.iowait",
+    "cpu.steal",
+    "cpu.idle",
+    "cpu.online",
+    "process.cpu",
+    "process.rss",
+    "process.fds",
+    "process.fd_limit",
+    "thread.cpu",
+    "disk.busy",
+    "interface.rx_bytes",
+    "interface.tx_bytes",
+    "interface.speed",
+    "listen.queue",
+    "listen.limit",
+    "cgroup.memory",
+    "cgroup.memory_limit",
+    "conntrack.entries",
+    "conntrack.limit",
+];
+/// Samples that are shown: one more than make the span that a figure is of.
+const SHOWN_ROWS: usize = 4;
 
 #[derive(Debug, Default)]
 struct Desk {
@@ -90,6 +131,14 @@ impl Sampler {
         self.desk.lock().incidents.clone()
     }
 
+    /// What the newest samples say; none before the first one after it was first asked. Costs the sampler a copy of a few
+    /// figures a sample from then on.
+    pub fn glance(&self) -> Option<Glance> {
+        let mut orders = self.desk.lock();
+        orders.looked_at = true;
+        orders.shown.clone()
+    }
+
     /// Ends sampling and hands out the recording. No sample is added: take an [`Sampler::edge`] first if one is due.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
@@ -142,9 +191,12 @@ impl Clerk {
                 let mut orders = desk.lock();
                 (orders.taken, orders.edge_s) = (asked, t_s);
                 desk.changed.notify_all();
+                drop(orders);
+                self.show();
             } else if now >= due {
                 drop(orders);
                 due = self.series(due);
+                self.show();
             } else if now >= self.life.due_ns() {
                 drop(orders);
                 self.look(now);
@@ -153,6 +205,15 @@ impl Clerk {
                 orders = desk.changed.wait_timeout(orders, wait).unwrap_or_else(PoisonError::into_inner).0;
                 drop(orders);
             }
+        }
+    }
+
+    /// Puts the newest samples where whoever looks on finds them.
+    fn show(&self) {
+        if self.desk.lock().looked_at {
+            let recording = self.probe.newest(SHOWN_ROWS, SHOWN);
+            let shown = Some(Glance { recording, processes: self.probe.processes() });
+            self.desk.lock().shown = shown;
         }
     }
 
@@ -206,6 +267,22 @@ mod tests {
         assert!(r.t_s.len() >= 2 && r.t_s.windows(2).all(|w| w[0] < w[1]), "{:?}", r.t_s);
         let samples = r.column("probe.samples", "").unwrap();
         assert_eq!(samples.values.last().copied().flatten(), Some(r.t_s.len() as f64));
+    }
+
+    #[test]
+    fn whoever_looks_on_sees_the_newest_samples_and_disturbs_none() {
+        let sampler = sampler(60_000, Origin::after(Duration::ZERO));
+        assert_eq!(sampler.glance(), None, "nobody looked yet, so nothing was copied");
+        (0..6).for_each(|_| assert!(sampler.edge() >= 0.0));
+        // The copy is made after the edge was answered.
+        let shown = (0..200).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            sampler.glance().filter(|shown| shown.recording.t_s.len() == SHOWN_ROWS)
+        });
+        let recording = sampler.finish();
+        let shown = shown.unwrap().recording;
+        assert!(shown.t_s.iter().all(|t| recording.t_s.contains(t)), "{shown:?}");
+        assert!(shown.column("cpu.idle", "total").unwrap().values.iter().all(Option::is_some));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub use comparison::render_comparison;
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
 pub use forms::{FORMS, Form, markdown_table, wrap};
 pub use number::{Unit, count, number, quantity, quantity_in, significant};
-pub use pages::{PAGES, Page, busiest_device};
+pub use pages::{PAGES, Page, busiest_device, busy_devices, error_words};
 pub use plot::{
     Axis, Band, BarRow, Bars, Frame, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot, bars_svg, plot_svg,
 };

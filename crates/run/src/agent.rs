@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::{Address, ClassPart, ColdPlan, Hist, LeverPlan, LoadPlan, Tally, Tenths, WatchSpec, Window};
+use crate::{
+    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, Tally, Tenths, WatchSpec, Window,
+};
 
 /// The first line that an agent reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +21,9 @@ pub enum AgentSpec {
         /// Begins as soon as it can instead of waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
+        /// Its ticks carry [`TickDetail`] now and then: somebody looks.
+        #[serde(default, skip_serializing_if = "is_false")]
+        detailed: bool,
     },
     /// Observe the host that the agent runs on, one trial after the other.
     Watch(WatchSpec),
@@ -104,7 +109,7 @@ pub enum Phase {
 }
 
 /// Progress of a load agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tick {
     /// Seconds since the load started.
     pub t_s: f64,
@@ -120,6 +125,30 @@ pub struct Tick {
     pub open: u64,
     /// Requests in flight now.
     pub in_flight: u64,
+    /// More of it, where that was asked for; not in every tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Box<TickDetail>>,
+}
+
+/// What a load agent tells of its progress where somebody looks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TickDetail {
+    /// Failures so far, by kind.
+    pub errors: Errors,
+    /// Response times so far, of the warm-up too.
+    pub responses: CoarseHist,
+}
+
+impl TickDetail {
+    /// Adds another agent's.
+    pub fn merge(&mut self, other: &Self) {
+        for (kind, n) in &other.errors.0 {
+            let sum = self.errors.0.entry(*kind).or_default();
+            *sum = sum.saturating_add(*n);
+        }
+        self.responses.merge(&other.responses);
+    }
 }
 
 /// What one load agent found; parts of several agents merge into one trial.
@@ -191,6 +220,10 @@ impl LoadPart {
             }
         }
     }
+}
+
+fn is_false(is: &bool) -> bool {
+    !*is
 }
 
 fn is_zero(n: &f64) -> bool {

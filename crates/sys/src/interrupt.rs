@@ -31,6 +31,7 @@ fn is_ignored(signal: libc::c_int) -> Result<bool> {
 
 extern "C" fn count(_: libc::c_int) {
     if SEEN.fetch_add(1, Ordering::Relaxed) >= 2 {
+        crate::terminal::give_back();
         // SAFETY: _exit(2) is async-signal-safe and takes no pointers.
         unsafe { libc::_exit(130) }
     }
@@ -38,7 +39,7 @@ extern "C" fn count(_: libc::c_int) {
 
 fn install(signal: libc::c_int) -> Result<()> {
     // SAFETY: `action` is a fully initialised sigaction (all-zero is valid, then mask and handler are set); the handler
-    // only touches an atomic and _exit, both async-signal-safe; the old action is not asked for.
+    // only touches atomics, the terminal by write(2) and tcsetattr(3), and _exit, all async-signal-safe; the old action is not asked for.
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = count as *const () as libc::sighandler_t;

@@ -12,6 +12,7 @@ mod out;
 mod rate;
 mod request;
 mod rows;
+mod see;
 mod target;
 mod tls;
 pub(crate) mod units;
@@ -24,6 +25,7 @@ pub(crate) use objective::ObjectiveArgs;
 pub(crate) use out::OutArgs;
 pub(crate) use rate::{Rate, rate};
 pub(crate) use rows::{arrival, arrival_help};
+pub(crate) use see::SeeArgs;
 pub(crate) use target::{TargetArgs, read_variables};
 
 /// T of S-Clients when none is given, milliseconds (source 1).

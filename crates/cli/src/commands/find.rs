@@ -2,10 +2,10 @@
 
 use run::Plan;
 
-use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, TargetArgs, mix, units};
+use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, SeeArgs, TargetArgs, mix, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
-use crate::screen::Screen;
+use crate::screen::{self, Screen};
 use crate::{Exit, output};
 
 /// Arguments.
@@ -19,6 +19,8 @@ pub(crate) struct Args {
     objective: ObjectiveArgs,
     #[command(flatten)]
     hosts: HostArgs,
+    #[command(flatten)]
+    see: SeeArgs,
     /// Time for the whole search
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Search")]
     budget: Option<f64>,
@@ -53,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
     let kept = args.target.out.prepare()?;
-    let mut screen = Screen::new(&args.target.out, plan.search.budget_s);
+    let mut screen = Screen::seen(&args.target.out, &args.see, plan.search.budget_s, screen::title(&plan));
     let result = lab::find(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.target.out, kept, used))

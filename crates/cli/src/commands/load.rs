@@ -3,11 +3,12 @@
 use run::{Arrival, Intensity, Plan};
 
 use crate::args::{
-    BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, POOL, Rate, T_MS, TargetArgs, arrival, arrival_help, mix, rate, units,
+    BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, POOL, Rate, SeeArgs, T_MS, TargetArgs, arrival, arrival_help, mix,
+    rate, units,
 };
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
-use crate::screen::Screen;
+use crate::screen::{self, Screen};
 use crate::{Exit, output};
 
 /// Arguments.
@@ -53,6 +54,8 @@ pub(crate) struct Args {
     load: LoadArgs,
     #[command(flatten)]
     hosts: HostArgs,
+    #[command(flatten)]
+    see: SeeArgs,
 }
 
 /// Loads, reports, and keeps.
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     output::catch_interrupts();
     let expected = plan.observe.at_rest_s + plan.load.warmup_s + plan.load.duration_s;
     let kept = args.target.out.prepare()?;
-    let mut screen = Screen::new(&args.target.out, expected);
+    let mut screen = Screen::seen(&args.target.out, &args.see, expected, screen::title(&plan));
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.target.out, kept, used))

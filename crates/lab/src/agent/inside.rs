@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use load::Start;
-use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, WIRE};
+use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE};
 
 use super::inside_watch;
 use super::pulse::{self, GRACE, Pulse};
@@ -28,8 +28,8 @@ pub fn run() -> Result<(), LabError> {
     let (sender, commands) = channel();
     live(sender, !matches!(spec, AgentSpec::Serve(_)));
     let outcome = match spec {
-        AgentSpec::Load { plan, addr, at_once } => {
-            load(&plan, addr, if at_once { Start::AtOnce } else { Start::WhenTold }, commands)
+        AgentSpec::Load { plan, addr, at_once, detailed } => {
+            load(&plan, addr, if at_once { Start::AtOnce } else { Start::WhenTold }, commands, detailed)
         }
         AgentSpec::Serve(plan) => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
@@ -87,9 +87,20 @@ fn hear(pulse: &Pulse, commands: &Sender<AgentCommand>) {
     std::process::exit(0);
 }
 
-fn load(plan: &LoadPlan, addr: Address, start: Start, commands: Receiver<AgentCommand>) -> Result<(), String> {
+fn load(
+    plan: &LoadPlan,
+    addr: Address,
+    start: Start,
+    commands: Receiver<AgentCommand>,
+    detailed: bool,
+) -> Result<(), String> {
     confine(&plan.cpus)?;
-    let part = load::run(plan, addr, start, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
+    let mut tell = |report| match report {
+        // A thousand agents whose ticks nobody looks at shall not tell what nobody reads.
+        AgentReport::Tick(tick) if !detailed => say(&AgentReport::Tick(Tick { detail: None, ..tick })),
+        report => say(&report),
+    };
+    let part = load::run(plan, addr, start, commands, &mut tell).map_err(|e| e.to_string())?;
     say(&AgentReport::Part(Box::new(part)));
     Ok(())
 }

@@ -24,7 +24,7 @@ mod trust;
 mod utilisation;
 mod verdict;
 
-pub use trials::busiest_device;
+pub use trials::{busiest_device, busy_devices, words as error_words};
 
 use run::{Run, Sureness};
 

@@ -1,6 +1,6 @@
 //! Every operating point in one row: the terminal shows the columns that decide, the page all of them.
 
-use run::{BreachKind, ErrorKind, Outcome, Run, Tally, Trial};
+use run::{BreachKind, ErrorKind, Outcome, Run, Side, Tally, Trial};
 
 use super::{devices, figures, pick};
 use crate::number::{count, number, quantity};
@@ -110,13 +110,20 @@ pub fn busiest_device(trial: &Trial) -> Option<String> {
     devices::of(trial).first().map(|d| format!("{} {}", name(d), quantity(d.busy, Unit::Share)))
 }
 
+/// All devices of both sides by the newest samples, busiest first: name and share of its time or limit, 0 to 1.
+pub fn busy_devices(client: &Side, server: Option<&Side>) -> Vec<(String, f64)> {
+    let measured = run::Measured { window: run::Window::ALL, ..run::Measured::default() };
+    let trial = Trial { client: client.clone(), server: server.cloned(), measured, ..Trial::default() };
+    devices::of(&trial).into_iter().map(|device| (device.name(), device.busy)).collect()
+}
+
 fn steady(trial: &Trial) -> Cell {
     let word = if trial.steady.steady { "yes" } else { "no" };
     Cell { text: word.into(), tone: Tone::Plain, hint: trial.steady.reason.clone() }
 }
 
 /// A kind of failure in words.
-pub(super) const fn words(kind: ErrorKind) -> &'static str {
+pub const fn words(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::ConnectRefused => "connects refused",
         ErrorKind::ConnectTimeout => "connects timed out",

@@ -1,0 +1,40 @@
+//! How a run is shown while it goes on.
+
+use std::io::IsTerminal as _;
+
+use clap::Args;
+
+use super::OutArgs;
+
+/// A shorter run ends before its view is read, seconds.
+const WORTH_A_VIEW_S: f64 = 5.0;
+
+/// How a run is shown while it goes on.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SeeArgs {
+    /// Show a full-screen view while it runs [default: on a terminal, for more than 5 s, without --json and --verbose]
+    #[arg(long, overrides_with = "no_live", help_heading = "Output")]
+    live: bool,
+    /// Show no full-screen view
+    #[arg(long, overrides_with = "live", help_heading = "Output")]
+    no_live: bool,
+}
+
+impl SeeArgs {
+    /// Whether a run of about so many seconds is shown in a view. Only a terminal of ours that can move its cursor is asked.
+    pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose && !logs();
+        wanted
+            && !self.no_live
+            && !out.json
+            && !dumb
+            && std::io::stdout().is_terminal()
+            && sys::terminal::in_foreground()
+    }
+}
+
+/// A log on the same terminal would be written into the view.
+fn logs() -> bool {
+    std::env::var_os("LOADLINE_LOG").is_some() && std::io::stderr().is_terminal()
+}

@@ -1,0 +1,107 @@
+//! The course of a run for the view: what a moment was like, in as many moments as a screen can show. When they are many, two
+//! become one, so a week takes no more memory than a minute.
+
+/// Most moments that are kept.
+const MOST: usize = 512;
+
+/// A stretch of time. What is not known is not a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moment {
+    /// Length, seconds.
+    pub(crate) seconds: f64,
+    /// Completed per second.
+    pub(crate) completed: f64,
+    /// Median of the response times, microseconds.
+    pub(crate) p50_us: f64,
+    /// 99th percentile of them; of several moments the largest.
+    pub(crate) p99_us: f64,
+    /// Share of the CPUs that was busy, where only counters are watched.
+    pub(crate) cpu: f64,
+}
+
+impl Moment {
+    /// Two that follow each other, as one.
+    fn with(self, next: Self) -> Self {
+        let seconds = self.seconds + next.seconds;
+        let mean = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+            (true, _) => b,
+            (_, true) => a,
+            _ => (a * self.seconds + b * next.seconds) / seconds,
+        };
+        Self {
+            seconds,
+            completed: mean(self.completed, next.completed),
+            p50_us: mean(self.p50_us, next.p50_us),
+            p99_us: self.p99_us.max(next.p99_us),
+            cpu: mean(self.cpu, next.cpu),
+        }
+    }
+}
+
+/// See the head of this file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    moments: Vec<Moment>,
+    /// The one that is not complete yet, and of how many it is.
+    open: Option<(Moment, u32)>,
+    /// Moments of the source that are one here; 0 stands for 1.
+    each: u32,
+}
+
+impl History {
+    pub(crate) fn push(&mut self, moment: Moment) {
+        let (sum, n) = match self.open.take() {
+            Some((open, n)) => (open.with(moment), n + 1),
+            None => (moment, 1),
+        };
+        if n < self.each.max(1) {
+            self.open = Some((sum, n));
+            return;
+        }
+        self.moments.push(sum);
+        if self.moments.len() >= MOST {
+            self.moments = pairs(&self.moments, 2);
+            self.each = self.each.max(1) * 2;
+        }
+    }
+
+    /// All of it in at most so many moments.
+    pub(crate) fn in_columns(&self, columns: usize) -> Vec<Moment> {
+        let each = self.moments.len().div_ceil(columns.max(1)).max(1);
+        pairs(&self.moments, each)
+    }
+}
+
+fn pairs(moments: &[Moment], each: usize) -> Vec<Moment> {
+    moments.chunks(each).filter_map(|few| few.iter().copied().reduce(Moment::with)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(completed: f64) -> Moment {
+        Moment { seconds: 0.2, completed, p50_us: 100.0, p99_us: completed, cpu: f64::NAN }
+    }
+
+    #[test]
+    fn a_week_takes_no_more_than_a_minute_and_loses_no_peak() {
+        let mut history = History::default();
+        let n = 7 * 24 * 3600 * 5;
+        (0..n).for_each(|i| history.push(moment(if i == 12_345 { 900.0 } else { 100.0 })));
+        assert!(history.moments.len() < MOST);
+        let columns = history.in_columns(80);
+        assert!(columns.len() <= 80 && columns.iter().any(|m| m.p99_us == 900.0));
+        let seconds: f64 = columns.iter().map(|m| m.seconds).sum();
+        assert!(seconds > 0.99 * f64::from(n) * 0.2 && seconds <= f64::from(n) * 0.2 + 1.0, "{seconds}");
+    }
+
+    #[test]
+    fn what_is_not_known_spoils_no_mean() {
+        let known = moment(10.0);
+        let unknown = Moment { p50_us: f64::NAN, p99_us: f64::NAN, completed: 0.0, ..known };
+        let both = known.with(unknown);
+        assert_eq!((both.p50_us, both.p99_us, both.completed), (100.0, 10.0, 5.0));
+        assert!(unknown.with(unknown).p50_us.is_nan());
+    }
+}

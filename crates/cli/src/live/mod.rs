@@ -1,0 +1,138 @@
+//! The full-screen view of a run. It only looks: the conductor's thread hands over what is known, a thread of its own draws
+//! it four times a second, and nothing waits for either.
+
+mod backend;
+mod draw;
+mod history;
+mod model;
+mod sides;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ratatui_core::terminal::Terminal;
+use sys::terminal::Taken;
+
+pub(crate) use model::Model;
+
+/// Between two drawings.
+const DRAW_EVERY: Duration = Duration::from_millis(250);
+/// Between two looks at the end of the run.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is known of a run, shared between who learns it and who shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared(Arc<Mutex<Model>>);
+
+impl Shared {
+    pub(crate) fn new(model: Model) -> Self {
+        Self(Arc::new(Mutex::new(model)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Model> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Flags {
+    /// The run is over.
+    end: AtomicBool,
+    /// The user wants it to be.
+    quit: AtomicBool,
+}
+
+/// A view that is shown, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct View {
+    flags: Arc<Flags>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl View {
+    /// Takes the terminal and begins to draw; none where the terminal cannot be had.
+    pub(crate) fn begin(shared: &Shared) -> Option<Self> {
+        give_back_in_a_panic();
+        let taken = Taken::take().ok()?;
+        let terminal = Terminal::new(backend::Ansi::new(crate::output::colors())).ok()?;
+        let flags = Arc::new(Flags::default());
+        let (theirs, shared) = (Arc::clone(&flags), shared.clone());
+        let body = move || Painter { taken, terminal, shared, flags: theirs, frozen: None }.work();
+        let thread = std::thread::Builder::new().name("loadline-view".into()).spawn(body).ok()?;
+        Some(Self { flags, thread: Some(thread) })
+    }
+
+    /// Whether the user asked to end.
+    pub(crate) fn quits(&self) -> bool {
+        self.flags.quit.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.flags.end.store(true, Ordering::Relaxed);
+        // A thread that panicked gave the terminal back in its hook.
+        self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
+        sys::terminal::give_back();
+    }
+}
+
+/// A panic says what it has to say on the screen that the user keeps.
+fn give_back_in_a_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            sys::terminal::give_back();
+            before(info);
+        }));
+    });
+}
+
+/// What the drawing thread owns.
+struct Painter {
+    taken: Taken,
+    terminal: Terminal<backend::Ansi>,
+    shared: Shared,
+    flags: Arc<Flags>,
+    /// The view as it was when it was paused.
+    frozen: Option<Model>,
+}
+
+impl Painter {
+    fn work(mut self) {
+        let mut due = Instant::now();
+        while !self.flags.end.load(Ordering::Relaxed) {
+            if Instant::now() >= due {
+                due = Instant::now() + DRAW_EVERY;
+                if self.paint().is_err() {
+                    // A terminal that went away is heard of by SIGHUP.
+                    return;
+                }
+            }
+            match self.taken.key(LOOK) {
+                Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
+                Some(b' ') => self.frozen = if self.frozen.is_some() { None } else { Some(self.shared.lock().clone()) },
+                _ => {}
+            }
+        }
+    }
+
+    fn paint(&mut self) -> std::io::Result<()> {
+        let keys = self.keys();
+        // The copy is made under the lock, the drawing is not.
+        let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
+        self.terminal.draw(|frame| draw::draw(frame, &model, keys)).map(|_| ())
+    }
+
+    fn keys(&self) -> &'static str {
+        match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
+            (_, true, _) => "ending: what was measured is kept",
+            (false, ..) => "Ctrl-C ends and keeps what was measured",
+            (_, _, true) => "paused: space goes on   q ends and keeps what was measured",
+            _ => "q ends and keeps what was measured   space pauses the view",
+        }
+    }
+}

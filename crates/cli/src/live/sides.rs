@@ -1,0 +1,116 @@
+//! What the view shows of the newest counter samples: CPU by kind, what the processes use, what is busiest.
+
+use run::{Side, Window};
+
+/// Shares of a host's CPUs by kind, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CpuKinds {
+    pub(crate) user: f64,
+    pub(crate) system: f64,
+    /// Interrupts, hard and soft.
+    pub(crate) interrupts: f64,
+    /// Taken by the hypervisor.
+    pub(crate) stolen: f64,
+    /// Waiting for a disk; idle, too.
+    pub(crate) waiting: f64,
+}
+
+impl CpuKinds {
+    /// Of the newest samples of a side; none where fewer than two tell.
+    pub(crate) fn of(side: &Side) -> Option<Self> {
+        let part = |id: &str| side.recording.reading(id, "total", Window::ALL).value();
+        let some = |id: &str| part(id).unwrap_or(0.0).max(0.0);
+        let (user, system, stolen, waiting) =
+            (part("cpu.user")?, some("cpu.system"), some("cpu.steal"), some("cpu.iowait"));
+        let interrupts = some("cpu.irq") + some("cpu.softirq");
+        let all = user + system + interrupts + stolen + waiting + part("cpu.idle")?;
+        let share = |time: f64| if all > 0.0 { time / all } else { 0.0 };
+        Some(Self {
+            user: share(user),
+            system: share(system),
+            interrupts: share(interrupts),
+            stolen: share(stolen),
+            waiting: share(waiting),
+        })
+    }
+}
+
+/// What the processes of a side use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Uses {
+    /// CPUs' worth of time.
+    pub(crate) cpus: Option<f64>,
+    /// Resident memory, bytes.
+    pub(crate) memory: Option<f64>,
+    /// Open descriptors.
+    pub(crate) descriptors: Option<f64>,
+}
+
+impl Uses {
+    pub(crate) fn of(side: &Side) -> Self {
+        let recording = &side.recording;
+        let own = |instance: &str| side.processes.iter().any(|process| process == instance);
+        let last = |id: &str| {
+            let newest = |column: &run::Column| column.values.iter().rev().flatten().next().copied();
+            let columns = recording.columns_of(id).filter(|column| own(&column.instance));
+            columns.filter_map(newest).reduce(|a, b| a + b)
+        };
+        let span_s = recording.span_s(Window::ALL);
+        let time_us = recording.sum("process.cpu", Window::ALL, own).value();
+        Self {
+            cpus: time_us.map(|us| us / 1e6 / span_s).filter(|cpus| cpus.is_finite()),
+            memory: last("process.rss"),
+            descriptors: last("process.fds"),
+        }
+    }
+}
+
+/// A side as it is now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SideNow {
+    /// Whose it is: `client`, `server`.
+    pub(crate) role: &'static str,
+    pub(crate) cpu: Option<CpuKinds>,
+    pub(crate) uses: Uses,
+}
+
+impl SideNow {
+    pub(crate) fn of(role: &'static str, side: &Side) -> Self {
+        Self { role, cpu: CpuKinds::of(side), uses: Uses::of(side) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Column, CounterId, Recording};
+
+    fn side(columns: &[(&'static str, &str, [f64; 2])]) -> Side {
+        let column = |(id, instance, values): &(&'static str, &str, [f64; 2])| Column {
+            counter: CounterId::new(id),
+            instance: (*instance).to_string(),
+            values: values.iter().copied().map(Some).collect(),
+        };
+        let recording =
+            Recording { t_s: vec![1.0, 3.0], columns: columns.iter().map(column).collect(), absent: vec![] };
+        Side { processes: vec!["nginx:7".into()], recording, ..Side::default() }
+    }
+
+    #[test]
+    fn kinds_are_shares_of_all_time_and_only_own_processes_count() {
+        let side = side(&[
+            ("cpu.user", "total", [0.0, 2e6]),
+            ("cpu.system", "total", [0.0, 1e6]),
+            ("cpu.softirq", "total", [5.0, 5.0]),
+            ("cpu.idle", "total", [0.0, 1e6]),
+            ("process.cpu", "nginx:7", [0.0, 1e6]),
+            ("process.cpu", "other:8", [0.0, 9e6]),
+            ("process.rss", "nginx:7", [5.0, 7.0]),
+        ]);
+        let now = SideNow::of("server", &side);
+        let cpu = now.cpu.unwrap();
+        assert_eq!((cpu.user, cpu.system, cpu.interrupts), (0.5, 0.25, 0.0));
+        assert_eq!(now.uses, Uses { cpus: Some(0.5), memory: Some(7.0), descriptors: None });
+        assert_eq!(SideNow::of("server", &Side::default()).cpu, None);
+    }
+}

@@ -1,0 +1,163 @@
+//! The full-screen view in a real terminal (tmux): what it shows at which size, and that the terminal is as it was before
+//! whatever ends the run.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::Command;
+
+use testkit::{Running, binary, children, eventually, has, serve};
+
+/// A terminal of tmux with a server of its own, in which one command line runs in a shell.
+struct Terminal {
+    dir: tempfile::TempDir,
+}
+
+impl Terminal {
+    fn open(width: u16, height: u16, line: &str) -> Self {
+        let terminal = Self { dir: tempfile::tempdir().unwrap() };
+        let script = format!("{line}; echo STATUS=$?; stty -a; exec sleep 600");
+        let size = [width.to_string(), height.to_string()];
+        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &size[0], "-y", &size[1], &script]);
+        terminal
+    }
+
+    fn tmux(&self, args: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.arg("-u").arg("-S").arg(self.dir.path().join("socket")).args(args).current_dir(self.dir.path());
+        let output = command.env("TERM", "xterm").env_remove("NO_COLOR").env_remove("LOADLINE_LOG").output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    /// Waits until all of these are on the screen.
+    #[track_caller]
+    fn shows(&self, words: &[&str]) -> String {
+        let mut seen = String::new();
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while std::time::Instant::now() < until {
+            seen = self.screen();
+            if words.iter().all(|word| seen.contains(word)) {
+                return seen;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("{words:?} are not all there:\n{seen}");
+    }
+
+    /// The process of loadline.
+    fn pid(&self) -> u32 {
+        let shell: u32 = self.tmux(&["display", "-p", "#{pane_pid}"]).trim().parse().unwrap();
+        eventually(|| children(shell).first().copied())
+    }
+
+    /// The run ended with a status: no view is left, the cursor is there, and keys are echoed and taken by the line.
+    #[track_caller]
+    fn is_as_before(&self, status: u8) {
+        let text = self.shows(&[&format!("STATUS={status}"), "icanon", "echo"]);
+        assert!(!text.contains("-icanon") && !text.contains("-echo "), "{text}");
+        assert_eq!(self.tmux(&["display", "-p", "#{alternate_on} #{cursor_flag}"]).trim(), "0 1", "{text}");
+    }
+
+    /// All that was printed, also what is no longer on the screen.
+    fn printed(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-S", "-200"])
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+fn load(server: &Running, more: &str) -> String {
+    let url = format!("http://{}/", server.addr);
+    format!("{} load {url} --connections 2 --duration 60s --at-rest 0.2s {more}", binary!().display())
+}
+
+/// What the view shows of any load.
+const PARTS: [&str; 8] =
+    ["loadline load http://", "completed", "p99", "now ", "both ", "busiest ", "errors   none", "q ends and keeps"];
+
+#[test]
+fn at_80_by_24_it_is_readable_and_q_keeps_what_was_measured() {
+    if !has("the view at 80 x 24", "tmux") {
+        return;
+    }
+    let server = serve(binary!(), 0, &[]);
+    let terminal = Terminal::open(80, 24, &load(&server, ""));
+    terminal.shows(&PARTS);
+    let text = terminal.shows(&["measuring", "user ", "CPUs"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    terminal.tmux(&["send-keys", "Space"]);
+    terminal.shows(&["paused"]);
+    terminal.tmux(&["send-keys", "Space"]);
+    terminal.shows(&["space pauses"]);
+    terminal.tmux(&["send-keys", "q"]);
+    terminal.is_as_before(130);
+    let text = terminal.printed();
+    assert!(text.contains("Interrupted") && text.contains("report: ") && !text.contains("busiest █"), "{text}");
+    let run = std::fs::read_to_string(terminal.dir.path().join("loadline-runs/latest/run.json")).unwrap();
+    assert!(run.contains("\"interrupted\":true"));
+}
+
+#[test]
+fn a_large_terminal_is_filled_a_resize_is_followed_and_ctrl_c_ends_as_ever() {
+    if !has("the view at 200 x 60", "tmux") {
+        return;
+    }
+    let server = serve(binary!(), 0, &[]);
+    let terminal = Terminal::open(200, 60, &load(&server, ""));
+    let text = terminal.shows(&PARTS);
+    assert!(text.lines().count() > 40, "the keys are in the last line:\n{text}");
+    terminal.tmux(&["resize-window", "-x", "80", "-y", "24"]);
+    let fits =
+        |text: &str| text.lines().last().is_some_and(|line| line.starts_with("q ends")) && text.lines().count() <= 24;
+    eventually(|| fits(terminal.screen().trim_end()).then_some(()));
+    terminal.shows(&PARTS);
+    terminal.tmux(&["send-keys", "C-c"]);
+    terminal.is_as_before(130);
+    assert!(terminal.printed().contains("Interrupted"));
+}
+
+#[test]
+fn whatever_signal_ends_it_the_terminal_is_as_it_was() {
+    if !has("the view and signals", "tmux") {
+        return;
+    }
+    let server = serve(binary!(), 0, &[]);
+    for (name, times, status) in [("TERM", 1, 130), ("HUP", 1, 130), ("INT", 3, 130), ("QUIT", 1, 131)] {
+        let terminal = Terminal::open(80, 24, &load(&server, "--force --out out"));
+        terminal.shows(&PARTS);
+        let pid = terminal.pid();
+        // The third one in a row ends it at once; those that come after its end find nobody.
+        let kills = format!("kill -{name} {pid}; ").repeat(times);
+        Command::new("sh").args(["-c", &kills]).stderr(std::process::Stdio::null()).status().unwrap();
+        terminal.is_as_before(status);
+    }
+}
+
+#[test]
+fn where_it_is_not_wanted_there_is_none() {
+    if !has("no view", "tmux") {
+        return;
+    }
+    let server = serve(binary!(), 0, &[]);
+    let lines = [
+        load(&server, "--no-live").replace("60s", "6s"),
+        format!("TERM=dumb {}", load(&server, "--live").replace("60s", "1s")),
+        format!("{} | cat", load(&server, "--live").replace("60s", "1s")),
+    ];
+    let terminals = lines.map(|line| Terminal::open(80, 24, &line));
+    eventually(|| {
+        let over = |terminal: &Terminal| {
+            assert_eq!(terminal.tmux(&["display", "-p", "#{alternate_on}"]).trim(), "0", "{}", terminal.screen());
+            terminal.screen().contains("STATUS=")
+        };
+        terminals.iter().all(over).then_some(())
+    });
+    terminals.iter().for_each(|terminal| assert!(terminal.printed().contains("STATUS=0"), "{}", terminal.printed()));
+}

@@ -1,0 +1,153 @@
+//! A coarse histogram of durations, for what is shown while a load is on: few enough buckets to be told ten times a second,
+//! and counts that only grow, so that what happened between two moments is a difference. Results come from [`crate::Hist`].
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Durations below this are one bucket, nanoseconds.
+const LOWEST_NS: u64 = 1 << LOWEST_BITS;
+const LOWEST_BITS: u32 = 10;
+/// Buckets to a factor of two: a duration is known within 9 %.
+const PARTS: u64 = 8;
+const PART_BITS: u32 = 3;
+
+/// Durations by bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
+#[schemars(with = "Vec<(u16, u64)>")]
+pub struct CoarseHist(BTreeMap<u16, u64>);
+
+impl From<Vec<(u16, u64)>> for CoarseHist {
+    /// Buckets that there are not are a stranger's words, and left out.
+    fn from(pairs: Vec<(u16, u64)>) -> Self {
+        Self(pairs.into_iter().filter(|(bucket, _)| usize::from(*bucket) < Self::BUCKETS).collect())
+    }
+}
+
+impl From<CoarseHist> for Vec<(u16, u64)> {
+    fn from(hist: CoarseHist) -> Self {
+        hist.0.into_iter().collect()
+    }
+}
+
+impl CoarseHist {
+    /// Buckets: the last one holds all from 137 s on.
+    pub const BUCKETS: usize = 1 + 27 * PARTS as usize + 1;
+
+    /// The bucket of a duration in nanoseconds, below [`CoarseHist::BUCKETS`].
+    #[inline]
+    pub fn bucket(ns: u64) -> usize {
+        if ns < LOWEST_NS {
+            return 0;
+        }
+        let bits = 63 - ns.leading_zeros();
+        let part = (ns >> (bits - PART_BITS)) & (PARTS - 1);
+        let at = 1 + u64::from(bits - LOWEST_BITS) * PARTS + part;
+        (at as usize).min(Self::BUCKETS - 1)
+    }
+
+    /// From the counts of all buckets, in their order.
+    pub fn of(counts: impl IntoIterator<Item = u64>) -> Self {
+        Self((0..).zip(counts).filter(|(_, n)| *n > 0).collect())
+    }
+
+    /// Adds the counts of another one.
+    pub fn merge(&mut self, other: &Self) {
+        for (bucket, n) in &other.0 {
+            let sum = self.0.entry(*bucket).or_default();
+            *sum = sum.saturating_add(*n);
+        }
+    }
+
+    /// What was counted since an earlier state.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);
+        let grown = self.0.iter().map(|(bucket, n)| (*bucket, n.saturating_sub(before(bucket))));
+        Self(grown.filter(|(_, n)| *n > 0).collect())
+    }
+
+    /// How many durations were counted.
+    pub fn len(&self) -> u64 {
+        self.0.values().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The duration, in microseconds, that a share `q` (0 to 1) of the counts do not exceed, within 9 %; none when empty.
+    pub fn quantile_us(&self, q: f64) -> Option<f64> {
+        let all = self.len();
+        let rank = (q.clamp(0.0, 1.0) * all as f64).max(1.0);
+        let mut below = 0.0;
+        for (bucket, n) in self.0.iter().filter(|(_, n)| **n > 0) {
+            let (low, high) = edges_ns(*bucket);
+            if below + *n as f64 >= rank {
+                return Some((low + (high - low) * (rank - below) / *n as f64) / 1e3);
+            }
+            below += *n as f64;
+        }
+        None
+    }
+}
+
+/// Where a bucket begins and ends, nanoseconds.
+fn edges_ns(bucket: u16) -> (f64, f64) {
+    let edge =
+        |at: u64| LOWEST_NS as f64 * 2_f64.powi((at / PARTS) as i32) * (1.0 + (at % PARTS) as f64 / PARTS as f64);
+    match u64::from(bucket) {
+        0 => (0.0, LOWEST_NS as f64),
+        n => (edge(n - 1), edge(n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_duration_lies_between_the_edges_of_its_bucket() {
+        let mut last = 0;
+        for ns in (0..63).flat_map(|bits| [1_u64 << bits, (1 << bits) + (1 << bits) / 3]) {
+            let bucket = CoarseHist::bucket(ns);
+            assert!(bucket >= last && bucket < CoarseHist::BUCKETS, "{ns}");
+            last = bucket;
+            let (low, high) = edges_ns(bucket as u16);
+            assert!(
+                bucket == CoarseHist::BUCKETS - 1 || (low <= ns as f64 && (ns as f64) < high),
+                "{ns}: {low} {high}"
+            );
+        }
+        assert_eq!((CoarseHist::bucket(0), CoarseHist::bucket(u64::MAX)), (0, CoarseHist::BUCKETS - 1));
+    }
+
+    #[test]
+    fn quantiles_are_near_and_what_happened_between_two_moments_is_a_difference() {
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        (1..=1000_u64).for_each(|us| counts[CoarseHist::bucket(us * 1000)] += 1);
+        let first = CoarseHist::of(counts.clone());
+        let near = |hist: &CoarseHist, q: f64, us: f64| (hist.quantile_us(q).unwrap() - us).abs() < 0.09 * us;
+        assert!(near(&first, 0.5, 500.0) && near(&first, 0.99, 990.0), "{:?}", first.quantile_us(0.5));
+        (0..100).for_each(|_| counts[CoarseHist::bucket(50_000_000)] += 1);
+        let later = CoarseHist::of(counts);
+        let between = later.since(&first);
+        assert!(between.len() == 100 && near(&between, 0.5, 50_000.0), "{between:?}");
+        assert_eq!((later.since(&later).quantile_us(0.5), first.since(&later).len()), (None, 0));
+        let detail = Some(Box::new(crate::TickDetail { responses: later, ..crate::TickDetail::default() }));
+        let report = crate::AgentReport::Tick(crate::Tick { detail, ..crate::Tick::default() });
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<crate::AgentReport>(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn a_stranger_s_buckets_are_no_more_than_there_are() {
+        let mut hist: CoarseHist = serde_json::from_str("[[7,18446744073709551615],[9,5],[60000,3]]").unwrap();
+        hist.merge(&hist.clone());
+        assert_eq!((hist.0.len(), hist.len()), (2, u64::MAX));
+        assert!(hist.quantile_us(0.5).is_some());
+    }
+}
