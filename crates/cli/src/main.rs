@@ -7,6 +7,7 @@ mod exit;
 mod finish;
 mod kept;
 mod live;
+mod metrics;
 mod output;
 mod own_server;
 mod screen;

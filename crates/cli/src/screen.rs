@@ -13,6 +13,7 @@ use run::{Tick, Trial};
 
 use crate::args::{OutArgs, SeeArgs};
 use crate::live::{Model, Shared, View};
+use crate::metrics;
 
 /// Shorter phases get no bar.
 const WORTH_A_BAR_S: f64 = 2.0;
@@ -41,15 +42,41 @@ pub(crate) struct Screen {
     view: Option<View>,
     /// Lines that wait for the end of the view.
     waiting: RefCell<Vec<String>>,
+    /// When a line was told last, seconds, where each second has one.
+    told_s: Option<f64>,
 }
 
 impl Screen {
     /// The same with a view, where one is wanted. `title` says what is done to whom.
-    pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: String) -> Self {
+    pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: &str) -> anyhow::Result<Self> {
         let live = see.live(out, budget_s);
-        let model = || Model::new(run::visible(&title).into_owned(), head(), budget_s);
-        let shared = live.then(|| Shared::new(model()));
-        Self { live, shared, ..Self::new(out, budget_s) }
+        let model = || Model::new(run::visible(title).into_owned(), head(), budget_s);
+        let shared = (live || see.metrics.is_some()).then(|| Shared::new(model()));
+        if let Some((at, shared)) = see.metrics.zip(shared.as_ref()) {
+            metrics::serve(at, shared)?;
+        }
+        Ok(Self { live, shared, ..Self::new(out, budget_s) })
+    }
+
+    /// A screen for a server that is only watched, for so many seconds or until the user stops: the view, or a line a second.
+    pub(crate) fn watching(out: &OutArgs, see: &SeeArgs, seconds: Option<f64>, title: &str) -> anyhow::Result<Self> {
+        let budget_s = seconds.unwrap_or(0.0);
+        let live = see.live(out, seconds.unwrap_or(f64::INFINITY));
+        let mut model = Model::new(run::visible(title).into_owned(), String::new(), budget_s);
+        model.watches = true;
+        let shared = Shared::new(model);
+        see.metrics.map(|at| metrics::serve(at, &shared)).transpose()?;
+        Ok(Self { live, shared: Some(shared), told_s: Some(0.0), ..Self::new(out, budget_s) })
+    }
+
+    /// A line a second where a server is watched without a view.
+    fn told(&mut self, t_s: f64) {
+        let due = self.told_s.is_some_and(|told_s| t_s >= told_s + 1.0) && self.view.is_none();
+        let line = self.shared.as_ref().filter(|_| due).and_then(|shared| shared.lock().line());
+        if let Some(line) = line {
+            self.told_s = Some(t_s.floor());
+            self.line(&format!("{t_s:6.0} s  {line}"));
+        }
     }
 
     /// A screen for a run of about so many seconds.
@@ -69,6 +96,7 @@ impl Screen {
             live: false,
             view: None,
             waiting: RefCell::default(),
+            told_s: None,
         }
     }
 
@@ -114,9 +142,11 @@ impl Watch for Screen {
     }
 
     fn progress(&mut self, now: Progressing) {
+        let t_s = now.tick.t_s;
         if let Some(shared) = &self.shared {
             shared.lock().progress(now);
         }
+        self.told(t_s);
     }
 
     fn phase(&mut self, name: &str, expected_s: f64) {
@@ -126,7 +156,7 @@ impl Watch for Screen {
                 self.view = View::begin(shared);
             }
         }
-        if self.view.is_some() {
+        if self.view.is_some() || self.told_s.is_some() {
             return;
         }
         if !self.terminal || self.budget_s.max(expected_s) <= WORTH_A_BAR_S {
@@ -154,6 +184,9 @@ impl Watch for Screen {
     fn trial(&mut self, trial: &Trial) {
         if let Some(shared) = &self.shared {
             shared.lock().trial(trial, &loaded(trial));
+        }
+        if self.told_s.is_some() {
+            return;
         }
         if !self.steps {
             let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);

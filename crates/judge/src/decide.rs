@@ -51,7 +51,7 @@ pub(crate) fn failure(run: &Run, findings: &Findings) -> Option<Failure> {
     if run.died().is_some() {
         return Some(Failure::Died);
     }
-    let only_timed = !run.asked() && !findings.checks.is_empty();
+    let only_timed = run.only_watched() || !run.asked() && !findings.checks.is_empty();
     if !only_timed && run.trials.iter().all(|t| t.measured.tally.completed == 0) {
         return Some(Failure::NothingCompleted);
     }
@@ -66,7 +66,7 @@ pub(crate) fn failure(run: &Run, findings: &Findings) -> Option<Failure> {
 
 #[cfg(test)]
 mod tests {
-    use run::{Check, Failure, Incident, IncidentKind, Run, Trial};
+    use run::{Check, Failure, Incident, IncidentKind, Run, Trial, TrialKind};
 
     /// A run of this many trials of one server at its limit, in the last of which the server was stopped.
     fn died(trials: usize) -> Run {
@@ -91,6 +91,19 @@ mod tests {
         assert!(verdict.confidence <= 0.3 && verdict.sentence.contains("was stopped (SIGSTOP)"), "{verdict:?}");
         let alone = died(1).findings.bottleneck;
         assert!(alone.id == "unknown" && alone.ruled_out.is_empty(), "{alone:?}");
+    }
+
+    #[test]
+    fn a_server_that_was_only_watched_failed_nothing_and_what_is_missing_is_said() {
+        let mut run = crate::planted::planted("server-cpu").unwrap();
+        let server = run.trials.last().unwrap().server.clone();
+        run.trials = vec![Trial { kind: TrialKind::Watched, server, ..Trial::default() }];
+        crate::judge(&mut run);
+        let verdict = &run.findings.bottleneck;
+        assert_eq!((run.findings.failure, verdict.id.as_str(), run.findings.picks.decisive), (None, "unknown", None));
+        assert!(verdict.sentence.contains("somebody else") && verdict.sentence.contains("CPU"), "{verdict:?}");
+        assert!(verdict.missing.len() == 2 && verdict.missing[0].contains("response times"), "{verdict:?}");
+        assert!(verdict.evidence.iter().any(|e| e.counter.as_str() == "cpu.idle"), "{verdict:?}");
     }
 
     #[test]

@@ -7,6 +7,12 @@ use crate::demand::next;
 use crate::number::figure;
 use crate::rules::{RULES, Rule, Verdict};
 
+/// What no counter of a server tells.
+const NOT_WATCHED: [&str; 2] = [
+    "requests, response times and errors: they are counted where the load is made (loadline load, loadline find)",
+    "the generator's side: whether it, the network or the server was the limit (loadline find)",
+];
+
 /// Asks all rules.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     // No rule reads the counters of a trial in which the server or the generator died.
@@ -33,6 +39,9 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
                 why: format!("its signs are there too ({also}), but {} comes before it and explains them", winner.id),
             }),
         }
+    }
+    if facts.run.only_watched() {
+        missing = NOT_WATCHED.map(str::to_string).into();
     }
     let (confidence, sentence) = weakened(facts, *confidence, sentence);
     Bottleneck {

@@ -13,7 +13,7 @@ use crate::cold::Cold;
 use crate::conduct::{self, Load, Stage};
 use crate::host_watch::HostWatch;
 use crate::observation::{Observation, Watched};
-use crate::{LabError, Local, Point, Watch};
+use crate::{LabError, Local, Point, Watch, look};
 
 /// A run while it grows.
 pub struct Lab<'w> {
@@ -100,6 +100,16 @@ impl<'w> Lab<'w> {
         self.watch.phase("at rest", seconds);
         let interval_s = self.run.plan.observe.interval_s;
         self.run.at_rest = observation.at_rest(seconds, interval_s, &|| self.watch.stop());
+    }
+
+    /// Looks at a server that somebody else loads, for the plan's duration.
+    pub(crate) fn look(&mut self, observation: &Observation, point: &Point) -> Trial {
+        let duration_s = self.run.plan.load.duration_s;
+        self.watch.phase(&point.label, duration_s);
+        let interval_s = self.run.plan.observe.interval_s;
+        let trial = look::look(observation, (interval_s, duration_s), point, self.watch);
+        self.stopped |= trial.incidents.iter().any(|i| i.kind.breaks());
+        trial
     }
 
     /// From now on each trial that observes nobody, since it times calls, tells what other programs used meanwhile.

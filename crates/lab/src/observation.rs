@@ -51,6 +51,8 @@ pub struct Observation {
     server_host: Option<RemoteObserver>,
     medium: Option<testbed::MediumGauge>,
     server_counters: Option<ServerCounters>,
+    /// Somebody else makes the load: there is no client's side.
+    server_alone: bool,
     blind: bool,
 }
 
@@ -71,8 +73,15 @@ impl Observation {
             server_host: None,
             medium: None,
             server_counters: None,
+            server_alone: false,
             blind: false,
         }
+    }
+
+    /// A server that somebody else loads.
+    pub fn of_server_alone(server: Watched) -> Self {
+        let nowhere = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
+        Self { server_alone: true, ..Self::new(nowhere, Some(server)) }
     }
 
     /// The same with the client's counters read in another network namespace, under another name.
@@ -173,7 +182,7 @@ impl Observation {
                 Some(observer) => Some(follow(observer)),
                 None => self.server.as_ref().and_then(|(_, observer)| watch(observer, &[])),
             },
-            client: if here { watch(&self.client, &clients.pids()) } else { None },
+            client: if here && !self.server_alone { watch(&self.client, &clients.pids()) } else { None },
             client_hosts: self.client_hosts.iter().map(follow).collect(),
             namespace_hosts: self.namespace_hosts.iter().filter_map(|observer| watch(observer, &[])).collect(),
             ..Samplers::none(origin)

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Summary;
+
 /// Durations below this are one bucket, nanoseconds.
 const LOWEST_NS: u64 = 1 << LOWEST_BITS;
 const LOWEST_BITS: u32 = 10;
@@ -67,6 +69,24 @@ impl CoarseHist {
         let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);
         let grown = self.0.iter().map(|(bucket, n)| (*bucket, n.saturating_sub(before(bucket))));
         Self(grown.filter(|(_, n)| *n > 0).collect())
+    }
+
+    /// The figures that a person reads, each within 9 %.
+    pub fn summary(&self) -> Summary {
+        let quantile = |q: f64| self.quantile_us(q).unwrap_or(0.0);
+        let middle = |bucket: &u16| edges_ns(*bucket).0.midpoint(edges_ns(*bucket).1) / 1e3;
+        let sum: f64 = self.0.iter().map(|(bucket, n)| middle(bucket) * *n as f64).sum();
+        let count = self.len();
+        Summary {
+            count,
+            mean: if count > 0 { sum / count as f64 } else { 0.0 },
+            min: quantile(0.0),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p99_9: quantile(0.999),
+            max: quantile(1.0),
+        }
     }
 
     /// How many durations were counted.

@@ -58,6 +58,11 @@ impl Run {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
 
+    /// Whether it only watched what somebody else loaded: requests and response times are not known.
+    pub fn only_watched(&self) -> bool {
+        !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
+    }
+
     /// The end or stop of a server or generator that ended the run, and the trial that it happened in.
     pub fn died(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| i.kind.breaks())?)))

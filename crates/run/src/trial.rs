@@ -28,6 +28,8 @@ pub enum TrialKind {
     Experiment,
     /// Levers were switched on and off in slots of it: its rates are of no one state.
     Proof,
+    /// Counters of a server that somebody else loaded: there is no generator's side.
+    Watched,
 }
 
 /// One operating point. The counts at the top are of the whole trial, from the first connect to the end of the

@@ -1,10 +1,12 @@
 //! How a run is shown while it goes on.
 
 use std::io::IsTerminal as _;
+use std::net::SocketAddr;
 
 use clap::Args;
 
 use super::OutArgs;
+use crate::metrics;
 
 /// A shorter run ends before its view is read, seconds.
 const WORTH_A_VIEW_S: f64 = 5.0;
@@ -18,6 +20,9 @@ pub(crate) struct SeeArgs {
     /// Show no full-screen view
     #[arg(long, overrides_with = "live", help_heading = "Output")]
     no_live: bool,
+    /// Serve the figures of the trial that is on as OpenMetrics by HTTP; a bare port is of the loopback interface
+    #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address, help_heading = "Output")]
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl SeeArgs {

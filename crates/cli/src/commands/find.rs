@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
     let kept = args.target.out.prepare()?;
-    let mut screen = Screen::seen(&args.target.out, &args.see, plan.search.budget_s, screen::title(&plan));
+    let mut screen = Screen::seen(&args.target.out, &args.see, plan.search.budget_s, &screen::title(&plan))?;
     let result = lab::find(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.target.out, kept, used))

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     output::catch_interrupts();
     let expected = plan.observe.at_rest_s + plan.load.warmup_s + plan.load.duration_s;
     let kept = args.target.out.prepare()?;
-    let mut screen = Screen::seen(&args.target.out, &args.see, expected, screen::title(&plan));
+    let mut screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.target.out, kept, used))

@@ -18,6 +18,7 @@ mod schema;
 mod selftest;
 mod serve;
 mod testbed;
+mod watch;
 mod what_if;
 
 use clap::Subcommand;
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Prove(Box<prove::Args>),
     /// Compare runs, or two live servers in turns
     Compare(compare::Args),
+    /// Watch the counters of a server that somebody else loads
+    Watch(Box<watch::Args>),
     /// Print requests of any form (URLs, curl, HAR, vegeta) as TOML, to edit and keep
     Import(import::Args),
     /// Predict what a measured server would do with other resources or other users
@@ -76,6 +79,7 @@ impl Command {
             Self::Load(args) => load::run(&args),
             Self::Prove(args) => prove::run(&args),
             Self::Compare(args) => compare::run(&args),
+            Self::Watch(args) => watch::run(&args),
             Self::WhatIf(args) => what_if::run(&args),
             Self::Import(args) => import::run(&args),
             Self::Serve(args) => serve::run(&args),

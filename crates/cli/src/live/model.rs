@@ -87,13 +87,37 @@ impl Model {
             let responses = now.detail.responses.since(&self.since.1.responses);
             let quantile = |q: f64| responses.quantile_us(q).unwrap_or(f64::NAN);
             let completed = now.tick.completed.saturating_sub(self.since.0.completed) as f64 / seconds;
-            let moment = Moment { seconds, completed, p50_us: quantile(0.5), p99_us: quantile(0.99), cpu: f64::NAN };
+            let cpu = self.sides.last().and_then(|side| side.cpu).map_or(f64::NAN, |cpu| cpu.busy());
+            let moment = Moment { seconds, completed, p50_us: quantile(0.5), p99_us: quantile(0.99), cpu };
             self.history.push(moment);
             self.moment = Some(moment);
             self.since = (now.tick.clone(), now.detail.clone());
         }
         self.see(now.client.as_ref(), now.server.as_ref());
         self.now = now;
+    }
+
+    /// What is known of a server that is only watched, in a line; none before there are two samples.
+    pub(crate) fn line(&self) -> Option<String> {
+        let side = self.sides.last()?;
+        let cpu = side.cpu?;
+        let part = |name, share: f64| (share >= 0.005).then(|| format!("{name} {:.0} %", share * 100.0));
+        let kinds = [
+            part("user", cpu.user),
+            part("system", cpu.system),
+            part("interrupts", cpu.interrupts),
+            part("stolen", cpu.stolen),
+        ];
+        let kinds: Vec<String> = kinds.into_iter().flatten().collect();
+        let busiest = self.busiest.first().map(|(name, busy)| format!("  busiest {name} {:.0} %", busy * 100.0));
+        let cpus = side.uses.cpus.map_or("n/a".into(), |cpus| format!("{cpus:.2}"));
+        let memory = side.uses.memory.map_or("n/a".into(), |bytes| report::quantity(bytes, report::Unit::Bytes));
+        Some(format!(
+            "CPU {:.0} % ({})  server {cpus} CPUs, {memory}{}",
+            cpu.busy() * 100.0,
+            kinds.join(", "),
+            busiest.unwrap_or_default()
+        ))
     }
 
     /// Both sides' newest samples. What is not told stays as it was seen last.

@@ -33,6 +33,11 @@ impl CpuKinds {
             waiting: share(waiting),
         })
     }
+
+    /// All that is not idle.
+    pub(crate) fn busy(&self) -> f64 {
+        self.user + self.system + self.interrupts + self.stolen
+    }
 }
 
 /// What the processes of a side use.

@@ -1,10 +1,12 @@
 //! The evidence does not single out one cause. Always the last rule, and it always binds.
 
+use run::Trial;
+
 use super::rule::{Rule, Verdict};
 use crate::Facts;
 use crate::evidence::line;
 use crate::number::{figure, grew, percent, ratio};
-use crate::single::sides_of;
+use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,7 +25,34 @@ pub(super) const RULE: Rule = Rule {
 /// Use below which a device still has room.
 const ROOM: f64 = 0.8;
 
+/// What can be said of a server that somebody else loaded: how near its counters are to their limits.
+fn watched(trial: &Trial) -> Verdict {
+    let mut evidence = Vec::new();
+    let mut told = Vec::new();
+    if let Some(view) = server_of(trial) {
+        if let Some(busy) = view.host().and_then(|host| ratio(host.busy, host.online)) {
+            told.push(format!("its host's CPUs were busy {} of the time", percent(busy.min(1.0))));
+            evidence.push(line(
+                &view,
+                "cpu.idle",
+                "total",
+                format!("CPUs of its host: {} busy", percent(busy.min(1.0))),
+            ));
+        }
+        if let Some(used) = view.cpu_used() {
+            told.push(format!("its processes used {} CPUs", figure(used)));
+            evidence.push(line(&view, "process.cpu", "", format!("CPU time of its processes: {} CPUs", figure(used))));
+        }
+    }
+    let said = if told.is_empty() { "none of its counters could be read".into() } else { told.join(" and ") };
+    let sentence = format!("somebody else loaded the server, so nothing tells what its users felt; {said}");
+    Verdict::Binds { confidence: 0.0, sentence, evidence }
+}
+
 fn judge(facts: &Facts<'_>) -> Verdict {
+    if let Some(trial) = facts.run.trials.last().filter(|_| facts.run.only_watched()) {
+        return watched(trial);
+    }
     let Some(client) = facts.client() else {
         let sentence = if !facts.run.asked() && !facts.run.trials.is_empty() {
             "these trials timed calls and sent no requests, so there is no bottleneck to look for"

@@ -124,6 +124,7 @@ pub(super) const fn kind(kind: TrialKind) -> &'static str {
         TrialKind::Overload => "overload",
         TrialKind::Experiment => "experiment",
         TrialKind::Proof => "proof",
+        TrialKind::Watched => "watched",
     }
 }
 

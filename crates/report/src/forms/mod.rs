@@ -20,6 +20,7 @@ use run::Run;
 use crate::{Doc, ReportError, Style};
 
 pub use markdown::markdown_table;
+pub use openmetrics::{SideNow, openmetrics_now};
 pub use wrap::wrap;
 
 /// One row of [`FORMS`].

@@ -39,6 +39,52 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out.0 + "# EOF\n")
 }
 
+/// A side of a trial while its load is on; absent is what is not known.
+#[derive(Clone, Debug, Default)]
+pub struct SideNow {
+    /// `client` or `server`.
+    pub role: &'static str,
+    /// Shares of the host's CPU time by kind, 0 to 1.
+    pub cpu: Option<Vec<(&'static str, f64)>>,
+    /// CPUs' worth of time that its processes use.
+    pub processes_cpus: Option<f64>,
+    /// Resident memory of its processes, bytes.
+    pub memory_bytes: Option<f64>,
+    /// Descriptors that its processes hold.
+    pub descriptors: Option<f64>,
+}
+
+/// The figures of a trial that is on, by the names that the finished run has for them; only those that are known by then.
+/// `number` counts trials from 1; where the server is only watched there are no requests.
+pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_watched: bool) -> String {
+    let mut out = Exposition(String::new());
+    let labels = labels(number.saturating_sub(1), trial);
+    for figure in FIGURES.iter().filter(|f| !only_watched && KNOWN_BY_THEN.contains(&f.family)) {
+        let name = format!("loadline_trial_{}", figure.family);
+        let (kind, sample, value) = match figure.of {
+            Of::Level(of) => ("gauge", name.clone(), of(trial)),
+            Of::Count(of) => ("counter", format!("{name}_total"), of(trial) as f64),
+        };
+        out.family(&name, kind, figure.help);
+        out.sample(&sample, &labels, value);
+    }
+    if !only_watched {
+        out.family("loadline_trial_errors", "counter", ERRORS_HELP);
+        out.errors(&labels, trial);
+        out.family("loadline_trial_response_seconds", "summary", "Response time from the intended start, within 9 %.");
+        out.summary("loadline_trial_response_seconds", &labels, &trial.latency_us);
+    }
+    out.sides(&labels, sides);
+    out.0 + "# EOF\n"
+}
+
+/// A family of levels of a side: its name, what it is, and the value.
+type Level = (&'static str, &'static str, fn(&SideNow) -> Option<f64>);
+
+/// Families that are known while a trial is on.
+const KNOWN_BY_THEN: &[&str] = &["requests_sent", "requests_completed", "completed_rate", "concurrency"];
+const ERRORS_HELP: &str = "Failures by kind.";
+
 fn findings(run: &Run, out: &mut Exposition) {
     let found = &run.findings;
     out.family("loadline_run", "info", "The run.");
@@ -71,13 +117,8 @@ fn findings(run: &Run, out: &mut Exposition) {
 }
 
 fn errors(run: &Run, out: &mut Exposition) {
-    out.family("loadline_trial_errors", "counter", "Failures by kind.");
-    for (i, trial) in run.trials.iter().enumerate() {
-        for (kind, n) in &trial.tally.errors.0 {
-            let labels = format!("{},kind=\"{}\"", labels(i, trial), snake(&format!("{kind:?}")));
-            out.sample("loadline_trial_errors_total", &labels, *n as f64);
-        }
-    }
+    out.family("loadline_trial_errors", "counter", ERRORS_HELP);
+    run.trials.iter().enumerate().for_each(|(i, trial)| out.errors(&labels(i, trial), trial));
 }
 
 /// Figures of each class of a mix of requests; nothing where all are of one.
@@ -140,6 +181,38 @@ impl Exposition {
     /// A sample a trial.
     fn trials(&mut self, run: &Run, name: &str, of: impl Fn(&Trial) -> f64) {
         run.trials.iter().enumerate().for_each(|(i, t)| self.sample(name, &labels(i, t), of(t)));
+    }
+
+    /// Failures of a trial by kind.
+    fn errors(&mut self, labels: &str, trial: &Trial) {
+        for (kind, n) in &trial.tally.errors.0 {
+            let labels = format!("{labels},kind=\"{}\"", snake(&format!("{kind:?}")));
+            self.sample("loadline_trial_errors_total", &labels, *n as f64);
+        }
+    }
+
+    /// What both sides use now.
+    fn sides(&mut self, labels: &str, sides: &[SideNow]) {
+        let name = "loadline_trial_cpu_share";
+        self.family(name, "gauge", "Share of the CPU time of a side's host by kind, 0 to 1.");
+        for side in sides {
+            for (kind, share) in side.cpu.iter().flatten() {
+                let more = text_labels(&[("side", side.role), ("kind", kind)]);
+                self.sample(name, &format!("{labels},{more}"), *share);
+            }
+        }
+        let levels: [Level; 3] = [
+            ("processes_cpus", "CPUs' worth of time that a side's processes use.", |side| side.processes_cpus),
+            ("processes_resident_bytes", "Resident memory of a side's processes.", |side| side.memory_bytes),
+            ("processes_descriptors", "Open descriptors of a side's processes.", |side| side.descriptors),
+        ];
+        for (family, help, of) in levels {
+            let name = format!("loadline_trial_{family}");
+            self.family(&name, "gauge", help);
+            for (side, value) in sides.iter().filter_map(|side| Some((side, of(side)?))) {
+                self.sample(&name, &format!("{labels},{}", text_labels(&[("side", side.role)])), value);
+            }
+        }
     }
 
     fn summary(&mut self, name: &str, labels: &str, s: &Summary) {

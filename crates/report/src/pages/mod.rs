@@ -128,6 +128,9 @@ fn title(run: &Run) -> String {
         };
     }
     match run.trials.as_slice() {
+        [one] if one.kind == run::TrialKind::Watched => {
+            format!("Watched for {:.1} s; somebody else made the load", one.measured.length_s)
+        }
         [one] if one.latency_us.count == 0 => "Nothing was completed".into(),
         [one] => {
             let p99 = quantity(one.latency_us.p99, Unit::Micros);

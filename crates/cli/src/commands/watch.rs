@@ -1,0 +1,62 @@
+//! `loadline watch`: the counters of a server that somebody else loads.
+
+use std::net::SocketAddr;
+
+use run::{Address, Plan};
+
+use crate::args::{OutArgs, SeeArgs, units};
+use crate::finish::{self, Ends};
+use crate::kept::Kept;
+use crate::screen::Screen;
+use crate::{Exit, output};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The server's process; its children belong to it
+    #[arg(long, value_name = "PID", required_unless_present = "port")]
+    server_pid: Option<u32>,
+    /// Where the server listens: a port, or an address with one
+    #[arg(long, value_name = "PORT", value_parser = listener)]
+    port: Option<SocketAddr>,
+    /// How long to watch [default: until Ctrl-C, or until the server ends]
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    duration: Option<f64>,
+    /// Time between two samples of the counters [default: 500ms]
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    interval: Option<f64>,
+    #[command(flatten)]
+    see: SeeArgs,
+    #[command(flatten)]
+    out: OutArgs,
+}
+
+/// Longest watch, seconds: without a duration it ends with the user or the server.
+const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
+
+/// Watches, judges what can be, and keeps.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let mut plan = Plan { command: "watch".into(), ..Plan::default() };
+    plan.target.server_pid = args.server_pid;
+    plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
+    plan.load.duration_s = args.duration.unwrap_or(LONGEST_S);
+    plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
+    plan.check()?;
+    output::catch_interrupts();
+    let kept = args.out.prepare()?;
+    let whom = match (args.port, args.server_pid) {
+        (Some(at), _) => at.to_string(),
+        (None, pid) => format!("process {}", pid.unwrap_or_default()),
+    };
+    let mut screen = Screen::watching(&args.out, &args.see, args.duration, &format!("loadline watch {whom}"))?;
+    let result = lab::watch_server(plan, args.port.map(Address::Inet), kept.as_ref().map(Kept::dir), &mut screen);
+    let used = screen.done();
+    finish::ended(result, &Ends::of(&args.out, kept, used))
+}
+
+/// A bare port is that of every listener on this machine.
+fn listener(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.parse::<u16>().ok().filter(|port| *port > 0).map(|port| SocketAddr::from(([0, 0, 0, 0], port)));
+    bare.or_else(|| text.parse().ok())
+        .ok_or_else(|| format!("{text:?} is no port; write it like 8080 or 127.0.0.1:8080"))
+}

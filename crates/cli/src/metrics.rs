@@ -1,0 +1,127 @@
+//! `--metrics ADDR:PORT`: the figures of the trial that is on, as OpenMetrics over HTTP, so that a run stands beside its
+//! user's own dashboards. One thread, one client at a time, each for a moment: nobody there can hold up the run.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use run::{Rates, Trial};
+
+use crate::live::{Model, Shared};
+
+/// A client that has not asked and taken its answer by then is sent away.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// One that says nothing for so long holds up those behind it no longer.
+const SILENCE: Duration = Duration::from_millis(200);
+/// Longest head of a request, bytes.
+const HEAD: usize = 8192;
+/// Their answer, as its form wants it.
+const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Where to listen: an address with a port, or a port of the loopback interface (`9100`, `:9100`).
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>().ok();
+    let addr = port.map(|port| SocketAddr::from(([127, 0, 0, 1], port))).or_else(|| text.parse().ok());
+    addr.ok_or_else(|| format!("{text:?} is no address; write it like 9100 (loopback) or 192.0.2.1:9100"))
+}
+
+/// Listens, and answers until the program ends.
+pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
+    let advice = || format!("cannot serve --metrics at {at}; is something else listening there? Take another port");
+    let listener = TcpListener::bind(at).with_context(advice)?;
+    let at = listener.local_addr().with_context(advice)?;
+    eprintln!("metrics: http://{at}/metrics");
+    let shared = shared.clone();
+    let body = move || listener.incoming().for_each(|client| drop(client.map(|client| answer(client, &shared))));
+    std::thread::Builder::new().name("loadline-metrics".into()).spawn(body).with_context(advice)?;
+    Ok(())
+}
+
+/// Answers one request. A client that goes or dawdles is its own affair.
+fn answer(mut client: TcpStream, shared: &Shared) {
+    let until = Instant::now() + PATIENCE;
+    let Some(head) = head(&mut client, until) else { return };
+    let (status, kind, body) = match path(&head) {
+        Some("/metrics" | "/") => ("200 OK", KIND, now(&shared.lock().clone())),
+        Some(_) => ("404 Not Found", "text/plain", "the figures are at /metrics\n".into()),
+        None => ("405 Method Not Allowed", "text/plain", "ask by GET\n".into()),
+    };
+    let length = body.len();
+    let text = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() && Instant::now() < until {
+        let _ = client.set_write_timeout(Some(SILENCE));
+        match client.write(rest) {
+            Ok(n) if n > 0 => rest = &rest[n..],
+            _ => return,
+        }
+    }
+}
+
+/// The head of a request; none where it does not come in time, or is too long.
+fn head(client: &mut TcpStream, until: Instant) -> Option<Vec<u8>> {
+    client.set_read_timeout(Some(SILENCE)).ok()?;
+    let (mut head, mut piece) = (Vec::new(), [0; 1024]);
+    while Instant::now() < until && head.len() < HEAD {
+        let n = client.read(&mut piece).ok().filter(|n| *n > 0)?;
+        head.extend_from_slice(&piece[..n]);
+        if head.windows(4).any(|end| end == b"\r\n\r\n") {
+            return Some(head);
+        }
+    }
+    None
+}
+
+/// The path that a GET asks for, without its query.
+fn path(head: &[u8]) -> Option<&str> {
+    let line = head.split(|b| *b == b'\r').next().and_then(|line| std::str::from_utf8(line).ok())?;
+    let path = line.strip_prefix("GET ")?.split(' ').next()?;
+    path.split('?').next()
+}
+
+/// The figures of the trial that is on.
+fn now(model: &Model) -> String {
+    let (tick, detail) = (&model.now.tick, &model.now.detail);
+    let moment = model.moment.as_ref();
+    let mut trial = Trial { label: model.step.0.clone(), latency_us: detail.responses.summary(), ..Trial::default() };
+    (trial.tally.sent, trial.tally.completed) = (tick.sent, tick.completed);
+    trial.tally.errors = detail.errors.clone();
+    trial.rates = Rates {
+        completed_rate: moment.map_or(f64::NAN, |m| m.completed),
+        concurrency: tick.in_flight as f64,
+        ..Rates::default()
+    };
+    let sides = model.sides.iter().map(|side| report::SideNow {
+        role: side.role,
+        cpu: side.cpu.map(|cpu| {
+            let kinds = [("user", cpu.user), ("system", cpu.system), ("interrupts", cpu.interrupts)];
+            kinds.into_iter().chain([("stolen", cpu.stolen), ("iowait", cpu.waiting)]).collect()
+        }),
+        processes_cpus: side.uses.cpus,
+        memory_bytes: side.uses.memory,
+        descriptors: side.uses.descriptors,
+    });
+    report::openmetrics_now(model.trials + 1, &trial, &sides.collect::<Vec<_>>(), model.watches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_port_is_of_the_loopback_interface() {
+        assert_eq!(address("9100").unwrap().to_string(), "127.0.0.1:9100");
+        assert_eq!(address(":0").unwrap().to_string(), "127.0.0.1:0");
+        assert_eq!(address("0.0.0.0:9100").unwrap().to_string(), "0.0.0.0:9100");
+        assert!(address("everywhere").unwrap_err().contains("9100 (loopback)"));
+    }
+
+    #[test]
+    fn only_a_get_has_a_path() {
+        assert_eq!(path(b"GET /metrics?x=1 HTTP/1.1\r\n\r\n"), Some("/metrics"));
+        assert_eq!((path(b"POST / HTTP/1.1\r\n\r\n"), path(b"\xff\r\n\r\n"), path(b"")), (None, None, None));
+    }
+}

@@ -1,0 +1,105 @@
+//! `loadline watch` beside a load that somebody else makes, and `--metrics` while a run is on.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{Held, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
+
+/// Somebody else's load: it ends with this value.
+fn somebody_loads(server: &Running) -> Held {
+    let code = "import sys, socket
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+while True:
+    s.sendall(b'GET /file HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
+    got = s.recv(65536)
+    if not got: break";
+    let (ip, port) = (server.addr.ip().to_string(), server.addr.port().to_string());
+    Held::start(Command::new("python3").args(["-c", code, &ip, &port]).stderr(Stdio::null()))
+}
+
+#[test]
+fn a_server_that_somebody_else_loads_is_watched_and_the_run_says_what_it_does_not_know() {
+    if !has("watching nginx", "python3") {
+        return;
+    }
+    let Some(server) = nginx(0, "", "") else { return skip("watching nginx", "nginx is not installed") };
+    let _load = somebody_loads(&server);
+    let dir = tempfile::tempdir().unwrap();
+    let (out, port) = (dir.path().join("run"), server.addr.port().to_string());
+    let output = loadline(binary!(), &["watch", "--port", &port, "--duration", "4s", "--out", out.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let lines = text.lines().filter(|line| line.contains(" s  CPU ") && line.contains("server ")).count();
+    assert!((1..=5).contains(&lines), "a line a second: {text}");
+    assert!(text.contains("Watched for 4") && text.contains("somebody else loaded the server"), "{text}");
+    assert!(text.contains("response times"), "{text}");
+    let run: Value = serde_json::from_slice(&std::fs::read(out.join("run.json")).unwrap()).unwrap();
+    let trial = &run["trials"][0];
+    assert!(run["interrupted"] == false && trial["kind"] == "watched", "{}", trial["kind"]);
+    assert!(num(&trial["server"]["counters"]["process.cpu"]) > 0.0, "{}", trial["server"]["counters"]["process.cpu"]);
+    assert!(trial["server"]["processes"].to_string().contains("nginx:"));
+    for command in ["judge", "report"] {
+        let said = loadline(binary!(), &[command, out.to_str().unwrap()]);
+        assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("somebody else loaded"));
+    }
+}
+
+#[test]
+fn what_cannot_be_watched_is_said_with_what_to_do() {
+    let port = free_port().to_string();
+    for (args, says) in [
+        (vec!["watch"], "--server-pid"),
+        (vec!["watch", "--port", "0"], "8080"),
+        (vec!["watch", "--port", port.as_str(), "--duration", "1s"], "nothing listens"),
+        (vec!["watch", "--server-pid", "4194305", "--duration", "1s"], "there is no process"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let output = Command::new(binary!()).args(&args).current_dir(dir.path()).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(says), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn metrics_are_served_while_a_run_is_on_and_nobody_there_holds_it_up() {
+    if !has("metrics by curl", "curl") {
+        return;
+    }
+    let server = serve(binary!(), 0, &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let (url, port) = (format!("http://{}/", server.addr), free_port());
+    let mut command = Command::new(binary!());
+    command.args(["load", &url, "--connections", "2", "--duration", "60s", "--at-rest", "100ms", "--metrics"]);
+    command.arg(format!(":{port}")).arg("--out").arg(dir.path().join("run"));
+    let mut run = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    // Clients that connect and say nothing, or no end of it.
+    let silent = eventually(|| TcpStream::connect(("127.0.0.1", port)).ok());
+    let mut endless = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let _ = endless.write_all(&[b'x'; 20_000]);
+    let ask = |path: &str| {
+        let at = format!("http://127.0.0.1:{port}{path}");
+        let output = Command::new("curl").args(["-s", "-i", "--max-time", "10", &at]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let text = eventually(|| {
+        let text = ask("/metrics");
+        let on = text.contains("loadline_trial_response_seconds{") && text.contains("side=\"server\",kind=\"user\"");
+        on.then_some(text)
+    });
+    assert!(text.contains("application/openmetrics-text; version=1.0.0") && text.ends_with("# EOF\n"), "{text}");
+    for family in
+        ["requests_completed_total{trial=\"1\"", "completed_rate{", "processes_cpus{", "# TYPE loadline_trial_errors"]
+    {
+        assert!(text.contains(family), "{family} is missing: {text}");
+    }
+    assert!(ask("/elsewhere").starts_with("HTTP/1.1 404"));
+    signal(run.pid(), "INT");
+    assert_eq!(run.0.wait().unwrap().code(), Some(130), "it ends as it does without anybody there");
+    let mut nothing = Vec::new();
+    let _ = (&silent).read_to_end(&mut nothing);
+    assert!(nothing.is_empty());
+}
