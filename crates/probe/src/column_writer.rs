@@ -24,12 +24,67 @@ pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<Page>,
     absent: Vec<Absence>,
+    /// Whether each row is to stay: one at the edge of a window.
+    stays: Vec<bool>,
+    /// Of how many samples of the series one is kept, as a power of two, and how many came.
+    thinned: u32,
+    came: u64,
+    /// The last row makes room for the next.
+    passing: bool,
 }
 
+/// Rows of a recording, at most: 34 minutes at two samples a second. Of a longer one every second row of the series goes,
+/// and from then on half as many are kept, so that days take no more memory than this.
+const MOST_ROWS: usize = 4096;
+
 impl ColumnWriter {
-    /// Begins the row of one sample.
+    /// Begins the row of one sample, which stays.
     pub fn begin(&mut self, t_s: f64) {
-        self.t_s.push(t_s);
+        self.row(t_s, true);
+    }
+
+    /// Begins the row of one sample of a series; of a long series some make room for others.
+    pub fn begin_series(&mut self, t_s: f64) {
+        self.row(t_s, false);
+    }
+
+    fn row(&mut self, t_s: f64, stays: bool) {
+        if self.t_s.len() >= MOST_ROWS {
+            self.thin();
+        }
+        match (self.passing, self.t_s.last_mut(), self.stays.last_mut()) {
+            // What is not read at each sample keeps its last value in the row that takes over.
+            (true, Some(t), Some(edge)) => (*t, *edge) = (t_s, stays),
+            _ => {
+                self.t_s.push(t_s);
+                self.stays.push(stays);
+            }
+        }
+        self.came += u64::from(!stays);
+        self.passing = !stays && !self.came.is_multiple_of(1 << self.thinned);
+    }
+
+    /// Leaves out every second row of the series.
+    fn thin(&mut self) {
+        let mut series = 0_u64;
+        let keep = self.stays.iter().map(|stays| {
+            series += u64::from(!stays);
+            *stays || series.is_multiple_of(2)
+        });
+        let keep: Vec<bool> = keep.collect();
+        only(&mut self.t_s, &keep);
+        only(&mut self.stays, &keep);
+        for page in &mut self.pages {
+            page.values.resize(keep.len(), None);
+            // A value of a row that goes is better than none.
+            for row in 1..keep.len() {
+                let before = page.values[row - 1].filter(|_| !keep[row - 1]);
+                page.values[row] = page.values[row].or(before);
+            }
+            only(&mut page.values, &keep);
+        }
+        self.thinned = (self.thinned + 1).min(32);
+        self.passing = false;
     }
 
     /// Columns for these counters of one instance. Ask once for each instance and keep the answer.
@@ -106,10 +161,18 @@ impl ColumnWriter {
     /// Hands out what was written and begins anew. Columns without a value are left out; reasons go with them.
     pub fn take(&mut self) -> Recording {
         let t_s = std::mem::take(&mut self.t_s);
+        self.stays.clear();
+        (self.thinned, self.came, self.passing) = (0, 0, false);
         self.t_s.reserve(t_s.len());
         let columns = self.pages.iter_mut().filter_map(|page| page.take(t_s.len())).collect();
         Recording { t_s, columns, absent: std::mem::take(&mut self.absent) }
     }
+}
+
+/// Leaves the items whose place says so.
+fn only<T>(items: &mut Vec<T>, keep: &[bool]) {
+    let mut places = keep.iter();
+    items.retain(|_| places.next().copied().unwrap_or(true));
 }
 
 impl Page {
@@ -126,6 +189,40 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eight_hours_take_no_more_than_half_an_hour_and_lose_no_edge_and_no_end() {
+        let mut writer = ColumnWriter::default();
+        let slots = writer.open(&["cpu.user", "cpu.system"], "total");
+        writer.begin(-1.0);
+        let samples = 8 * 3600 * 2;
+        for i in 0..samples {
+            let t_s = f64::from(i) / 2.0;
+            writer.begin_series(t_s);
+            writer.put(slots, 0, t_s * 1e6);
+            // A source that costs much is read at every third sample.
+            writer.put_some(slots, 1, (i % 3 == 0).then_some(t_s));
+            if i == 1000 {
+                writer.begin(t_s + 0.1);
+                writer.put(slots, 0, 7.0);
+            }
+        }
+        let r = writer.take();
+        assert!(r.t_s.len() <= MOST_ROWS && r.t_s.len() > MOST_ROWS / 4, "{}", r.t_s.len());
+        assert!(r.t_s.windows(2).all(|w| w[0] < w[1]) && r.t_s[0] == -1.0 && r.t_s.contains(&500.1));
+        assert_eq!(r.t_s.last(), Some(&(f64::from(samples - 1) / 2.0)), "the newest is always there");
+        let longest = r.t_s.windows(2).map(|w| w[1] - w[0]).fold(0.0, f64::max);
+        assert!(longest <= 16.0, "evenly thinned: {longest}");
+        let of = |id: &str| &r.column(id, "total").unwrap().values;
+        let at_edge = r.t_s.iter().position(|t| *t == 500.1).unwrap();
+        assert_eq!(of("cpu.user")[at_edge], Some(7.0));
+        let exact = |(t, v): (&f64, &Option<f64>)| v.is_none_or(|v| v == t * 1e6) || *t == 500.1;
+        assert!(r.t_s.iter().zip(of("cpu.user")).all(exact), "values stay with their times");
+        assert!(of("cpu.system").iter().flatten().count() > r.t_s.len() / 2, "the dear source is not lost");
+        writer.begin_series(9.0);
+        writer.begin_series(10.0);
+        assert_eq!(writer.take().t_s, [9.0, 10.0], "the next trial begins anew");
+    }
 
     #[test]
     fn rows_without_a_value_are_none_and_columns_without_any_are_left_out() {

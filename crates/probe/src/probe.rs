@@ -76,7 +76,11 @@ impl Probe {
 
     fn row(&mut self, t_s: f64, full: bool) {
         let begin = cpu_us();
-        self.writer.begin(t_s);
+        if full {
+            self.writer.begin(t_s);
+        } else {
+            self.writer.begin_series(t_s);
+        }
         self.effort.samples += 1;
         let mut round = Round {
             writer: &mut self.writer,

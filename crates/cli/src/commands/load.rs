@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Closed loop: clients, each waits for its answer
     #[arg(long, value_name = "N", help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients"])]
     connections: Option<u32>,
+    /// Closed loop of people: so many, each with a connection, who think for --think between an answer and the next request
+    #[arg(long, value_name = "N", help_heading = "Intensity", requires = "think", conflicts_with_all = ["rate", "s_clients", "connections", "speed"])]
+    users: Option<u32>,
     /// Open loop: requests per second, whatever the server does; with --s-clients, connects per second. 100..5000/60s is a
     /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat
     #[arg(long, value_name = "R", value_parser = rate, help_heading = "Intensity")]
@@ -114,7 +117,7 @@ const AFTER_S: f64 = 0.1;
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     replayed(plan);
     let intensity = &mut plan.load.intensity;
-    if let Some(n) = args.connections {
+    if let Some(n) = args.connections.or(args.users) {
         match &mut *intensity {
             Intensity::Closed { connections, .. } => *connections = n,
             other => *other = Intensity::Closed { connections: n, pipeline: 1, think: run::ThinkTime::default() },
