@@ -13,9 +13,10 @@ const FULL: f64 = 0.9;
 /// A process of which a lock lets one thread run at a time uses no more CPUs than this.
 const ONE_CPU: f64 = 1.05;
 
-/// What stands behind the server, nearest first, as it was in the decisive trial.
+/// What stands behind the server, nearest first, as it was when the server did most: in the first of the trials that came
+/// to the highest rate it may just have been met.
 pub(crate) fn loads(facts: &Facts<'_>) -> Vec<BehindLoad> {
-    facts.server().map(|view| loads_of(&view)).unwrap_or_default()
+    facts.full_server().map(|view| loads_of(&view)).unwrap_or_default()
 }
 
 fn loads_of(view: &View<'_>) -> Vec<BehindLoad> {

@@ -50,13 +50,15 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// The steps of a sweep, by rising number of clients: those of `loadline find`, else the largest one that an experiment's
-/// trials make.
+/// The steps of a sweep, by rising number of clients: those of `loadline find`, with the load that `loadline prove` was
+/// asked for beside its one client; else the largest one that an experiment's trials make.
 pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
-    let of = |kind: TrialKind| trials.iter().copied().filter(move |t| closed(t) && t.kind == kind).collect();
+    let of =
+        |kind: TrialKind| -> Vec<&Trial> { trials.iter().copied().filter(|t| closed(t) && t.kind == kind).collect() };
     let mut sweep: Vec<&Trial> = of(TrialKind::Sweep);
-    if sweep.is_empty() {
-        sweep = experiment(of(TrialKind::Experiment));
+    match sweep.is_empty() {
+        true => sweep = experiment(of(TrialKind::Experiment)),
+        false => sweep.extend(of(TrialKind::Fixed)),
     }
     sweep.sort_by(|a, b| clients(a).total_cmp(&clients(b)));
     sweep
@@ -112,6 +114,14 @@ mod tests {
         assert_eq!(facts.plateau, Plateau::Flat { from: 4.0, to: 128.0, growth: 0.0 });
         assert!(facts.failing.is_some_and(|t| t.rates.offered_rate == 4600.0));
         assert_eq!(facts.full().map(clients), Some(128.0), "the last step at the top shows what is full");
+    }
+
+    #[test]
+    fn the_load_that_was_asked_for_is_a_step_beside_one_client() {
+        let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
+        run.trials[1].kind = TrialKind::Fixed;
+        let facts = Facts::of(&run);
+        assert_eq!((facts.sweep.len(), facts.decisive.map(clients)), (2, Some(8.0)));
     }
 
     /// The rates that a sweep of four sleeping workers gave on a busy machine: its last step was its best.

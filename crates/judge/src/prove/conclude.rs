@@ -221,6 +221,7 @@ fn in_words(lever: &str) -> &'static str {
 fn with_lever(lever: &str) -> &'static str {
     match lever {
         "sources" => "with twice the source addresses",
+        "client-threads" => "with more threads of the generator",
         "quick-ack" => "with acknowledgements at once",
         "keep-alive" => "with connections that are kept",
         _ => "with the lever",

@@ -6,6 +6,7 @@
 
 mod behind_cpu;
 mod client_cpu;
+mod client_threads;
 mod disk;
 mod keep_alive;
 mod lever;
@@ -33,6 +34,7 @@ pub const LEVERS: &[Lever] = &[
     quota::ROW,
     disk::ROW,
     worker::ROW,
+    client_threads::ROW,
     sources::ROW,
     quick_ack::ROW,
     keep_alive::ROW,

@@ -46,7 +46,7 @@ pub const SOURCES: &[SourceSpec] = &[
     row("sockstat", "sockets: /proc/net/sockstat", &["socket.*"], 50, sockstat::open),
     row("listener", "the accept queue of the watched listener: sock_diag", &["listen.*"], 100, listener::open),
     row("connection", "tcp_info of up to 64 connections of this side: sock_diag", &["connection.*"], 150, connection::open),
-    SourceSpec { edge_gap_ms: 1000, ..row("behind", "whom this side's processes are connected to, and who answers there: sock_diag, /proc/PID/fd", &["behind.*"], 150, behind::open) },
+    SourceSpec { edge_gap_ms: 200, ..row("behind", "whom this side's processes are connected to, and who answers there: sock_diag, /proc/PID/fd", &["behind.*"], 150, behind::open) },
     row("softnet", "packets through the backlog of each CPU: /proc/net/softnet_stat", &["softnet.*"], 50, softnet::open),
     SourceSpec { edge_gap_ms: 1000, ..row("slab", "kernel memory of sockets: /proc/slabinfo", &["slab.*"], 50, slab::open) },
     row("disk", "disks: /proc/diskstats", &["disk.*"], 50, disk::open),

@@ -1,0 +1,50 @@
+//! Gives the generator more threads, where it has CPUs for them.
+
+use run::{Intensity, LoadPlan, Prove};
+
+use super::lever::{Altered, Lever, Pull, Reach};
+
+pub(super) const ROW: Lever = Lever {
+    id: "client-threads",
+    help: "gives the generator up to twice as many threads, one a CPU of its own at most",
+    tests: &["client-cpu"],
+    needs: Prove::Default,
+    always: false,
+    slot_s: 0.0,
+    planned: -1.0,
+    rights: "none",
+    intrusion: "none at the server",
+    dose: "threads with it over threads without it",
+    undo: "the threads end with their load",
+    pull: Pull::Turns(altered),
+};
+
+fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+    let connections = match load.intensity {
+        Intensity::Closed { connections, .. } => connections,
+        _ => u32::MAX,
+    };
+    let room = u32::try_from(reach.client_cpus.len()).unwrap_or(u32::MAX).min(connections);
+    let threads = (2 * load.threads.max(1)).min(room);
+    if threads <= load.threads {
+        let (n, cpus) = (load.threads, reach.client_cpus.len());
+        return Err(format!("the generator has {n} of {cpus} threads that its CPUs and connections have room for"));
+    }
+    let dose = 1.0 - f64::from(threads) / f64::from(load.threads.max(1));
+    Ok(Altered { off: load.clone(), on: LoadPlan { threads, ..load.clone() }, dose })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_added_while_there_are_cpus_for_them() {
+        let intensity = Intensity::Closed { connections: 8, pipeline: 1, think: run::ThinkTime::default() };
+        let load = LoadPlan { threads: 1, intensity, ..LoadPlan::default() };
+        let reach = |cpus: u32| Reach { client_cpus: (0..cpus).collect(), ..Reach::default() };
+        let two = altered(&reach(4), &load).unwrap();
+        assert_eq!((two.off.threads, two.on.threads, two.dose), (1, 2, -1.0));
+        assert!(altered(&reach(1), &load).unwrap_err().contains("1 of 1"));
+    }
+}
