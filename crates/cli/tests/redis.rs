@@ -26,9 +26,13 @@ fn server(test: &str, password: Option<&str>) -> Option<Running> {
 /// How often the server says that it was asked a command, and how often it failed.
 fn calls(server: &Running, command: &str) -> (u64, u64) {
     let mut stream = TcpStream::connect(server.addr).unwrap();
-    stream.write_all(b"INFO commandstats\r\nQUIT\r\n").unwrap();
-    let mut said = String::new();
-    stream.read_to_string(&mut said).unwrap();
+    stream.write_all(b"INFO commandstats\r\nECHO end\r\n").unwrap();
+    let (mut said, mut piece) = (String::new(), [0; 4096]);
+    while !said.ends_with("$3\r\nend\r\n") {
+        let n = stream.read(&mut piece).unwrap();
+        assert!(n > 0, "{said}");
+        said.push_str(&String::from_utf8_lossy(&piece[..n]));
+    }
     let line = said.lines().find(|line| line.starts_with(&format!("cmdstat_{command}:"))).unwrap_or_default();
     let of =
         |name: &str| line.split([':', ',']).find_map(|part| part.strip_prefix(name)?.strip_prefix('=')?.parse().ok());
@@ -77,4 +81,54 @@ fn a_password_is_shown_and_its_lack_is_named() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("WRONGPASS") && said.contains("--auth-file"), "{said}");
+}
+
+#[test]
+fn within_tls_it_is_the_same() {
+    let _alone = alone();
+    let Some(redis) = program("redis-server") else { return skip("redis within TLS", "redis-server is not installed") };
+    if !testkit::has("redis within TLS", "openssl") {
+        return;
+    }
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
+                -subj /CN=localhost 2>/dev/null";
+    assert!(Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap().success());
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let mut command = Command::new(redis);
+    command.args([
+        "--port",
+        "0",
+        "--tls-port",
+        &port.to_string(),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+    ]);
+    command.args([
+        "--tls-cert-file",
+        &path("cert"),
+        "--tls-key-file",
+        &path("key"),
+        "--tls-auth-clients",
+        "no",
+        "--dir",
+    ]);
+    command.arg(dir.path());
+    let server = Running::start(command, port, dir);
+    let url = format!("rediss://localhost:{port}");
+    let args = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
+    let run = json(binary!(), &args);
+    assert_eq!(run["trials"][0]["errors"], value!({}));
+    let completed = total(&run, "completed");
+    assert!(completed > 100 && total(&run, "handshakes") >= 4, "{completed}");
+    let asks = ["--tls", "--insecure", "-p", &port.to_string(), "INFO", "commandstats"];
+    let Some(cli) = program("redis-cli") else { return skip("redis within TLS", "redis-cli is not installed") };
+    let said = Command::new(cli).args(asks).output().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains(&format!("cmdstat_ping:calls={completed},")), "{completed}: {said}");
+    drop(server);
 }

@@ -26,8 +26,12 @@ pub struct First {
     pub bytes: u64,
     /// The status line, where the protocol has one.
     pub status_line: Option<String>,
+    /// Its status, as sessions tell it; 0 where the protocol has none.
+    pub status: u16,
     /// Whether the status is one that counts as a failure.
     pub unexpected: bool,
+    /// What the session says of that.
+    pub said: Option<String>,
     /// Where a redirect leads.
     pub redirect: Option<String>,
     /// The first [`BODY_SHOWN`] bytes of the body, with what cannot be printed escaped.
@@ -41,6 +45,9 @@ pub struct First {
 impl First {
     /// What an answer that counts as a failure said, and what to do about it.
     pub fn refusal(&self) -> Option<String> {
+        if let Some(said) = self.said.as_ref().filter(|_| self.unexpected) {
+            return Some(said.clone());
+        }
         let status = self.status_line.as_ref().filter(|_| self.unexpected)?;
         let code = status.split_whitespace().nth(1).unwrap_or("CODE");
         let body = if self.body.is_empty() { "no body".into() } else { format!("the body {:?}", self.body) };
@@ -53,7 +60,7 @@ impl First {
     /// The exchange in counts, so that a run's counts equal the server's own log to the last request.
     pub fn tally(&self) -> Tally {
         let answered = u64::from(self.answered);
-        let class = self.status_line.as_ref().and_then(|line| line.split_whitespace().nth(1)?.chars().next());
+        let class = Some(run::STATUS_CLASSES[run::status_class(self.status)]).filter(|_| self.status > 0);
         Tally {
             attempted: 1,
             connected: 1,
@@ -61,7 +68,7 @@ impl First {
             sent: 1,
             completed: answered,
             unexpected_status: u64::from(self.unexpected),
-            status: class.map(|c| (format!("{c}xx"), answered)).into_iter().collect(),
+            status: class.map(|class| (class.to_owned(), answered)).into_iter().collect(),
             bytes_received: self.bytes,
             handshakes: self.handshakes,
             ..Tally::default()
@@ -90,11 +97,14 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
         bytes: 0,
         spoke: false,
         handshakes: 0,
+        status: 0,
+        said: None,
     };
     let done = proto::with_client(protocol, requests, plan.tls.as_ref(), &mut exchange).map_err(unprepared)?;
     let unexpected = done.map_err(|e| plan.secrets.scrub(&exchange.explain(&e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
-    let status_line = exchange.seen.starts_with(b"HTTP/").then(|| scrub(exchange.first_line()));
+    let http = matches!(plan.protocol, run::Protocol::Http1 { .. }) && exchange.seen.starts_with(b"HTTP/");
+    let status_line = http.then(|| scrub(exchange.first_line()));
     let redirect = status_line.as_ref().and_then(|_| exchange.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));
     let body = scrub(exchange.body());
@@ -102,7 +112,9 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
         took_us: begin.elapsed().as_secs_f64() * 1e6,
         bytes: exchange.bytes,
         status_line,
+        status: exchange.status,
         unexpected,
+        said: exchange.said.take().map(|said| plan.secrets.scrub(&said)),
         redirect,
         body,
         answered,
@@ -165,6 +177,9 @@ struct Exchange {
     /// A request was begun: what handshake there was is over.
     spoke: bool,
     handshakes: u64,
+    /// The status of the answer, and what the session says of it.
+    status: u16,
+    said: Option<String>,
 }
 
 /// Asks only whether a client can be prepared.
@@ -194,7 +209,10 @@ impl Exchange {
         }
         match (outcome, session.explain()) {
             (Err(Broken::Fault(_)), Some(why)) => Err(Broken::Explained(why)),
-            (outcome, _) => outcome,
+            (outcome, said) => {
+                self.said = said;
+                outcome
+            }
         }
     }
 
@@ -211,12 +229,17 @@ impl Exchange {
             self.bytes += n as u64;
             let keep = buffer[..n].iter().take(KEPT.saturating_sub(self.seen.len()));
             self.seen.extend(keep);
-            let mut done = |done: proto::Done| outcome = Some(done.outcome);
+            let mut status = 0;
+            let mut done = |done: proto::Done| {
+                status = done.status;
+                outcome = Some(done.outcome);
+            };
             let heard = match n {
                 0 => session.peer_closed(&mut done),
                 n => session.receive(&buffer[..n], &mut done),
             };
             heard.map_err(Broken::Fault)?;
+            self.status = status;
             match outcome {
                 Some(Outcome::Failed(fault)) => return Err(Broken::Fault(fault)),
                 Some(outcome) => return Ok(outcome == Outcome::Unexpected),
@@ -301,6 +324,10 @@ impl Exchange {
         let protocol = plan.protocol.name();
         let after = self.begin.elapsed().as_secs_f64();
         match broken {
+            Broken::Silent if plan.tls.is_some() && !self.spoke => format!(
+                "it accepted the connection and answered no TLS handshake for {after:.1} s; does it speak TLS on this port \
+                 (http:// is the plain scheme), and is it alive? (--timeout sets how long to wait)"
+            ),
             Broken::Silent => format!(
                 "it accepted the connection and said nothing for {after:.1} s; does it speak {protocol}, and is it alive? \
                  (--timeout sets how long to wait)"
@@ -326,6 +353,9 @@ impl Exchange {
                 format!("its response exceeds a limit of the client: {what}; is this the right server?")
             }
             Broken::Fault(fault) => match foreign(&self.seen) {
+                Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
+                    format!("{fault}: is this a {protocol} server?")
+                }
                 Some("TLS") => format!("it speaks TLS, not plain {protocol}; write the target with https://"),
                 Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
                 None => format!("{fault}; its answer begins {:?}: is this a {protocol} server?", self.first_line()),

@@ -178,7 +178,7 @@ impl Record {
         counts.completed += 1;
         counts.unexpected += u64::from(done.outcome == Outcome::Unexpected);
         if done.status > 0 {
-            counts.status[usize::from(done.status / 100).clamp(1, 5) - 1] += 1;
+            counts.status[run::status_class(done.status)] += 1;
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
         self.coarse[CoarseHist::bucket(took_ns)] += 1;

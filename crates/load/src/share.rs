@@ -109,7 +109,8 @@ pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
 
 /// The plan for a driver that answers by itself: one request, whose answer it knows.
 pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
-    LoadPlan { protocol: proto::http1::to_http1(plan.protocol.clone()), requests: None, ..plan }
+    let protocol = (proto::spec(&plan.protocol).without_network)(plan.protocol.clone());
+    LoadPlan { protocol, requests: None, ..plan }
 }
 
 /// Whether S-Clients are made by two processes for each thread.

@@ -95,7 +95,7 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
 
 /// The flag of protocols whose messages have a size.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
-    let help = "echo, discard, source: bytes a message";
+    let help = "echo, discard, source, ws: bytes a message";
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: Set::Bytes(set) }
 }
 

@@ -6,8 +6,10 @@
 mod client;
 pub mod discard;
 pub mod echo;
+pub mod grpc;
 pub mod http1;
 pub mod http2;
+pub mod memcached;
 mod mix;
 mod outbox;
 mod pattern;
@@ -20,6 +22,7 @@ mod row;
 mod session;
 pub mod source;
 pub mod tls;
+pub mod websocket;
 
 pub use client::{Client, ProtoError};
 pub use protocols::{PROTOCOLS, WithClient, by_scheme, spec, with_client};

@@ -3,7 +3,9 @@
 use run::{Protocol, RequestSet, TlsPlan};
 
 use crate::row::{ProtocolSpec, Scheme};
-use crate::{Client, ProtoError, discard, echo, http1, http2, raw, record, redis, source, tls};
+use crate::{
+    Client, ProtoError, discard, echo, grpc, http1, http2, memcached, raw, record, redis, source, tls, websocket,
+};
 
 /// What is done with the client half of a plan, compiled for each protocol.
 pub trait WithClient {
@@ -16,7 +18,7 @@ pub trait WithClient {
 
 /// The table, and the one place where a protocol's name becomes its type.
 macro_rules! protocols {
-    ($($module:ident $(within $tls:ident)?),+ $(,)?) => {
+    ($($module:ident $(within $tls:ident)? $(takes $sets:ident)?),+ $(,)?) => {
         /// Every protocol a generator speaks.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
@@ -31,10 +33,10 @@ macro_rules! protocols {
         ) -> Result<U::Out, ProtoError> {
             $(if plan.name() == $module::SPEC.name {
                 let client = $module::client(plan $(, {
-                    let _ = stringify!($tls);
+                    let _ = stringify!($sets);
                     requests
                 })?)?;
-                let takes_sets = false $(|| !stringify!($tls).is_empty())?;
+                let takes_sets = false $(|| !stringify!($sets).is_empty())?;
                 if requests.is_some() && !takes_sets {
                     return Err(ProtoError::NoSet(plan.name()));
                 }
@@ -51,14 +53,17 @@ macro_rules! protocols {
 }
 
 protocols! {
-    http1 within tls,
-    http2 within tls,
+    http1 within tls takes sets,
+    http2 within tls takes sets,
+    grpc within tls,
     echo,
     raw,
     discard,
     source,
     record,
-    redis,
+    redis within tls,
+    memcached,
+    websocket within tls,
 }
 
 /// The row of a plan's protocol.

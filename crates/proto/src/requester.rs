@@ -28,7 +28,7 @@ pub trait Requester {
         false
     }
 
-    /// What went wrong, after a [`Fault`], where there is more to say than the fault does: one sentence with what to do.
+    /// What went wrong, after a [`Fault`] or an unexpected answer, where there is more to say: one sentence with what to do.
     fn explain(&self) -> Option<String> {
         None
     }
@@ -85,7 +85,7 @@ pub struct Request {
 pub struct Done {
     /// Which one.
     pub which: Which,
-    /// The status of its response; 0 where the protocol has none.
+    /// The status of its response; 0 where the protocol has none, of gRPC with [`run::GRPC_STATUS`] added.
     pub status: u16,
     /// How it ended.
     pub outcome: Outcome,

@@ -25,6 +25,8 @@ pub struct ProtocolSpec {
     pub answers: bool,
     /// Its name when TLS agrees on what is spoken within (ALPN); empty for none.
     pub alpn: &'static str,
+    /// The same work where there is no network: no handshake, and answers that are always the same.
+    pub without_network: fn(Protocol) -> Protocol,
     /// A response to one request of these bytes, for drivers without a server.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
 }
@@ -42,6 +44,7 @@ impl ProtocolSpec {
         one_request: |_| {},
         answers: true,
         alpn: "",
+        without_network: |plan| plan,
         canned: |_, _| Vec::new(),
     };
 }

@@ -41,6 +41,7 @@ mod results;
 mod rundir;
 mod seal;
 mod secrets;
+mod status;
 mod suggest;
 mod tenths;
 mod tls;
@@ -93,6 +94,7 @@ pub use rundir::{
     FORMAT, HostInfo, MAX_RUN_BYTES, MAX_TRIALS, Note, Run, RunDir, RunDirError, load_run, parse_run, read_text, schema,
 };
 pub use secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
+pub use status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};
 pub use suggest::{nearest, said, toml_message};
 pub use tenths::{Over, TENTH_S, Tenths};
 pub use tls::{TlsPlan, TlsVersion};

@@ -82,6 +82,48 @@ pub enum Protocol {
         #[serde(default)]
         resp3: bool,
     },
+    /// Commands of memcached's text protocol.
+    Memcached {
+        /// The command of each request, where no file has some.
+        command: String,
+        /// File with a command a line, made in turn.
+        #[serde(default)]
+        commands_file: Option<String>,
+    },
+    /// WebSocket: a message and the message that answers it.
+    Websocket {
+        /// Path and query of the handshake.
+        path: String,
+        /// Value of its Host header.
+        host: String,
+        /// Further headers of the handshake, in order.
+        #[serde(default)]
+        headers: Vec<(String, String)>,
+        /// File whose bytes are the message; absent: text is made up.
+        #[serde(default)]
+        body_file: Option<String>,
+        /// Bytes of a message that is made up.
+        message_bytes: u64,
+        /// Messages of one connection, which then is closed; 0: no end.
+        #[serde(default)]
+        messages: u32,
+    },
+    /// Unary calls of gRPC over HTTP/2.
+    Grpc {
+        /// `/package.Service/Method`.
+        path: String,
+        /// Value of `:authority`.
+        host: String,
+        /// Metadata, in order.
+        #[serde(default)]
+        headers: Vec<(String, String)>,
+        /// File whose bytes are the message; absent: an empty one.
+        #[serde(default)]
+        body_file: Option<String>,
+        /// Status of gRPC that counts as right besides 0.
+        #[serde(default)]
+        expect_status: Option<u16>,
+    },
     /// Receives what the server sends.
     Source {
         /// Bytes that count as one message.
@@ -103,6 +145,17 @@ impl Default for Protocol {
 }
 
 impl Protocol {
+    /// Path and headers, where a request has them.
+    pub const fn path_and_headers(&mut self) -> Option<(&mut String, &mut Vec<(String, String)>)> {
+        match self {
+            Self::Http1 { path, headers, .. }
+            | Self::Http2 { path, headers, .. }
+            | Self::Grpc { path, headers, .. }
+            | Self::Websocket { path, headers, .. } => Some((path, headers)),
+            _ => None,
+        }
+    }
+
     /// The name used in tables and flags.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -114,6 +167,9 @@ impl Protocol {
             Self::Discard { .. } => "discard",
             Self::Source { .. } => "source",
             Self::Redis { .. } => "redis",
+            Self::Memcached { .. } => "memcached",
+            Self::Websocket { .. } => "websocket",
+            Self::Grpc { .. } => "grpc",
         }
     }
 }

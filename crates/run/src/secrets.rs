@@ -149,7 +149,7 @@ impl Secrets {
     /// Keeps what is secret in a protocol: the values of headers that are secret by nature or by one of `names`, and of
     /// the path's query.
     pub(crate) fn keep_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
-        let (Protocol::Http1 { path, headers, .. } | Protocol::Http2 { path, headers, .. }) = protocol else { return };
+        let Some((path, headers)) = protocol.path_and_headers() else { return };
         *path = self.keep_url(path);
         for (name, value) in headers {
             if is_secret_header(name) || names.iter().any(|n| n.eq_ignore_ascii_case(name)) {
@@ -195,7 +195,7 @@ impl Secrets {
 
     /// A protocol with the values in their places, for the request itself.
     pub(crate) fn reveal_protocol(&self, protocol: &mut Protocol) {
-        let (Protocol::Http1 { path, headers, .. } | Protocol::Http2 { path, headers, .. }) = protocol else { return };
+        let Some((path, headers)) = protocol.path_and_headers() else { return };
         *path = self.reveal(path);
         headers.iter_mut().for_each(|(_, value)| *value = self.reveal(value));
     }

@@ -112,9 +112,9 @@ pub struct Tally {
     pub sent: u64,
     /// Responses that came back complete and well-formed, of any status.
     pub completed: u64,
-    /// Of those, responses whose status is not the expected one (4xx, 5xx unless asked for).
+    /// Of those, responses whose status is not the expected one (4xx, 5xx, of gRPC all but OK, unless asked for).
     pub unexpected_status: u64,
-    /// Responses by status class: `1xx` to `5xx`.
+    /// Responses by status class: `1xx` to `5xx`, or the names of gRPC (`OK`, `UNAVAILABLE`, …).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<String, u64>,
     /// What failed, by kind.

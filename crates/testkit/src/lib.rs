@@ -25,8 +25,10 @@ pub use alone::alone;
 pub use control_group::ControlGroup;
 pub use echoing::echoing;
 pub use loadline::{bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict};
-pub use need::{has, has_testbed, program, required, skip, two_processors};
-pub use process::{Held, Hog, Running, children, eventually, first_line, free_port, script_server, signal};
+pub use need::{has, has_testbed, program, python_with, required, skip, two_processors};
+pub use process::{
+    Held, Hog, Running, children, eventually, first_line, free_port, python_server, script_server, signal,
+};
 pub use remote::{SshHosts, kill};
 pub use servers::{apache, apache_with_log, nginx, python};
 pub use slurm::Slurm;

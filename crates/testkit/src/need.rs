@@ -32,6 +32,21 @@ pub fn has(test: &str, name: &str) -> bool {
     there
 }
 
+/// A Python that has this module; says that the test is left out where there is none. Debian's modules are for Debian's own
+/// python3, even where another one stands before it.
+#[track_caller]
+pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
+    let has = |python: &PathBuf| {
+        let import = std::process::Command::new(python).args(["-c", &format!("import {module}")]).output();
+        import.is_ok_and(|output| output.status.success())
+    };
+    let found = [Some("/usr/bin/python3".into()), program("python3")].into_iter().flatten().find(has);
+    if found.is_none() {
+        skip(test, format!("no Python has the module {module}"));
+    }
+    found
+}
+
 /// Whether client and server can have a processor each; says that the test is left out where they cannot.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {

@@ -102,10 +102,14 @@ pub fn first_line(child: &mut Child) -> String {
 
 /// A Python script that prints the address it listens on as its first line; `None` where Python is not installed.
 pub fn script_server(code: &str) -> Option<(Held, SocketAddr)> {
-    let python = crate::program("python3")?;
-    let mut server = Held::start(Command::new(python).args(["-c", code]).stdout(Stdio::piped()));
+    Some(python_server(&crate::program("python3")?, code, &[]))
+}
+
+/// The same by a Python that is named, with arguments.
+pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (Held, SocketAddr) {
+    let mut server = Held::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
     let addr = first_line(&mut server.0);
-    Some((server, addr.parse().unwrap_or_else(|e| panic!("{addr:?} is no address: {e}"))))
+    (server, addr.parse().unwrap_or_else(|e| panic!("{addr:?} is no address: {e}")))
 }
 
 /// A server that listens, with a directory of its own.

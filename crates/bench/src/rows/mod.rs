@@ -9,6 +9,7 @@ mod latency;
 mod probe;
 mod proxy;
 mod server;
+mod transports;
 
 use anyhow::Result;
 
@@ -71,6 +72,21 @@ pub(crate) const ROWS: &[Row] = &[
         generator::cpu_12000,
     ),
     row("generator-rate", "completed rate of `load` over wrk's", AtLeast(1.0), None, generator::rate),
+    row(
+        "https-cpu",
+        "CPU us per request of `load` within TLS over wrk's",
+        AtMost(0.80),
+        Some(AtMost(0.60)),
+        transports::https,
+    ),
+    row(
+        "http2-cpu",
+        "CPU us per request of `load --http2` over h2load's",
+        AtMost(1.0),
+        Some(AtMost(0.70)),
+        transports::http2,
+    ),
+    row("redis-cpu", "CPU us per PING of `load` over redis-benchmark's", AtMost(0.70), None, transports::redis),
     row("start-error", "p99 of the intended-start error at 5,000/s, us", AtMost(100.0), None, latency::start_error),
     row("uring-p50", "p50 at 5,000/s, io_uring driver over epoll driver", AtMost(1.10), None, latency::uring_p50),
     row("server-cpu", "CPU us per request of `serve http` over nginx's", AtMost(0.70), Some(AtMost(0.50)), server::cpu),

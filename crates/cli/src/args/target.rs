@@ -94,7 +94,7 @@ impl TargetArgs {
 
 /// Headers of a plan file may name variables of the environment.
 pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
-    let (Protocol::Http1 { headers, .. } | Protocol::Http2 { headers, .. }) = &mut load.protocol else { return Ok(()) };
+    let Some((_, headers)) = load.protocol.path_and_headers() else { return Ok(()) };
     let of_set = load.requests.iter_mut().flat_map(|set| &mut set.requests).flat_map(|request| &mut request.headers);
     for (name, value) in headers.iter_mut().chain(of_set) {
         *value = from_environment(name, value, &mut load.secrets)?;

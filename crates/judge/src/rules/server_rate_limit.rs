@@ -100,8 +100,7 @@ fn used_share(view: &View<'_>) -> Option<f64> {
 
 fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
     let view = server_of(worst).unwrap_or_else(|| View::new("client", worst, &worst.client));
-    let classes =
-        worst.measured.tally.status.iter().filter(|(class, n)| **n > 0 && !class.starts_with(['1', '2', '3']));
+    let classes = worst.measured.tally.status.iter().filter(|(class, n)| **n > 0 && run::is_refusing(class));
     let classes: Vec<String> = classes.map(|(class, n)| format!("{} of {class}", figure(*n as f64))).collect();
     let share = refused(worst);
     let mut evidence = vec![

@@ -157,7 +157,12 @@ impl<C: Client> Core<C> {
     #[inline]
     fn progressed<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress, ended: u32) {
         if progress.close {
-            return self.closing(ops, conn);
+            // Its last words: the answer to a close, say.
+            self.flush_unasked(ops, conn);
+            if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
+                self.closing(ops, conn);
+            }
+            return;
         }
         if ended > 0 {
             match &self.mode {
@@ -175,6 +180,7 @@ impl<C: Client> Core<C> {
         if self.conns[conn as usize].in_flight > 0 {
             return self.lost(ops, conn, ErrorKind::ShortResponse);
         }
+        self.open_forget_idle(conn);
         self.close_after_peer(ops, conn);
     }
 

@@ -4,7 +4,7 @@ use super::HEAD_LIMIT;
 use crate::Fault;
 
 /// Most header lines that are looked at; more is over the limit.
-pub(super) const MAX_HEADERS: usize = 256;
+pub(crate) const MAX_HEADERS: usize = 256;
 
 /// How the body of a message is delimited, as its head declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) struct ResponseHead {
 
 /// Why a head cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BadHead {
+pub(crate) enum BadHead {
     Malformed(&'static str),
     Version,
     TooLarge,
@@ -47,14 +47,14 @@ impl From<BadHead> for Fault {
 
 /// Bytes of a head that has not arrived completely. Empty, and without memory, most of the time.
 #[derive(Default)]
-pub(super) struct HeadBuffer {
+pub(crate) struct HeadBuffer {
     bytes: Vec<u8>,
 }
 
 impl HeadBuffer {
     /// Looks for the end of the head. `Some(used)`: it is complete and `used` bytes of `input` belong to it; it lies in
     /// [`HeadBuffer::head`]. `None`: all of `input` was kept and more is needed.
-    pub(super) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
+    pub(crate) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
         if self.bytes.is_empty()
             && let Some(end) = find_end(input, 0)
         {
@@ -74,11 +74,11 @@ impl HeadBuffer {
     }
 
     /// The head after `collect` gave `Some(used)` for this input.
-    pub(super) fn head<'a>(&'a self, input: &'a [u8], used: usize) -> &'a [u8] {
+    pub(crate) fn head<'a>(&'a self, input: &'a [u8], used: usize) -> &'a [u8] {
         if self.bytes.is_empty() { &input[..used] } else { &self.bytes }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
@@ -87,7 +87,7 @@ impl HeadBuffer {
         &self.bytes
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         // Idle connections keep no memory for a head that once came in pieces.
         if self.bytes.capacity() > 2048 {

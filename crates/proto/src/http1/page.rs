@@ -1,7 +1,7 @@
 //! What a server answers with: a body and its heads, put together once a second because only Date changes.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
@@ -14,6 +14,10 @@ pub struct Page {
     fields: String,
     body: Vec<u8>,
     ready: Mutex<Arc<Ready>>,
+    /// Head and trailers as HTTP/2 has them.
+    coded: OnceLock<[Vec<u8>; 2]>,
+    /// The status of gRPC.
+    grpc: Option<u16>,
 }
 
 /// The heads of a page in one second, in the three forms that a connection may need.
@@ -44,7 +48,25 @@ impl Page {
     pub fn new(status: u16, content_type: &str, fields: &str, body: Vec<u8>) -> Arc<Self> {
         let fields = format!("Content-Type: {content_type}\r\n{fields}");
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
-        Arc::new(Self { status, fields, body, ready })
+        Arc::new(Self { status, fields, body, ready, coded: OnceLock::new(), grpc: None })
+    }
+
+    /// An answer of gRPC: a message (already with its prefix) and status 0, or an error without any.
+    pub fn grpc(status: u16, message: Vec<u8>) -> Arc<Self> {
+        let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
+        let body = if status == 0 { message } else { Vec::new() };
+        let fields = "Content-Type: application/grpc\r\n".into();
+        Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc: Some(status) })
+    }
+
+    /// Status, fields as lines, and the status of gRPC where it is an answer of that.
+    pub(crate) fn parts(&self) -> (u16, &str, Option<u16>) {
+        (self.status, &self.fields, self.grpc)
+    }
+
+    /// The page's head and trailers in another form, which `code` makes once.
+    pub(crate) fn coded(&self, code: impl FnOnce(&Self) -> [Vec<u8>; 2]) -> &[Vec<u8>; 2] {
+        self.coded.get_or_init(|| code(self))
     }
 
     /// A page that says its status in words.

@@ -383,7 +383,7 @@ const fn ending(says: &Says) -> Ending {
 }
 
 /// The path of a target, decoded, without query; `None` if it decodes to no text.
-fn decode(target: &str) -> Option<String> {
+pub(crate) fn decode(target: &str) -> Option<String> {
     let path = target.split('?').next().filter(|path| !path.is_empty()).unwrap_or("/");
     if !path.contains('%') {
         return Some(path.into());

@@ -126,7 +126,7 @@ pub fn to_http2(plan: Protocol) -> Protocol {
 }
 
 /// The same request by HTTP/1.1, where it is one of HTTP/2: where there is no network, a connection has one answer.
-pub fn to_http1(plan: Protocol) -> Protocol {
+pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http2 { method, path, host, headers, body_file, expect_status } => {
             Protocol::Http1 { method, path, host, headers, body_file, expect_status }

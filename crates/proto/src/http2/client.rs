@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use run::{Protocol, RequestOrder, RequestSet};
 
+use super::ending::ending;
 use super::flow::{CONNECTION_WINDOW, Received, STREAM_WINDOW, Sending};
 use super::frame::{self, Head};
 use super::hpack::Decoder;
@@ -25,6 +26,8 @@ const FILL: usize = 16 * 1024;
 const MOST_OWED: usize = 64 * 1024;
 /// Longest header block, over all its frames.
 const MOST_BLOCK: usize = 64 * 1024;
+/// Bytes of what trailers say in words that are kept.
+const MOST_MESSAGE: usize = 200;
 /// The last stream of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
@@ -47,6 +50,12 @@ impl ClientPlan {
     pub fn of(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let (requests, https) = (Prepared::all(plan, set, false)?, Prepared::all(plan, set, true)?);
         Ok(Self { requests, https, mix: Mix::of(set) })
+    }
+
+    /// Calls of gRPC.
+    pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
+        let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
+        Ok(Self { requests: call(false)?, https: call(true)?, mix: Mix::of(None) })
     }
 }
 
@@ -73,6 +82,8 @@ impl Client for ClientPlan {
             settled: false,
             table: Table::Empty,
             leaving: false,
+            message: Vec::new(),
+            refusal: None,
         };
         session.greet();
         session
@@ -131,6 +142,10 @@ pub struct ClientSession {
     table: Table,
     /// The server takes no further requests here (GOAWAY).
     leaving: bool,
+    /// What the last trailers of gRPC say in words.
+    message: Vec<u8>,
+    /// The first answer of this connection with a status that is not right.
+    refusal: Option<String>,
 }
 
 impl Requester for ClientSession {
@@ -138,6 +153,10 @@ impl Requester for ClientSession {
 
     fn ready(&self) -> bool {
         self.settled
+    }
+
+    fn explain(&self) -> Option<String> {
+        self.refusal.clone()
     }
 
     fn takes_more(&self) -> bool {
@@ -204,7 +223,7 @@ impl Requester for ClientSession {
         self.streams.clear();
         self.waiting.clear();
         (self.sending, self.received) = (Sending::default(), Received::default());
-        (self.settled, self.table, self.leaving) = (false, Table::Empty, false);
+        (self.settled, self.table, self.leaving, self.refusal) = (false, Table::Empty, false, None);
         self.greet();
     }
 }
@@ -371,8 +390,15 @@ impl ClientSession {
         done: &mut impl FnMut(Done),
     ) -> Result<(), Fault> {
         if self.last_block.is_empty() || self.last_block != block {
-            let mut says = Says::default();
-            self.decoder.decode(block, |name, value| says.hear(name, value))?;
+            let (mut says, message) = (Says::default(), &mut self.message);
+            message.clear();
+            self.decoder.decode(block, |name, value| {
+                says.hear(name, value);
+                if name == b"grpc-message" {
+                    message.clear();
+                    message.extend_from_slice(&value[..value.len().min(MOST_MESSAGE)]);
+                }
+            })?;
             self.last = says;
             self.last_block.clear();
             if self.decoder.repeatable {
@@ -388,8 +414,8 @@ impl ClientSession {
             }
             // Interim responses are read over.
             (0, 100..200) => return Ok(()),
-            (0, status) => (stream.status, stream.length) = (status, says.length),
-            (_, 0) if head.has(frame::END_STREAM) => {}
+            (0, status) => (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc),
+            (_, 0) if head.has(frame::END_STREAM) => stream.grpc = says.grpc.or(stream.grpc),
             _ => return Err(Fault::Malformed("trailers that are none")),
         }
         if head.has(frame::END_STREAM) {
@@ -405,17 +431,12 @@ impl ClientSession {
             frame::write(&mut self.outgoing, frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());
         }
         let request = &self.requests[usize::from(stream.item)];
-        let no_body = request.is_head || matches!(stream.status, 204 | 304);
-        let right = (200..400).contains(&stream.status) || request.expect_status == Some(stream.status);
-        let outcome = match stream.length {
-            Some(length) if !no_body && length != stream.body => {
-                Outcome::Failed(Fault::WrongBody("its length is not its content-length"))
-            }
-            _ if right => Outcome::Expected,
-            _ => Outcome::Unexpected,
-        };
+        let (status, outcome) = ending(&stream, request);
+        if request.grpc && outcome == Outcome::Unexpected && self.refusal.is_none() {
+            self.refusal = Some(refusal(status, &self.message));
+        }
         progress.completed += 1;
-        done(Done { which: Which::Id(stream.id), status: stream.status, outcome, bytes: stream.body });
+        done(Done { which: Which::Id(stream.id), status, outcome, bytes: stream.body });
     }
 
     fn settings(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
@@ -508,4 +529,15 @@ impl ClientSession {
 fn fail(id: u16, fault: Fault, progress: &mut Progress, done: &mut impl FnMut(Done)) {
     progress.completed += 1;
     done(Done { which: Which::Id(id), status: 0, outcome: Outcome::Failed(fault), bytes: 0 });
+}
+
+/// What a status of gRPC that is not right is told as.
+fn refusal(status: u16, message: &[u8]) -> String {
+    let (name, code) = (run::STATUS_CLASSES[run::status_class(status)], status.saturating_sub(run::GRPC_STATUS));
+    let message = String::from_utf8_lossy(message);
+    let words = if message.is_empty() { "no words".into() } else { format!("the words {:?}", run::visible(&message)) };
+    format!(
+        "it was answered {name} ({code}) with {words}; correct the call (path, --body, --header), or give \
+         --expect-status {code} if this is the right answer"
+    )
 }

@@ -33,7 +33,7 @@ impl Received {
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Fault> {
         self.used = self.used.saturating_add(bytes as u32);
         if self.used > self.window {
-            Err(Fault::Malformed("the server sends more than its window allows"))
+            Err(Fault::Malformed("the peer sends more than its window allows"))
         } else {
             Ok(())
         }

@@ -206,6 +206,26 @@ fn write_string(to: &mut Vec<u8>, text: &str) {
     to.extend_from_slice(text.as_bytes());
 }
 
+/// Appends a header as a literal that no table keeps, its name by the static table where that has it.
+pub(super) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
+    if let Some(at) = STATIC.iter().position(|known| *known == (name, value)) {
+        return write_integer(to, 0x80, 7, at + 1);
+    }
+    let index = STATIC.iter().position(|known| known.0 == name).map_or(0, |at| at + 1);
+    write_integer(to, 0, 4, index);
+    if index == 0 {
+        write_string(to, name);
+    }
+    write_string(to, value);
+}
+
+/// The block of these headers, which leaves the peer's table as it is.
+pub(super) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
+    let mut block = Vec::new();
+    fields.for_each(|(name, value)| write_field(&mut block, name, value));
+    block
+}
+
 /// The blocks of one request that is made again and again: what the first says in full the later ones name.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {

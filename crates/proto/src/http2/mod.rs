@@ -1,6 +1,8 @@
-//! HTTP/2 (RFC 9113), the client half: with prior knowledge, or within TLS where ALPN agrees on it.
+//! HTTP/2 (RFC 9113), both halves: with prior knowledge, or within TLS where ALPN agrees on it.
 
+mod asks;
 mod client;
+mod ending;
 mod flow;
 mod frame;
 mod hpack;
@@ -8,11 +10,14 @@ mod huffman;
 mod input;
 mod request;
 mod says;
+mod served;
+mod server;
 mod spec;
 mod stream;
 
 pub use client::{ClientPlan, ClientSession};
-pub(crate) use spec::{SPEC, client};
+pub use server::ServerSession;
+pub(crate) use spec::{SPEC, canned_call, client};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use run::{Protocol, RequestSet};
 
 use super::hpack::Blocks;
+use crate::client::read;
 use crate::mix::needs_http1;
 use crate::mix::{self, Item};
 use crate::{ProtoError, http1};
@@ -20,6 +21,8 @@ pub(super) struct Prepared {
     pub(super) body: Arc<[u8]>,
     pub(super) is_head: bool,
     pub(super) expect_status: Option<u16>,
+    /// A call of gRPC: its status counts.
+    pub(super) grpc: bool,
 }
 
 impl Prepared {
@@ -52,6 +55,36 @@ impl Prepared {
             all.push(("content-length".into(), body.len().to_string()));
         }
         let body = body.unwrap_or_default();
-        Ok(Self { blocks: Blocks::new(&all), body, is_head: method == "HEAD", expect_status })
+        Ok(Self { blocks: Blocks::new(&all), body, is_head: method == "HEAD", expect_status, grpc: false })
+    }
+
+    /// The call of a plan.
+    pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
+        let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
+            return Err(ProtoError::Unknown(plan.name()));
+        };
+        http1::check_request("POST", path, host, headers)?;
+        if !path[1..].contains('/') {
+            let advice = "write the target as grpc://HOST:PORT/package.Service/Method";
+            return Err(ProtoError::Invalid { what: "the path of a call", value: path.clone(), advice });
+        }
+        let message = body_file.as_deref().map(|file| read("the message", file)).transpose()?.unwrap_or_default();
+        let Ok(length) = u32::try_from(message.len()) else {
+            let (what, value) = ("the message", format!("{} bytes", message.len()));
+            return Err(ProtoError::Invalid { what, value, advice: "gRPC has messages of at most 4 GiB" });
+        };
+        let body: Vec<u8> = [&[0], &length.to_be_bytes()[..], &message].concat();
+        let scheme = if https { "https" } else { "http" };
+        let first = [(":method", "POST"), (":scheme", scheme), (":authority", host), (":path", path)];
+        let fixed = [("content-type", "application/grpc"), ("te", "trailers")];
+        let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+        let own: Vec<_> = own.filter(|(name, _)| !OF_CONNECTIONS.contains(&name.as_str()) && name != "te").collect();
+        let absent = |name: &str| !own.iter().any(|(own, _)| own == name);
+        let agent = ("user-agent", concat!("loadline/", env!("CARGO_PKG_VERSION")));
+        let fixed = fixed.into_iter().chain([agent]).filter(|(name, _)| absent(name));
+        let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
+        let (blocks, body) = (Blocks::new(&all), body.into());
+        Ok(Self { blocks, body, is_head: false, expect_status: *expect_status, grpc: true })
     }
 }

@@ -18,6 +18,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     alpn: "h2",
     defaults: || http1::to_http2(Protocol::default()),
     one_request: |_| {},
+    without_network: http1::to_http1,
     canned,
     ..http1::SPEC
 };
@@ -35,5 +36,20 @@ fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     } else {
         frame::write_block(&mut answer, 1, frame::END_STREAM, &[0x88]);
     }
+    answer
+}
+
+/// The same to a call of gRPC.
+pub(crate) fn canned_call(request: &[u8]) -> Vec<u8> {
+    let mut answer = Vec::new();
+    if request.is_empty() {
+        frame::write_settings(&mut answer, &[]);
+        return answer;
+    }
+    frame::write_block(&mut answer, 1, 0, &[0x88]);
+    frame::write(&mut answer, frame::DATA, 0, 1, &[0; 5]);
+    let mut trailers = Vec::new();
+    super::hpack::write_field(&mut trailers, "grpc-status", "0");
+    frame::write_block(&mut answer, 1, frame::END_STREAM, &trailers);
     answer
 }

@@ -14,6 +14,8 @@ pub(super) struct Stream {
     pub(super) item: u16,
     /// Status of its response; 0 before that has come.
     pub(super) status: u16,
+    /// The status of gRPC, once it has come.
+    pub(super) grpc: Option<u16>,
     /// Length that the response announces.
     pub(super) length: Option<u64>,
     /// Bytes of the response's body.
@@ -26,7 +28,18 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) const fn new(number: u32, (id, item): (u16, u16), unsent: usize, window: i64) -> Self {
-        Self { number, id, item, status: 0, length: None, body: 0, received: Received::stream(), unsent, window }
+        Self {
+            number,
+            id,
+            item,
+            status: 0,
+            grpc: None,
+            length: None,
+            body: 0,
+            received: Received::stream(),
+            unsent,
+            window,
+        }
     }
 
     pub(super) const fn is_sent(&self) -> bool {

@@ -1,9 +1,13 @@
-//! Redis: commands in RESP, replies of RESP2 and RESP3 of any shape. The client half; errors are unexpected answers.
+//! Redis: commands in RESP, replies of RESP2 and RESP3 of any shape, both halves. Errors are unexpected answers.
 
 mod client;
 mod command;
 mod reply;
+mod server;
 mod spec;
+mod store;
 
 pub use client::{ClientPlan, ClientSession};
+pub use server::ServerSession;
 pub(crate) use spec::{SPEC, client};
+pub use store::Store;

@@ -9,7 +9,10 @@ use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "redis",
     help: "Redis commands in RESP; replies of any shape are read to their end, errors are unexpected answers",
-    schemes: &[Scheme { name: "redis", port: Some(6379), path: false, tls: false }],
+    schemes: &[
+        Scheme { name: "redis", port: Some(6379), path: false, tls: false },
+        Scheme { name: "rediss", port: Some(6379), path: false, tls: true },
+    ],
     defaults: || Protocol::Redis {
         command: "PING".into(),
         commands_file: None,
@@ -18,12 +21,17 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         resp3: false,
     },
     flags: &[
-        flag("command", "COMMAND", "redis: the command of each request [default: PING]", |plan, text| {
-            if let Protocol::Redis { command, .. } = plan {
-                *command = text.into();
-            }
-        }),
-        flag("commands", "FILE", "redis: file with a command a line, made in turn", |plan, file| {
+        flag(
+            "command",
+            "COMMAND",
+            "redis, memcached: the command of each request [default: PING, version]",
+            |plan, text| {
+                if let Protocol::Redis { command, .. } = plan {
+                    *command = text.into();
+                }
+            },
+        ),
+        flag("commands", "FILE", "redis, memcached: file with a command a line, made in turn", |plan, file| {
             if let Protocol::Redis { commands_file, .. } = plan {
                 *commands_file = Some(file.into());
             }
@@ -58,6 +66,12 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             }),
         },
     ],
+    without_network: |plan| match plan {
+        Protocol::Redis { command, commands_file, .. } => {
+            Protocol::Redis { command, commands_file, auth_file: None, database: 0, resp3: false }
+        }
+        other => other,
+    },
     canned: |_, _| b"+OK\r\n".to_vec(),
     ..ProtocolSpec::BASE
 };

@@ -29,7 +29,12 @@ impl Random {
 
     /// The message with one to four things changed.
     pub(crate) fn mutate(&mut self, seed: &str) -> Vec<u8> {
-        let mut bytes = seed.as_bytes().to_vec();
+        self.mutate_bytes(seed.as_bytes())
+    }
+
+    /// The same of bytes that are no text.
+    pub(crate) fn mutate_bytes(&mut self, seed: &[u8]) -> Vec<u8> {
+        let mut bytes = seed.to_vec();
         for _ in 0..=self.below(4) {
             let at = self.below(bytes.len().max(1));
             match self.below(4) {

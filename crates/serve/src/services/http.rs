@@ -22,6 +22,8 @@ const BUSY: &[u8] =
 
 struct Http {
     site: Arc<Pages>,
+    /// HTTP/2, and the streams of a connection at most; absent: HTTP/1.1.
+    streams: Option<u32>,
 }
 
 struct Pages {
@@ -39,6 +41,16 @@ enum Content {
 }
 
 pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
+    Ok(Arc::new(Http { site: pages(plan, options)?, streams: None }))
+}
+
+/// The same by HTTP/2.
+pub(super) fn open_h2(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
+    let streams = options.get::<u32>("streams")?.unwrap_or_default();
+    Ok(Arc::new(Http { site: pages(plan, options)?, streams: Some(streams) }))
+}
+
+fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
     let status = options.get::<u16>("status")?;
     let content = match &plan.root {
         Some(root) => Content::Files(Files::new(root)?),
@@ -52,7 +64,7 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
         limit: Limit::from(options)?,
         errors: [100, 400, 404, 405, 408, 413, 431, 500, 501, 505].map(|s| (s, error_page(s))).into(),
     };
-    Ok(Arc::new(Http { site: Arc::new(site) }))
+    Ok(Arc::new(site))
 }
 
 fn error_page(status: u16) -> Arc<Page> {
@@ -71,7 +83,10 @@ fn built_in(bytes: u64, status: u16) -> Result<Arc<Page>, ServeError> {
 
 impl Service for Http {
     fn session(&self) -> BoxedSession {
-        Box::new(ServerSession::new(self.site.clone()))
+        match self.streams {
+            None => Box::new(ServerSession::new(self.site.clone())),
+            Some(streams) => Box::new(proto::http2::ServerSession::new(self.site.clone(), streams)),
+        }
     }
 
     fn tick(&self, now_s: u64) {
@@ -82,7 +97,7 @@ impl Service for Http {
     }
 
     fn busy_reply(&self) -> &[u8] {
-        BUSY
+        if self.streams.is_none() { BUSY } else { &[] }
     }
 
     fn nagle(&self) -> bool {

@@ -3,10 +3,13 @@
 mod discard;
 mod echo;
 mod files;
+mod grpc;
 pub(crate) mod http;
 mod record;
+mod redis;
 mod source;
 pub(crate) mod tls;
+mod ws;
 
 use std::sync::Arc;
 
@@ -65,6 +68,30 @@ pub const SERVICES: &[ServiceSpec] = &[
         help: "sends as fast as it is read",
         alpn: &[],
         kind: ServiceKind::Sessions(source::open),
+    },
+    ServiceSpec {
+        name: "h2",
+        help: "HTTP/2, with prior knowledge or within TLS (--tls): the same pages and files as http",
+        alpn: &["h2"],
+        kind: ServiceKind::Sessions(http::open_h2),
+    },
+    ServiceSpec {
+        name: "grpc",
+        help: "gRPC: answers every unary call with a message of --body-bytes",
+        alpn: &["h2"],
+        kind: ServiceKind::Sessions(grpc::open),
+    },
+    ServiceSpec {
+        name: "ws",
+        help: "WebSocket: sends every message back, frame by frame",
+        alpn: &["http/1.1"],
+        kind: ServiceKind::Sessions(ws::open),
+    },
+    ServiceSpec {
+        name: "redis",
+        help: "Redis: PING, ECHO, GET, SET, INCR, DEL over at most 64 MiB in memory",
+        alpn: &[],
+        kind: ServiceKind::Sessions(redis::open),
     },
     ServiceSpec {
         name: "proxy",

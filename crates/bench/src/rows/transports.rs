@@ -1,0 +1,76 @@
+//! The generator's CPU per request where it speaks TLS, HTTP/2 or Redis, against the program that people use for each. The
+//! server is the same for both sides of a row.
+
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::generator::{SECONDS, first_trial, json, number};
+use crate::compare::{Compared, interleave};
+use crate::cpu;
+use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
+
+/// Requests of one run of a program that makes a number of them.
+const REQUESTS: u32 = 200_000;
+
+/// https against wrk: 64 connections, the page of 1294 bytes.
+pub(crate) fn https(rounds: usize) -> Result<Compared> {
+    let server = programs::serve("http", &["--tls"])?;
+    let url = format!("https://{}/", server.addr);
+    let wrk = || {
+        let seconds = format!("-d{SECONDS}s");
+        let (text, us) = peer("wrk", &["-t1", "-c64", &seconds, &url])?;
+        Ok(us / before(&text, "requests in")?)
+    };
+    interleave(rounds, "us", || ours(&url, &["--insecure", "--connections", "64"]), wrk)
+}
+
+/// HTTP/2 against h2load: 16 connections of 10 streams.
+pub(crate) fn http2(rounds: usize) -> Result<Compared> {
+    let server = programs::serve("h2", &[])?;
+    let url = format!("http://{}/", server.addr);
+    let h2load = || {
+        let (text, us) = peer("h2load", &["-t1", "-c16", "-m10", "-n", &REQUESTS.to_string(), &url])?;
+        Ok(us / before(&text, "requests:")?)
+    };
+    interleave(rounds, "us", || ours(&url, &["--http2", "--connections", "16", "--streams", "10"]), h2load)
+}
+
+/// PING against redis-benchmark: 50 connections.
+pub(crate) fn redis(rounds: usize) -> Result<Compared> {
+    let addr = SocketAddr::from(([127, 0, 0, 1], programs::free_port()?));
+    let port = addr.port().to_string();
+    let mut command = programs::pinned(SERVER_CPU, &programs::find("redis-server")?);
+    command.args(["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+    let _server = programs::await_listening(command.stdout(Stdio::null()).spawn()?, addr, None)?;
+    let url = format!("redis://{addr}");
+    let benchmark = || {
+        let args = ["-p", &port, "-t", "ping_mbulk", "-c", "50", "-n", &REQUESTS.to_string(), "--csv"];
+        Ok(peer("redis-benchmark", &args)?.1 / f64::from(REQUESTS))
+    };
+    interleave(rounds, "us", || ours(&url, &["--connections", "50"]), benchmark)
+}
+
+/// CPU microseconds per request of `load`.
+fn ours(url: &str, more: &[&str]) -> Result<f64> {
+    let args = [&["load", url, "--threads", "1", "--json"], more, &["--duration"]].concat();
+    let (run, us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
+    Ok(us / number(first_trial(&run)?, "completed")?)
+}
+
+/// What a program printed, and the CPU microseconds that it took.
+fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
+    let program = programs::find(name)?;
+    cpu::of_children(|| {
+        let mut command: Command = programs::pinned(CLIENT_CPU, &program);
+        programs::output(command.args(args))
+    })
+}
+
+/// The first number of the line that has these words.
+fn before(text: &str, words: &str) -> Result<f64> {
+    let line = text.lines().find(|line| line.contains(words)).with_context(|| format!("nothing says {words:?}"))?;
+    let number = line.split_whitespace().find_map(|word| word.parse().ok());
+    number.with_context(|| format!("no number in {line:?}"))
+}

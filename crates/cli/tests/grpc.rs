@@ -1,0 +1,186 @@
+//! gRPC against Python's grpcio (the C core): what is counted is what the server counts; its client is answered by ours.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json as value};
+use testkit::{Held, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
+
+/// Answers with the message twice; every third call of `Third` fails, and what is called `None` is not there. A thread
+/// writes the count down.
+const SERVER: &str = r#"
+import grpc, os, sys, threading, time
+from concurrent import futures
+count = 0
+def call_of(name):
+    def call(message, context):
+        global count
+        count += 1
+        if name.endswith("/Third") and count % 3 == 0:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "not now")
+        return message * 2
+    return call
+class Handler(grpc.GenericRpcHandler):
+    def service(self, details):
+        if details.method.endswith("/None"):
+            return None
+        return grpc.unary_unary_rpc_method_handler(call_of(details.method))
+def write():
+    while True:
+        with open(sys.argv[1] + "/count.new", "w") as f: f.write(str(count))
+        os.rename(sys.argv[1] + "/count.new", sys.argv[1] + "/count")
+        time.sleep(0.02)
+server = grpc.server(futures.ThreadPoolExecutor(1))
+server.add_generic_rpc_handlers((Handler(),))
+if len(sys.argv) > 2:
+    pair = [open(sys.argv[1] + "/" + name, "rb").read() for name in ("key", "cert")]
+    port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+else:
+    port = server.add_insecure_port("127.0.0.1:0")
+server.start()
+threading.Thread(target=write, daemon=True).start()
+print("127.0.0.1:%d" % port, flush=True)
+server.wait_for_termination()
+"#;
+
+struct Server {
+    _held: Held,
+    addr: SocketAddr,
+    dir: tempfile::TempDir,
+    seen: u64,
+}
+
+impl Server {
+    fn start(test: &str, tls: bool) -> Option<Self> {
+        let (python, dir) = (python_with(test, "grpc")?, tempfile::tempdir().unwrap());
+        let path = dir.path().display().to_string();
+        if tls {
+            let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
+                        -subj /CN=localhost 2>/dev/null";
+            assert!(Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap().success());
+        }
+        std::fs::write(dir.path().join("message"), vec![7; 300]).unwrap();
+        let args: &[&str] = if tls { &[&path, "tls"] } else { &[&path] };
+        let (held, addr) = python_server(&python, SERVER, args);
+        Some(Self { _held: held, addr, dir, seen: 0 })
+    }
+
+    /// Calls since they were counted last, once there are as many as expected.
+    fn counted(&mut self, expected: u64) -> u64 {
+        let read = || std::fs::read_to_string(self.dir.path().join("count")).ok()?.parse::<u64>().ok();
+        let count = eventually(|| read().filter(|count| *count >= self.seen + expected));
+        count - std::mem::replace(&mut self.seen, count)
+    }
+
+    fn load(&self, url: &str, more: &[&str]) -> Value {
+        let body = self.dir.path().join("message").display().to_string();
+        let mut args =
+            vec!["load", url, "--connections", "4", "--duration", "400ms", "--warmup", "0s", "--body", &body];
+        args.extend(more);
+        let run = json(binary!(), &args);
+        assert_eq!(run["trials"][0]["errors"], value!({}), "{more:?}");
+        run
+    }
+}
+
+fn status(run: &Value, name: &str) -> u64 {
+    run["trials"][0]["status"][name].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn calls_are_what_the_server_counts() {
+    let _alone = alone();
+    let Some(mut server) = Server::start("gRPC", false) else { return };
+    let url = |method: &str| format!("grpc://{}/a.Service/{method}", server.addr);
+    let (twice, third) = (url("Twice"), url("Third"));
+    for more in [["--io", "epoll", "--streams", "4"], ["--io", "auto", "--streams", "1"]] {
+        let run = server.load(&twice, &more);
+        let completed = total(&run, "completed");
+        assert_eq!(server.counted(completed), completed, "{more:?}");
+        assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
+        assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
+    }
+    // The first call must be right, so the count begins where it is.
+    while server.seen % 3 == 2 {
+        let run = loadline(binary!(), &["load", &twice, "--connections", "1", "--duration", "50ms", "--warmup", "0s"]);
+        assert!(run.status.success());
+        server.counted(0);
+    }
+    let failing = |from: u64, to: u64| to / 3 - from / 3;
+    for (more, wrong) in [(vec![], true), (vec!["--expect-status", "14"], false)] {
+        let before = server.seen;
+        let run = server.load(&third, &more);
+        let completed = total(&run, "completed");
+        assert_eq!(server.counted(completed), completed);
+        let failed = failing(before, server.seen);
+        assert!(failed > 10);
+        assert_eq!((status(&run, "UNAVAILABLE"), status(&run, "OK")), (failed, completed - failed));
+        assert_eq!(total(&run, "unexpected_status"), if wrong { failed } else { 0 });
+        while server.seen % 3 == 2 {
+            let run =
+                loadline(binary!(), &["load", &twice, "--connections", "1", "--duration", "50ms", "--warmup", "0s"]);
+            assert!(run.status.success());
+            server.counted(0);
+        }
+    }
+}
+
+#[test]
+fn within_tls_it_is_the_same() {
+    let _alone = alone();
+    if !testkit::has("gRPC within TLS", "openssl") {
+        return;
+    }
+    let Some(mut server) = Server::start("gRPC within TLS", true) else { return };
+    let run =
+        server.load(&format!("grpcs://localhost:{}/a.B/C", server.addr.port()), &["--insecure", "--streams", "4"]);
+    let completed = total(&run, "completed");
+    assert!(completed > 20);
+    assert_eq!((server.counted(completed), status(&run, "OK")), (completed, completed));
+}
+
+#[test]
+fn a_call_that_is_wrong_from_the_begin_is_named() {
+    let Some(server) = Server::start("gRPC refused", false) else { return };
+    let says = |url: &str| {
+        let output = loadline(binary!(), &["load", url]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = says(&format!("grpc://{}/a.B/None", server.addr));
+    assert!(said.contains("UNIMPLEMENTED (12)") && said.contains("--expect-status 12"), "{said}");
+    let said = says(&format!("grpc://{}/", server.addr));
+    assert!(said.contains("package.Service/Method"), "{said}");
+}
+
+fn client(python: &PathBuf, url: &str) -> String {
+    const CLIENT: &str = r#"
+import grpc, sys
+call = grpc.insecure_channel(sys.argv[1]).unary_unary("/a.B/C")
+try:
+    print(*[len(call(b"x" * n, timeout=20)) for n in (0, 10, 100000)])
+except grpc.RpcError as e:
+    print(e.code().name)
+"#;
+    let output = Command::new(python).args(["-c", CLIENT, url]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn a_python_client_is_answered() {
+    let Some(python) = python_with("a gRPC client", "grpc") else { return };
+    for (more, expected) in [
+        (["--model", "auto", "--body-bytes", "70000"], "70000 70000 70000"),
+        (["--model", "blocking", "--body-bytes", "0"], "0 0 0"),
+        (["--model", "epoll", "--option", "status=8"], "RESOURCE_EXHAUSTED"),
+    ] {
+        let mut command = Command::new(binary!());
+        command.args(["serve", "grpc"]).args(more);
+        let server = served(command);
+        assert_eq!(client(&python, &server.addr.to_string()), expected, "{more:?}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Programs that people use, as clients of our servers: what they count is what the server counts.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::{Command, Output};
+
+use testkit::{Running, binary, has, served};
+
+fn serve(args: &[&str]) -> Running {
+    let mut command = Command::new(binary!());
+    command.arg("serve").args(args);
+    served(command)
+}
+
+fn ran(program: &str, args: &[&str]) -> String {
+    let Output { status, stdout, stderr } = Command::new(program).args(args).output().unwrap();
+    assert!(status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8_lossy(&stdout).into_owned()
+}
+
+#[test]
+fn curl_is_answered_by_http2() {
+    if !has("curl against serve h2", "curl") {
+        return;
+    }
+    let (plain, tls) = (serve(&["h2", "--body-bytes", "100000"]), serve(&["h2", "--tls"]));
+    let what = "%{http_version} %{http_code} %{size_download}\n";
+    let body = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(body.path(), vec![b'b'; 300_000]).unwrap();
+    let data = format!("@{}", body.path().display());
+    let url = format!("http://{}/a%20b?c", plain.addr);
+    let get = ["-s", "-o", "/dev/null", "-w", what, "--http2-prior-knowledge", &url];
+    assert_eq!(ran("curl", &get), "2 200 100000\n");
+    let post = ["-s", "-o", "/dev/null", "-w", what, "--http2-prior-knowledge", "--data-binary", &data, &url];
+    assert_eq!(ran("curl", &post), "2 200 100000\n");
+    let head = ["-sI", "-o", "/dev/null", "-w", what, "--http2-prior-knowledge", &url];
+    assert_eq!(ran("curl", &head), "2 200 0\n");
+    let by_alpn = format!("https://localhost:{}/", tls.addr.port());
+    // The second on the connection of the first.
+    let what = "%{http_version} %{http_code} %{size_download} %{num_connects}\n";
+    let two = ["-sk", "-o", "/dev/null", "-o", "/dev/null", "-w", what, "--http2", &by_alpn, &by_alpn];
+    assert_eq!(ran("curl", &two), "2 200 1294 1\n2 200 1294 0\n");
+}
+
+#[test]
+fn h2load_is_answered_on_every_stream() {
+    if !has("h2load against serve h2", "h2load") {
+        return;
+    }
+    for model in ["auto", "blocking", "epoll"] {
+        let server = serve(&["h2", "--model", model, "--body-bytes", "70000", "--option", "streams=7"]);
+        let url = format!("http://{}/", server.addr);
+        let said = ran("h2load", &["-n", "500", "-c", "4", "-m", "7", &url]);
+        assert!(said.contains("500 succeeded, 0 failed, 0 errored"), "{model}: {said}");
+    }
+}
+
+#[test]
+fn redis_programs_are_answered() {
+    if !has("redis-cli against serve redis", "redis-cli") || !has("redis-benchmark", "redis-benchmark") {
+        return;
+    }
+    let server = serve(&["redis"]);
+    let port = server.addr.port().to_string();
+    let cli = |args: &[&str]| ran("redis-cli", &[&["-p", &port], args].concat()).trim().to_owned();
+    assert_eq!(cli(&["SET", "key", "a value"]), "OK");
+    assert_eq!(cli(&["GET", "key"]), "a value");
+    assert_eq!(
+        (cli(&["INCR", "n"]), cli(&["INCR", "n"]), cli(&["-3", "GET", "none"])),
+        ("1".into(), "2".into(), "".into())
+    );
+    assert!(cli(&["INCR", "key"]).contains("not an integer"));
+    let benchmark = ["-p", &port, "-t", "ping,set,get,incr", "-n", "2000", "-c", "8", "-P", "4", "--csv"];
+    let said = ran("redis-benchmark", &benchmark);
+    for test in ["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR"] {
+        assert!(said.contains(&format!("\"{test}\",")), "{said}");
+    }
+    // 2000 of each test, one INCR of them.
+    assert_eq!(cli(&["GET", "counter:__rand_int__"]), "2000");
+}

@@ -1,0 +1,93 @@
+//! gRPC: unary calls over HTTP/2, a message each way. Only status 0 is right. Source: "gRPC over HTTP2", the project's own
+//! description of its protocol.
+//!
+//! The session is that of [`http2`](crate::http2); here is what a call says. The server half is its server with pages of
+//! [`Page::grpc`](crate::http1::Page::grpc).
+
+use run::Protocol;
+
+use crate::http2::{ClientPlan, canned_call};
+use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::{ProtoError, http1};
+
+/// Its row in the table.
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "grpc",
+    help: "gRPC: unary calls over HTTP/2, --streams of them at once on a connection; only status 0 is right",
+    schemes: &[
+        Scheme { name: "grpc", port: None, path: true, tls: false },
+        Scheme { name: "grpcs", port: Some(443), path: true, tls: true },
+    ],
+    alpn: "h2",
+    defaults: || Protocol::Grpc {
+        path: "/package.Service/Method".into(),
+        host: "localhost".into(),
+        headers: Vec::new(),
+        body_file: None,
+        expect_status: None,
+    },
+    flags: &[
+        flag(
+            "body",
+            "FILE",
+            "File whose bytes are the message",
+            Set::Text(|plan, file| {
+                if let Protocol::Grpc { body_file, .. } = plan {
+                    *body_file = Some(file.into());
+                }
+            }),
+        ),
+        Flag {
+            short: Some('H'),
+            ..flag(
+                "header",
+                "K: V",
+                "Metadata of the call",
+                Set::Pair(|plan, name, value| {
+                    if let Protocol::Grpc { headers, .. } = plan {
+                        headers.push((name.into(), value.into()));
+                    }
+                }),
+            )
+        },
+        flag(
+            "expect-status",
+            "CODE",
+            "Status that is right besides 0",
+            Set::Number(|plan, code| {
+                if let Protocol::Grpc { expect_status, .. } = plan {
+                    *expect_status = Some(code);
+                }
+            }),
+        ),
+    ],
+    aim: |plan, authority, target| {
+        if let Protocol::Grpc { path, host, .. } = plan {
+            *host = authority.into();
+            *path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
+        }
+    },
+    // A call without network is a request of HTTP/1.1 with the same body.
+    without_network: |plan| match plan {
+        Protocol::Grpc { path, host, headers, body_file, .. } => http1::to_http1(Protocol::Http2 {
+            method: "POST".into(),
+            path,
+            host,
+            headers,
+            body_file,
+            expect_status: None,
+        }),
+        other => other,
+    },
+    canned: |_, request| canned_call(request),
+    ..ProtocolSpec::BASE
+};
+
+const fn flag(name: &'static str, value: &'static str, help: &'static str, set: Set) -> Flag {
+    Flag { name, short: None, requires: None, value, help, set }
+}
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
+    ClientPlan::calls(plan)
+}

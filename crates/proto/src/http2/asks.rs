@@ -1,0 +1,75 @@
+//! What a request's headers ask for, and whether they may stand in one (RFC 9113, section 8).
+
+/// Longest path, bytes.
+const MOST_PATH: usize = 16 * 1024;
+
+/// The request that is read now; its memory is used again for the next.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    pub(super) method: Vec<u8>,
+    pub(super) path: Vec<u8>,
+    /// What it announces of its body.
+    pub(super) length: Option<u64>,
+    scheme: bool,
+    authority: bool,
+    /// A field that is no pseudo-header has come, after which none of those may.
+    fields: bool,
+    wrong: bool,
+}
+
+impl Asks {
+    pub(super) fn begin(&mut self) {
+        self.method.clear();
+        self.path.clear();
+        (self.length, self.scheme, self.authority, self.fields, self.wrong) = (None, false, false, false, false);
+    }
+
+    /// One header.
+    pub(super) fn hear(&mut self, name: &[u8], value: &[u8]) {
+        if name.first() == Some(&b':') {
+            let twice = match name {
+                b":method" => !take(&mut self.method, value),
+                b":path" => value.len() > MOST_PATH || !take(&mut self.path, value),
+                b":scheme" => std::mem::replace(&mut self.scheme, true),
+                b":authority" => std::mem::replace(&mut self.authority, true),
+                _ => true,
+            };
+            self.wrong |= twice || self.fields;
+            return;
+        }
+        self.fields = true;
+        self.wrong |= name.is_empty() || name.iter().any(|b| b.is_ascii_uppercase() || *b <= b' ' || *b >= 0x7f);
+        self.wrong |= match name {
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => true,
+            b"te" => value != b"trailers",
+            b"content-length" => {
+                self.length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.length.is_none()
+            }
+            _ => false,
+        };
+    }
+
+    /// Whether it is a request: the pseudo-headers are there, once each, before all others.
+    pub(super) fn is_right(&self) -> bool {
+        let path = match &*self.method {
+            b"OPTIONS" => self.path.starts_with(b"/") || self.path == b"*",
+            b"CONNECT" => false,
+            _ => self.path.starts_with(b"/"),
+        };
+        !self.wrong && !self.method.is_empty() && self.scheme && path
+    }
+
+    /// Whether these can be trailers: no pseudo-header among them, nothing that may not be there.
+    pub(super) fn can_be_trailers(&self) -> bool {
+        let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
+        !self.wrong && !pseudo
+    }
+}
+
+/// Whether this is the first.
+fn take(to: &mut Vec<u8>, value: &[u8]) -> bool {
+    let first = to.is_empty();
+    to.extend_from_slice(value);
+    first
+}

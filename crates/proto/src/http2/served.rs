@@ -1,0 +1,166 @@
+//! The streams of a connection at the server: what was asked for, and how much of the answer has left.
+
+use std::sync::Arc;
+
+use super::flow::{self, Received, Sending};
+use super::frame::{self, MOST_PAYLOAD};
+use super::hpack;
+use crate::Fault;
+use crate::http1::Page;
+
+/// One request and its answer.
+pub(super) struct Served {
+    pub(super) number: u32,
+    page: Arc<Page>,
+    head_only: bool,
+    /// What the request announces of its body, and what came of it.
+    pub(super) length: Option<u64>,
+    pub(super) body: u64,
+    pub(super) received: Received,
+    /// The request is whole: it may be answered.
+    pub(super) asked: bool,
+    /// Bytes of the answer's body that were sent; `None` before its headers.
+    sent: Option<usize>,
+    window: i64,
+}
+
+impl Served {
+    pub(super) const fn new(number: u32, page: Arc<Page>, head_only: bool, length: Option<u64>, window: i64) -> Self {
+        let received = Received::stream();
+        Self { number, page, head_only, length, body: 0, received, asked: false, sent: None, window }
+    }
+
+    /// Whether its body is as long as it was announced.
+    pub(super) fn is_whole(&self) -> bool {
+        self.length.is_none_or(|length| length == self.body)
+    }
+
+    /// Adds to what may be sent of it.
+    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
+        flow::widen(&mut self.window, by)
+    }
+
+    fn body(&self) -> &[u8] {
+        if self.head_only { &[] } else { self.page.body() }
+    }
+
+    /// Whether something of its answer can be sent now.
+    fn can_send(&self, sending: &Sending) -> bool {
+        let trailers = || self.sent.is_some_and(|sent| sent == self.body().len());
+        self.asked && (self.sent.is_none() || trailers() || self.window > 0 && sending.window > 0)
+    }
+
+    /// Appends the next frame of the answer; whether it was the last.
+    fn send(&mut self, sending: &mut Sending, now: &Now, to: &mut Vec<u8>) -> bool {
+        let (length, [block, trailers]) = (self.body().len(), self.page.coded(blocks));
+        let Some(sent) = self.sent else {
+            let ends = length == 0 && trailers.is_empty();
+            let date = if trailers.is_empty() { now.date.as_slice() } else { &[] };
+            let flags = frame::END_HEADERS | if ends { frame::END_STREAM } else { 0 };
+            frame::write_head(to, block.len() + date.len(), frame::HEADERS, flags, self.number);
+            to.extend_from_slice(block);
+            to.extend_from_slice(date);
+            self.sent = Some(0);
+            return ends;
+        };
+        if sent == length {
+            frame::write_block(to, self.number, frame::END_STREAM, trailers);
+            return true;
+        }
+        let most = self.window.min(sending.window).max(0) as usize;
+        let n = (length - sent).min(most).min(MOST_PAYLOAD);
+        self.sent = Some(sent + n);
+        self.window -= n as i64;
+        sending.window -= n as i64;
+        let ends = sent + n == length && trailers.is_empty();
+        let flags = if ends { frame::END_STREAM } else { 0 };
+        frame::write(to, frame::DATA, flags, self.number, &self.body()[sent..sent + n]);
+        ends
+    }
+}
+
+/// The head of a page without the date, and its trailers, which only an answer of gRPC has.
+fn blocks(page: &Page) -> [Vec<u8>; 2] {
+    let (status, fields, grpc) = page.parts();
+    let (status, length) = (status.to_string(), page.body().len().to_string());
+    let lines = fields.lines().filter_map(|line| line.split_once(':'));
+    let lines: Vec<(String, &str)> = lines.map(|(name, value)| (name.to_ascii_lowercase(), value.trim())).collect();
+    let lines = lines.iter().map(|(name, value)| (&**name, *value));
+    let begin = [(":status", &*status)].into_iter();
+    let Some(code) = grpc else {
+        let own = [("server", "loadline"), ("content-length", &*length)];
+        return [hpack::write_fields(begin.chain(own).chain(lines)), Vec::new()];
+    };
+    let code = code.to_string();
+    let end = [("grpc-status", &*code)].into_iter();
+    match &*code {
+        "0" => [hpack::write_fields(begin.chain(lines)), hpack::write_fields(end)],
+        _ => [hpack::write_fields(begin.chain(lines).chain(end)), Vec::new()],
+    }
+}
+
+/// The date as every answer of a second says it.
+#[derive(Debug, Default)]
+pub(super) struct Now {
+    pub(super) second: Option<u64>,
+    date: Vec<u8>,
+}
+
+impl Now {
+    pub(super) fn tell(&mut self, second: u64) {
+        if self.second != Some(second) {
+            self.second = Some(second);
+            self.date.clear();
+            hpack::write_field(&mut self.date, "date", &crate::http1::http_date(second));
+        }
+    }
+}
+
+/// All streams, in the order in which they are served next.
+#[derive(Default)]
+pub(super) struct AllServed(Vec<Served>);
+
+impl AllServed {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn open(&mut self, stream: Served) {
+        self.0.push(stream);
+    }
+
+    pub(super) fn find(&mut self, number: u32) -> Option<&mut Served> {
+        self.0.iter_mut().find(|stream| stream.number == number)
+    }
+
+    pub(super) fn close(&mut self, number: u32) {
+        self.0.retain(|stream| stream.number != number);
+    }
+
+    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
+        self.0.iter_mut().try_for_each(|stream| stream.widen(by))
+    }
+
+    pub(super) fn can_send(&self, sending: &Sending) -> bool {
+        self.0.iter().any(|stream| stream.can_send(sending))
+    }
+
+    /// Appends one frame of the first that can send, which is the last in turn then; false where none can.
+    pub(super) fn send(&mut self, sending: &mut Sending, now: &Now, to: &mut Vec<u8>) -> bool {
+        let Some(at) = self.0.iter().position(|stream| stream.can_send(sending)) else { return false };
+        if self.0[at].send(sending, now, to) {
+            self.0.remove(at);
+        } else {
+            self.0[at..].rotate_left(1);
+        }
+        true
+    }
+}

@@ -1,0 +1,284 @@
+//! The server half: the few commands by which a Redis server is loaded, over a [`Store`] that all connections share.
+//!
+//! A command is read into one buffer of its connection, bounded by [`MOST_COMMAND`]; what is stored is bounded by the store.
+
+use std::sync::Arc;
+
+use super::store::Store;
+use crate::{Fault, Progress, Session};
+
+/// Longest command, all its words together, bytes.
+const MOST_COMMAND: usize = 64 << 20;
+/// Most words of a command.
+const MOST_WORDS: usize = 1024;
+/// Longest line: a length, or an inline command.
+const MOST_LINE: usize = 64 * 1024;
+/// Memory that a connection keeps while it waits.
+const KEPT: usize = 16 * 1024;
+
+const WRONG: Fault = Fault::Malformed("a command that is not RESP");
+
+/// Server half of one connection.
+pub struct ServerSession {
+    store: Arc<Store>,
+    line: Vec<u8>,
+    /// Bytes of the current command's words, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// Words still to come; bytes of the current one, its line end included.
+    words: usize,
+    string: usize,
+    resp3: bool,
+    over: bool,
+    outgoing: Vec<u8>,
+    given: usize,
+}
+
+impl ServerSession {
+    /// A connection to this store.
+    pub fn new(store: Arc<Store>) -> Self {
+        Self {
+            store,
+            line: Vec::new(),
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            words: 0,
+            string: 0,
+            resp3: false,
+            over: false,
+            outgoing: Vec::new(),
+            given: 0,
+        }
+    }
+}
+
+impl Session for ServerSession {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.outgoing[self.given..];
+        let n = waiting.len().min(out.len());
+        out[..n].copy_from_slice(&waiting[..n]);
+        self.given += n;
+        if self.given == self.outgoing.len() {
+            self.given = 0;
+            self.outgoing.clear();
+            self.outgoing.shrink_to(KEPT);
+        }
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.given < self.outgoing.len()
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        let (mut progress, mut rest) = (Progress::default(), input);
+        while !rest.is_empty() && !self.over {
+            match self.read(&mut rest) {
+                Ok(true) => {
+                    progress.completed += 1;
+                    self.answer();
+                    self.bytes.clear();
+                    self.bytes.shrink_to(KEPT);
+                    self.ends.clear();
+                }
+                Ok(false) => {}
+                Err(_) => {
+                    self.outgoing.extend_from_slice(b"-ERR Protocol error\r\n");
+                    self.over = true;
+                }
+            }
+        }
+        Ok(if self.over { Progress { close: true, linger: true, ..progress } } else { progress })
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn reset(&mut self) {
+        self.line.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
+        self.ends.clear();
+        self.outgoing.clear();
+        self.outgoing.shrink_to(KEPT);
+        (self.words, self.string, self.resp3, self.over, self.given) = (0, 0, false, false, 0);
+    }
+}
+
+impl ServerSession {
+    /// Reads on; whether a command is whole.
+    fn read(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
+        if self.string > 0 {
+            let n = self.string.min(rest.len());
+            let (now, after) = rest.split_at(n);
+            *rest = after;
+            self.bytes.extend_from_slice(now);
+            self.string -= n;
+            if self.string > 0 {
+                return Ok(false);
+            }
+            if !self.bytes.ends_with(b"\r\n") {
+                return Err(WRONG);
+            }
+            self.bytes.truncate(self.bytes.len() - 2);
+            self.ends.push(self.bytes.len());
+            self.words -= 1;
+            return Ok(self.words == 0);
+        }
+        let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
+        let (now, after) = rest.split_at(end.unwrap_or(rest.len()));
+        *rest = after;
+        if self.line.len() + now.len() > MOST_LINE {
+            return Err(WRONG);
+        }
+        if self.line.is_empty() && end.is_some() {
+            return self.whole_line(now);
+        }
+        self.line.extend_from_slice(now);
+        if end.is_none() {
+            return Ok(false);
+        }
+        let line = std::mem::take(&mut self.line);
+        let whole = self.whole_line(&line);
+        self.line = line;
+        self.line.clear();
+        self.line.shrink_to(KEPT);
+        whole
+    }
+
+    fn whole_line(&mut self, line: &[u8]) -> Result<bool, Fault> {
+        let text = std::str::from_utf8(line).map_err(|_| WRONG)?.trim_end();
+        match text.as_bytes().first() {
+            Some(b'$') if self.words > 0 => {
+                let length: usize = text[1..].parse().map_err(|_| WRONG)?;
+                if self.bytes.len() + length > MOST_COMMAND {
+                    return Err(WRONG);
+                }
+                self.string = length + 2;
+                Ok(false)
+            }
+            _ if self.words > 0 => Err(WRONG),
+            Some(b'*') => {
+                self.words = text[1..].parse().ok().filter(|words| *words <= MOST_WORDS).ok_or(WRONG)?;
+                Ok(false)
+            }
+            None => Ok(false),
+            // A command as a person types it.
+            Some(_) => {
+                for word in text.split_ascii_whitespace() {
+                    self.bytes.extend_from_slice(word.as_bytes());
+                    self.ends.push(self.bytes.len());
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// A word of the command; empty where there is none.
+    fn word(&self, at: usize) -> &[u8] {
+        let begin = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or_default() };
+        self.ends.get(at).and_then(|end| self.bytes.get(begin..*end)).unwrap_or_default()
+    }
+
+    fn answer(&mut self) {
+        let mut name = [0; 16];
+        let length = self.word(0).len().min(name.len());
+        name[..length].copy_from_slice(&self.word(0)[..length]);
+        name.make_ascii_uppercase();
+        let mut to = std::mem::take(&mut self.outgoing);
+        match (&name[..length], self.ends.len()) {
+            (b"PING", 1) => to.extend_from_slice(b"+PONG\r\n"),
+            (b"PING" | b"ECHO", 2) => bulk(&mut to, self.word(1)),
+            (b"GET", 2) => self.store.with(self.word(1), |found| match found {
+                Some(value) => bulk(&mut to, value),
+                None => to.extend_from_slice(if self.resp3 { b"_\r\n" } else { b"$-1\r\n" }),
+            }),
+            (b"SET", 3) => to.extend_from_slice(match self.store.set(self.word(1), self.word(2)) {
+                true => b"+OK\r\n",
+                false => b"-OOM the store of this reference server is full\r\n",
+            }),
+            (b"INCR", 2) => match self.store.increment(self.word(1)) {
+                Some(number) => to.extend_from_slice(format!(":{number}\r\n").as_bytes()),
+                None => to.extend_from_slice(b"-ERR value is not an integer or out of range\r\n"),
+            },
+            (b"DEL", 2..) => {
+                let gone = (1..self.ends.len()).filter(|at| self.store.remove(self.word(*at))).count();
+                to.extend_from_slice(format!(":{gone}\r\n").as_bytes());
+            }
+            (b"HELLO", _) => {
+                self.resp3 = self.word(1) == b"3";
+                to.extend_from_slice(if self.resp3 {
+                    b"%1\r\n+server\r\n+loadline\r\n"
+                } else {
+                    b"*2\r\n+server\r\n+loadline\r\n"
+                });
+            }
+            (b"SELECT" | b"AUTH" | b"CLIENT", 2..) => to.extend_from_slice(b"+OK\r\n"),
+            (b"CONFIG" | b"COMMAND", _) => to.extend_from_slice(b"*0\r\n"),
+            (b"QUIT", _) => {
+                to.extend_from_slice(b"+OK\r\n");
+                self.over = true;
+            }
+            (b"PING" | b"ECHO" | b"GET" | b"SET" | b"INCR" | b"DEL" | b"SELECT" | b"AUTH" | b"CLIENT", _) => {
+                to.extend_from_slice(b"-ERR wrong number of arguments\r\n");
+            }
+            _ => to.extend_from_slice(b"-ERR unknown command\r\n"),
+        }
+        self.outgoing = to;
+    }
+}
+
+fn bulk(to: &mut Vec<u8>, bytes: &[u8]) {
+    use std::io::Write as _;
+    let _ = write!(to, "${}\r\n", bytes.len());
+    to.extend_from_slice(bytes);
+    to.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(bytes: &[u8], cut: usize) -> (String, Progress) {
+        let (mut server, mut sum) = (ServerSession::new(Arc::default()), Progress::default());
+        let (mut all, mut piece) = (Vec::new(), [0; 7]);
+        for part in bytes.chunks(cut) {
+            sum.merge(server.receive(part).unwrap());
+            while let n @ 1.. = server.transmit(&mut piece) {
+                all.extend_from_slice(&piece[..n]);
+            }
+        }
+        (String::from_utf8_lossy(&all).into_owned(), sum)
+    }
+
+    proptest! {
+        #[test]
+        fn commands_are_answered_over_any_split(cut in 1_usize..60) {
+            let asked = b"PING\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n*2\r\n$3\r\nget\r\n$1\r\nk\r\nGET none\r\nINCR n\r\nINCR n\r\n\
+                INCR k\r\nDEL k n k\r\nHELLO 3\r\nGET k\r\nNO\r\nGET\r\n*0\r\nQUIT\r\nPING\r\n";
+            let expected = "+PONG\r\n+OK\r\n$4\r\na\r\nb\r\n$-1\r\n:1\r\n:2\r\n-ERR value is not an integer or out of range\r\n:2\r\n\
+                %1\r\n+server\r\n+loadline\r\n_\r\n-ERR unknown command\r\n-ERR wrong number of arguments\r\n+OK\r\n";
+            let (text, progress) = said(asked, cut);
+            prop_assert_eq!(text, expected);
+            prop_assert_eq!((progress.completed, progress.close), (13, true));
+        }
+
+        #[test]
+        fn whatever_comes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 1_usize..40) {
+            said(&bytes, cut);
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused() {
+        for asked in
+            ["*2000\r\n", "*1\r\n$99999999999\r\n", "*1\r\n$1\r\nabc", "*1\r\n*1\r\n", "*-5\r\n", &"x".repeat(70_000)]
+        {
+            let (text, progress) = said(asked.as_bytes(), 1000);
+            assert!(text == "-ERR Protocol error\r\n" && progress.close, "{asked:.10}: {text}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The client half: a message of ours, masked anew each time, and the message that answers it.
+
+use std::sync::Arc;
+
+use run::Protocol;
+
+use super::frame::{self, Piece, Reader};
+use super::handshake::{agrees, key};
+use super::mask;
+use crate::client::{positive, read};
+use crate::http1::{HeadBuffer, check_request};
+use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
+
+/// Answers to pings that a server makes us keep at most, bytes.
+const MOST_OWED: usize = 64 * 1024;
+/// Longest message that is made up.
+const MOST_MADE: u64 = 1 << 30;
+
+/// Prepared client half.
+#[derive(Clone)]
+pub struct ClientPlan(Arc<Prepared>);
+
+struct Prepared {
+    handshake: Box<[u8]>,
+    /// Head of the frame, the place of its mask included.
+    head: Box<[u8]>,
+    message: Arc<[u8]>,
+    /// Messages of one connection; 0 for no end.
+    most: u64,
+}
+
+impl ClientPlan {
+    /// Checks the request, reads its message, and puts both together.
+    pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
+        let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages } = plan else {
+            return Err(ProtoError::Unknown(plan.name()));
+        };
+        check_request("GET", path, host, headers)?;
+        let message: Arc<[u8]> = match body_file {
+            Some(file) => read("the message", file)?,
+            None => (b' '..=b'~').cycle().take(positive(*message_bytes)?.min(MOST_MADE) as usize).collect(),
+        };
+        let given = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+        let mut text = format!("GET {path} HTTP/1.1\r\n");
+        if !given("host") {
+            text.push_str(&format!("Host: {host}\r\n"));
+        }
+        headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
+        text.push_str(&format!(
+            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {}\r\nSec-WebSocket-Version: 13\r\n\r\n",
+            key()
+        ));
+        let opcode = if std::str::from_utf8(&message).is_ok() { frame::TEXT } else { frame::BINARY };
+        let (head, length) = frame::head(opcode, true, message.len() as u64, true);
+        let (handshake, head) = (text.into_bytes().into(), head[..length].into());
+        Ok(Self(Arc::new(Prepared { handshake, head, message, most: u64::from(*messages) })))
+    }
+}
+
+impl Client for ClientPlan {
+    type Session = ClientSession;
+
+    fn session(&self) -> ClientSession {
+        let mut session = ClientSession {
+            plan: self.0.clone(),
+            outgoing: Vec::new(),
+            given: 0,
+            answer: HeadBuffer::default(),
+            refusal: None,
+            open: false,
+            over: false,
+            to_send: 0,
+            sent: 0,
+            mask: [0; 4],
+            masks: fastrand::Rng::new(),
+            begun: 0,
+            outstanding: 0,
+            reader: Reader::new(false),
+            bytes: 0,
+        };
+        session.reset();
+        session
+    }
+}
+
+/// Client half of one connection.
+pub struct ClientSession {
+    plan: Arc<Prepared>,
+    /// The handshake, and what is said of the connection: whole frames, sent between messages.
+    outgoing: Vec<u8>,
+    given: usize,
+    answer: HeadBuffer,
+    refusal: Option<String>,
+    /// The handshake is over.
+    open: bool,
+    /// A close was sent.
+    over: bool,
+    to_send: u32,
+    /// Bytes of the current frame that were given out, and its mask.
+    sent: usize,
+    mask: [u8; 4],
+    masks: fastrand::Rng,
+    begun: u64,
+    outstanding: u32,
+    reader: Reader,
+    /// Bytes of the message that comes now.
+    bytes: u64,
+}
+
+impl Requester for ClientSession {
+    const SENDS_UNASKED: bool = true;
+
+    fn ready(&self) -> bool {
+        self.open
+    }
+
+    fn explain(&self) -> Option<String> {
+        self.refusal.clone()
+    }
+
+    fn takes_more(&self) -> bool {
+        !self.over && (self.plan.most == 0 || self.begun < self.plan.most)
+    }
+
+    fn begin(&mut self, _: Request) {
+        self.to_send += 1;
+        self.outstanding += 1;
+        self.begun += 1;
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < out.len() {
+            done += if self.sent == 0 && self.given < self.outgoing.len() {
+                self.give(&mut out[done..])
+            } else if self.open && self.to_send > 0 {
+                self.message(&mut out[done..])
+            } else {
+                break;
+            };
+        }
+        done
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.given < self.outgoing.len() || self.open && self.to_send > 0
+    }
+
+    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        let mut rest = input;
+        if !self.open {
+            let Some(used) = self.answer.collect(input)? else { return Ok(Progress::default()) };
+            self.answered(self.answer.head(input, used).to_vec().as_slice())?;
+            self.answer.clear();
+            rest = &input[used..];
+        }
+        let mut progress = Progress::default();
+        while let Some(piece) = self.reader.next(&mut rest)? {
+            match piece {
+                Piece::Data { head, bytes, ends, .. } => {
+                    self.bytes += bytes.len() as u64;
+                    if !(ends && head.fin) {
+                        continue;
+                    }
+                    let bytes = std::mem::take(&mut self.bytes);
+                    // A server may say something that nobody asked for: that is no answer.
+                    if self.outstanding > 0 {
+                        self.outstanding -= 1;
+                        progress.completed += 1;
+                        done(Done { which: Which::Oldest, status: 0, outcome: Outcome::Expected, bytes });
+                    }
+                }
+                Piece::Control { opcode: frame::PING, payload } => {
+                    let mask = Some(self.masks.u32(..).to_ne_bytes());
+                    frame::write_control(&mut self.outgoing, frame::PONG, payload, mask);
+                    if self.outgoing.len() - self.given > MOST_OWED {
+                        return Err(Fault::Limit("pings of WebSocket without end"));
+                    }
+                }
+                Piece::Control { opcode: frame::CLOSE, payload } => {
+                    let code = payload.get(..2).unwrap_or_default().to_vec();
+                    self.close(&code);
+                    progress.merge(Progress::CLOSE);
+                    return Ok(progress);
+                }
+                Piece::Control { .. } => {}
+            }
+        }
+        if progress.completed > 0 && self.outstanding == 0 && !self.takes_more() {
+            self.close(&1000_u16.to_be_bytes());
+            progress.merge(Progress::CLOSE);
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+        let inside = !self.open || self.outstanding > 0 || self.reader.is_inside();
+        if inside { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
+    }
+
+    fn reset(&mut self) {
+        self.outgoing.clear();
+        self.outgoing.extend_from_slice(&self.plan.handshake);
+        self.answer.clear();
+        self.reader.reset();
+        (self.given, self.open, self.over, self.refusal) = (0, false, false, None);
+        (self.to_send, self.sent, self.begun, self.outstanding, self.bytes) = (0, 0, 0, 0, 0);
+    }
+}
+
+impl ClientSession {
+    /// The answer to the handshake is whole.
+    fn answered(&mut self, head: &[u8]) -> Result<(), Fault> {
+        let Err(why) = agrees(head) else {
+            self.open = true;
+            return Ok(());
+        };
+        let line = head.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(&line[..line.len().min(80)]);
+        self.refusal = Some(format!(
+            "{why}: it answers {:?}; correct the path or give the headers that it wants with --header",
+            run::visible(&line)
+        ));
+        Err(Fault::Malformed("the server does not agree to WebSocket"))
+    }
+
+    fn give(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.outgoing[self.given..];
+        let n = waiting.len().min(out.len());
+        out[..n].copy_from_slice(&waiting[..n]);
+        self.given += n;
+        if self.given == self.outgoing.len() {
+            self.outgoing.clear();
+            self.given = 0;
+        }
+        n
+    }
+
+    /// Goes on with the current frame, or begins the next.
+    fn message(&mut self, out: &mut [u8]) -> usize {
+        let Prepared { head, message, .. } = &*self.plan;
+        if self.sent == 0 {
+            self.mask = self.masks.u32(..).to_ne_bytes();
+        }
+        let n = if self.sent < head.len() {
+            let (begin, place) = (self.sent, head.len() - 4);
+            let n = (head.len() - begin).min(out.len());
+            for (byte, at) in out[..n].iter_mut().zip(begin..) {
+                *byte = if at < place { head[at] } else { self.mask[at - place] };
+            }
+            n
+        } else {
+            let from = self.sent - head.len();
+            let n = (message.len() - from).min(out.len());
+            out[..n].copy_from_slice(&message[from..from + n]);
+            mask::apply(&mut out[..n], self.mask, from as u64);
+            n
+        };
+        self.sent += n;
+        if self.sent == head.len() + message.len() {
+            self.sent = 0;
+            self.to_send -= 1;
+        }
+        n
+    }
+
+    /// Says that the connection ends, once.
+    fn close(&mut self, code: &[u8]) {
+        if !std::mem::replace(&mut self.over, true) {
+            let mask = Some(self.masks.u32(..).to_ne_bytes());
+            frame::write_control(&mut self.outgoing, frame::CLOSE, code, mask);
+        }
+    }
+}

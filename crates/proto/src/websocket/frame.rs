@@ -1,0 +1,188 @@
+//! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size: data is handed on as it comes, what is said of the
+//! connection (ping, pong, close) when it is whole.
+
+use crate::Fault;
+
+pub(super) const CONTINUATION: u8 = 0;
+pub(super) const TEXT: u8 = 1;
+pub(super) const BINARY: u8 = 2;
+pub(super) const CLOSE: u8 = 8;
+pub(super) const PING: u8 = 9;
+pub(super) const PONG: u8 = 10;
+
+/// The last frame of a message.
+pub(super) const FIN: u8 = 0x80;
+/// In the second byte: the payload is masked.
+const MASKED: u8 = 0x80;
+/// Longest payload of a frame that says something of the connection.
+pub(super) const MOST_CONTROL: usize = 125;
+/// Longest head: two bytes, eight of length, four of mask.
+const MOST_HEAD: usize = 14;
+
+/// What a frame begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) opcode: u8,
+    pub(super) fin: bool,
+    pub(super) length: u64,
+    pub(super) mask: [u8; 4],
+}
+
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// A part of a data frame, masked as it came; `from` is its place in the frame, `ends` says that the frame ends with it.
+    Data { head: Head, from: u64, bytes: &'a [u8], ends: bool },
+    /// A whole frame about the connection, its mask taken off.
+    Control { opcode: u8, payload: &'a [u8] },
+}
+
+/// Where in a frame the input is.
+#[derive(Debug)]
+pub(super) struct Reader {
+    /// Whether the peer has to mask, as clients must and servers must not.
+    masked: bool,
+    head: [u8; MOST_HEAD],
+    have: usize,
+    /// The frame whose payload is read now, with how much of it was.
+    current: Option<(Head, u64)>,
+    /// A message has begun whose last frame has not come.
+    inside: bool,
+    control: [u8; MOST_CONTROL],
+}
+
+impl Reader {
+    pub(super) const fn new(masked: bool) -> Self {
+        Self { masked, head: [0; MOST_HEAD], have: 0, current: None, inside: false, control: [0; MOST_CONTROL] }
+    }
+
+    /// The next piece, or `None` when the input is used up.
+    pub(super) fn next<'s, 'i: 's>(&'s mut self, rest: &mut &'i [u8]) -> Result<Option<Piece<'s>>, Fault> {
+        let (head, from) = match self.current {
+            Some(current) => current,
+            None => match self.begin(rest)? {
+                Some(head) => (head, 0),
+                None => return Ok(None),
+            },
+        };
+        self.current = Some((head, from));
+        let n = (head.length - from).min(rest.len() as u64) as usize;
+        let (bytes, after) = rest.split_at(n);
+        *rest = after;
+        let to = from + n as u64;
+        let ends = to == head.length;
+        self.current = (!ends).then_some((head, to));
+        if head.opcode < CLOSE {
+            self.inside = !(ends && head.fin);
+            let nothing = bytes.is_empty() && !ends;
+            return Ok((!nothing).then_some(Piece::Data { head, from, bytes, ends }));
+        }
+        self.control[from as usize..to as usize].copy_from_slice(bytes);
+        if !ends {
+            return Ok(None);
+        }
+        let payload = &mut self.control[..head.length as usize];
+        super::mask::apply(payload, head.mask, 0);
+        Ok(Some(Piece::Control { opcode: head.opcode, payload }))
+    }
+
+    /// Whether a message has begun and is not complete.
+    pub(super) const fn is_inside(&self) -> bool {
+        self.inside || self.have > 0 || self.current.is_some()
+    }
+
+    /// Forgets the connection.
+    pub(super) fn reset(&mut self) {
+        (self.have, self.current, self.inside) = (0, None, false);
+    }
+
+    /// The head of the next frame, once it is there.
+    fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<Head>, Fault> {
+        loop {
+            let wanted = self.wanted();
+            if self.have == wanted {
+                self.have = 0;
+                return self.whole_head(wanted).map(Some);
+            }
+            let n = (wanted - self.have).min(rest.len());
+            if n == 0 {
+                return Ok(None);
+            }
+            let (now, after) = rest.split_at(n);
+            self.head[self.have..self.have + n].copy_from_slice(now);
+            *rest = after;
+            self.have += n;
+        }
+    }
+
+    /// Bytes of the head, as far as those that are there tell.
+    fn wanted(&self) -> usize {
+        if self.have < 2 {
+            return 2;
+        }
+        let length = match self.head[1] & !MASKED {
+            126 => 2,
+            127 => 8,
+            _ => 0,
+        };
+        2 + length + if self.head[1] & MASKED == 0 { 0 } else { 4 }
+    }
+
+    fn whole_head(&self, wanted: usize) -> Result<Head, Fault> {
+        let [first, second, ..] = self.head;
+        let masked = second & MASKED != 0;
+        let lengths = &self.head[2..wanted - if masked { 4 } else { 0 }];
+        let length = match lengths.len() {
+            0 => u64::from(second & !MASKED),
+            _ => lengths.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)),
+        };
+        let mask = self.head[..wanted].last_chunk().copied().filter(|_| masked).unwrap_or_default();
+        let head = Head { opcode: first & 0x0f, fin: first & FIN != 0, length, mask };
+        let (control, least) = (head.opcode >= CLOSE, [0, 126, 1 << 16][lengths.len().div_ceil(4)]);
+        let why = match head.opcode {
+            _ if first & 0x70 != 0 => "a frame of WebSocket with bits of an extension that was not agreed on",
+            3..=7 | 11.. => "a frame of WebSocket of no known kind",
+            _ if masked != self.masked && masked => "a server must not mask its frames of WebSocket",
+            _ if masked != self.masked => "a client must mask its frames of WebSocket",
+            _ if length < least || length >> 63 != 0 => "a length of WebSocket is wrong",
+            _ if control && (!head.fin || length > MOST_CONTROL as u64) => {
+                "a ping, pong or close of WebSocket in parts, or of more than 125 bytes"
+            }
+            CONTINUATION if !self.inside => "a frame of WebSocket continues no message",
+            TEXT | BINARY if self.inside => "a message of WebSocket begins within another",
+            _ => return Ok(head),
+        };
+        Err(Fault::Malformed(why))
+    }
+}
+
+/// Writes the head of a frame and returns how long it is; with a mask, its place is left empty at the end.
+pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MOST_HEAD], usize) {
+    let mut bytes = [0; MOST_HEAD];
+    bytes[0] = opcode | if fin { FIN } else { 0 };
+    let (short, behind) = match length {
+        0..126 => (length as u8, 0),
+        126..65_536 => (126, 2),
+        _ => (127, 8),
+    };
+    bytes[1] = short | if masked { MASKED } else { 0 };
+    bytes[2..2 + behind].copy_from_slice(&length.to_be_bytes()[8 - behind..]);
+    (bytes, 2 + behind + if masked { 4 } else { 0 })
+}
+
+/// Appends a whole frame about the connection, masked where a mask is given.
+pub(super) fn write_control(to: &mut Vec<u8>, opcode: u8, payload: &[u8], mask: Option<[u8; 4]>) {
+    let (bytes, length) = head(opcode, true, payload.len() as u64, mask.is_some());
+    to.extend_from_slice(&bytes[..length - mask.map_or(0, |_| 4)]);
+    to.extend_from_slice(mask.as_ref().map_or(&[], |mask| mask.as_slice()));
+    let from = to.len();
+    to.extend_from_slice(payload);
+    super::mask::apply(&mut to[from..], mask.unwrap_or_default(), 0);
+}
+
+/// Whether this is what a close may say (section 7.4): nothing, or a code that may be sent, and text.
+pub(super) fn close_is_right(payload: &[u8]) -> bool {
+    let Some((code, reason)) = payload.split_first_chunk() else { return payload.is_empty() };
+    let code = u16::from_be_bytes(*code);
+    matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) && std::str::from_utf8(reason).is_ok()
+}

@@ -1,0 +1,15 @@
+//! WebSocket (RFC 6455), both halves: one message and the message that answers it are a request. Extensions are not offered.
+
+mod client;
+mod frame;
+mod handshake;
+mod mask;
+mod spec;
+
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::{ClientPlan, ClientSession};
+pub use server::ServerSession;
+pub(crate) use spec::{SPEC, client};

@@ -1,0 +1,150 @@
+//! The server half: every message comes back as it came, frame by frame, so none is kept whole.
+//!
+//! Text is not checked to be UTF-8: it is sent back to who sent it.
+
+use super::frame::{self, Piece, Reader};
+use super::handshake::{agreement, asked};
+use super::mask;
+use crate::http1::HeadBuffer;
+use crate::{Fault, Progress, Session};
+
+/// Memory that a connection keeps for its answers while it waits for the next message.
+const KEPT: usize = 4096;
+
+/// Server half of one connection.
+pub struct ServerSession {
+    head: HeadBuffer,
+    /// The handshake is over.
+    open: bool,
+    /// A close was sent, or the handshake refused: nothing more is heard.
+    over: bool,
+    reader: Reader,
+    outgoing: Vec<u8>,
+    given: usize,
+}
+
+impl Default for ServerSession {
+    fn default() -> Self {
+        let reader = Reader::new(true);
+        Self { head: HeadBuffer::default(), open: false, over: false, reader, outgoing: Vec::new(), given: 0 }
+    }
+}
+
+impl Session for ServerSession {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.outgoing[self.given..];
+        let n = waiting.len().min(out.len());
+        out[..n].copy_from_slice(&waiting[..n]);
+        self.given += n;
+        if self.given == self.outgoing.len() {
+            self.given = 0;
+            self.outgoing.clear();
+            self.outgoing.shrink_to(KEPT);
+        }
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.given < self.outgoing.len()
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        let mut rest = input;
+        if !self.open && !self.over {
+            match self.head.collect(input) {
+                Ok(None) => return Ok(Progress::default()),
+                Ok(Some(used)) => rest = &input[used..],
+                Err(_) => return Ok(self.refuse(431)),
+            }
+            let answer = asked(self.head.head(input, input.len() - rest.len())).map(agreement);
+            self.head.clear();
+            match answer {
+                Ok(agreement) => self.outgoing.extend_from_slice(agreement.as_bytes()),
+                Err(status) => return Ok(self.refuse(status)),
+            }
+            self.open = true;
+        }
+        let mut progress = Progress::default();
+        while !self.over && !rest.is_empty() {
+            match self.frames(&mut rest, &mut progress) {
+                Ok(()) => {}
+                Err(Fault::Malformed(_)) => progress.merge(self.close(&1002_u16.to_be_bytes())),
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn awaits_head(&self) -> bool {
+        !self.open && !self.over && !self.head.is_empty()
+    }
+
+    fn head_is_late(&mut self) {
+        self.refuse(408);
+    }
+
+    fn reset(&mut self) {
+        self.head.clear();
+        (self.open, self.over, self.given) = (false, false, 0);
+        self.reader.reset();
+        self.outgoing.clear();
+        self.outgoing.shrink_to(KEPT);
+    }
+}
+
+impl ServerSession {
+    /// Reads on until the input is used up or the connection is over.
+    fn frames(&mut self, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
+        while let Some(piece) = self.reader.next(rest)? {
+            match piece {
+                Piece::Data { head, from, bytes, ends } => {
+                    if from == 0 {
+                        let (begin, length) = frame::head(head.opcode, head.fin, head.length, false);
+                        self.outgoing.extend_from_slice(&begin[..length]);
+                    }
+                    let at = self.outgoing.len();
+                    self.outgoing.extend_from_slice(bytes);
+                    mask::apply(&mut self.outgoing[at..], head.mask, from);
+                    progress.completed += u32::from(ends && head.fin);
+                }
+                Piece::Control { opcode: frame::PING, payload } => {
+                    frame::write_control(&mut self.outgoing, frame::PONG, payload, None);
+                }
+                Piece::Control { opcode: frame::CLOSE, payload } => {
+                    let wrong = 1002_u16.to_be_bytes();
+                    let code = payload.get(..2).filter(|_| frame::close_is_right(payload));
+                    let code = if payload.is_empty() { &[] } else { code.unwrap_or(&wrong) };
+                    let code: Vec<u8> = code.to_vec();
+                    progress.merge(self.close(&code));
+                    return Ok(());
+                }
+                Piece::Control { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that the connection ends.
+    fn close(&mut self, code: &[u8]) -> Progress {
+        frame::write_control(&mut self.outgoing, frame::CLOSE, code, None);
+        self.over = true;
+        Progress { linger: true, ..Progress::CLOSE }
+    }
+
+    fn refuse(&mut self, status: u16) -> Progress {
+        let line = match status {
+            408 => "408 Request Timeout",
+            426 => "426 Upgrade Required\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13",
+            431 => "431 Request Header Fields Too Large",
+            _ => "400 Bad Request",
+        };
+        let answer = format!("HTTP/1.1 {line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        self.outgoing.extend_from_slice(answer.as_bytes());
+        self.over = true;
+        Progress { linger: true, ..Progress::CLOSE }
+    }
+}

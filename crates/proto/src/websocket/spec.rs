@@ -1,0 +1,101 @@
+//! The row of the table.
+
+use run::Protocol;
+
+use super::{ClientPlan, frame, handshake};
+use crate::ProtoError;
+use crate::client::message_bytes;
+use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+
+pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
+    name: "websocket",
+    help: "WebSocket: a message and the message that answers it; pings are answered, a server's close is followed",
+    schemes: &[
+        Scheme { name: "ws", port: Some(80), path: true, tls: false },
+        Scheme { name: "wss", port: Some(443), path: true, tls: true },
+    ],
+    alpn: "http/1.1",
+    defaults: || Protocol::Websocket {
+        path: "/".into(),
+        host: "localhost".into(),
+        headers: Vec::new(),
+        body_file: None,
+        message_bytes: 64,
+        messages: 0,
+    },
+    flags: &[
+        Flag {
+            name: "body",
+            short: None,
+            requires: None,
+            value: "FILE",
+            help: "File whose bytes are the message",
+            set: Set::Text(|plan, file| {
+                if let Protocol::Websocket { body_file, .. } = plan {
+                    *body_file = Some(file.into());
+                }
+            }),
+        },
+        Flag {
+            name: "header",
+            short: Some('H'),
+            requires: None,
+            value: "K: V",
+            help: "Header of the handshake",
+            set: Set::Pair(|plan, name, value| {
+                if let Protocol::Websocket { headers, .. } = plan {
+                    headers.push((name.into(), value.into()));
+                }
+            }),
+        },
+        message_bytes(|plan, n| {
+            if let Protocol::Websocket { message_bytes, .. } = plan {
+                *message_bytes = n;
+            }
+        }),
+        Flag {
+            name: "messages",
+            short: None,
+            requires: None,
+            value: "N",
+            help: "ws: messages of one connection, which is then closed for a new one [default: no end]",
+            set: Set::Number(|plan, n| {
+                if let Protocol::Websocket { messages, .. } = plan {
+                    *messages = n.into();
+                }
+            }),
+        },
+    ],
+    aim: |plan, authority, target| {
+        if let Protocol::Websocket { path, host, .. } = plan {
+            *host = authority.into();
+            *path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
+        }
+    },
+    one_request: |plan| {
+        if let Protocol::Websocket { messages, .. } = plan {
+            *messages = 1;
+        }
+    },
+    without_network: |plan| match plan {
+        Protocol::Websocket { body_file, message_bytes, .. } => {
+            let length = |file| std::fs::metadata(file).ok().map(|meta| meta.len());
+            Protocol::Echo { message_bytes: body_file.and_then(length).unwrap_or(message_bytes).max(1) }
+        }
+        other => other,
+    },
+    canned: |_, request| match request {
+        [] => handshake::agreement(handshake::key()).into_bytes(),
+        _ => {
+            let mut answer = Vec::new();
+            frame::write_control(&mut answer, frame::TEXT, b"answer", None);
+            answer
+        }
+    },
+    ..ProtocolSpec::BASE
+};
+
+/// The client half of a plan.
+pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
+    ClientPlan::new(plan)
+}

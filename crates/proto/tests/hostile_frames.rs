@@ -1,0 +1,75 @@
+//! A short run of what the fuzz targets `client_*` and `server_*` do for hours: mutated bytes never panic, and how they were
+//! split never matters.
+
+#[allow(dead_code, reason = "texts are mutated elsewhere")]
+mod mutated;
+mod told;
+
+use mutated::Random;
+use told::{served, told};
+
+/// An answer of HTTP/2 on the first stream, with a body and trailers, and what a server says besides.
+const H2: &[u8] = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88\x00\x00\x05\x00\x00\x00\x00\x00\x01hello\
+    \x00\x00\x0f\x01\x05\x00\x00\x00\x01\x00\x0bgrpc-status\x010\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678\
+    \x00\x00\x01\x01\x05\x00\x00\x00\x03\x8d\x00\x00\x04\x03\x00\x00\x00\x00\x05\x00\x00\x00\x07";
+/// Requests of HTTP/2 after the preface.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const H2_ASKED: &[u8] = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00\
+    \x00\x00\x03\x01\x05\x00\x00\x00\x01\x82\x84\x86\x00\x00\x03\x01\x04\x00\x00\x00\x03\x83\x84\x86\
+    \x00\x00\x02\x00\x01\x00\x00\x00\x03hi\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x09";
+const WS: &[u8] = b"\x81\x05hello\x01\x01a\x89\x01p\x80\x02bc\x82\x7e\x00\x80................................................................\
+    ................................................................\x88\x02\x03\xe8";
+const HANDSHAKE: &[u8] =
+    b"GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+const WS_ASKED: &[u8] = b"\x81\x82\x01\x02\x03\x04ab\x89\x80\x01\x02\x03\x04\x88\x80\x01\x02\x03\x04";
+
+/// Mutated seeds, whole and in pieces; requests that were completed.
+fn rounds<T: PartialEq + std::fmt::Debug>(
+    begin: &[u8],
+    seed: &[u8],
+    run: impl Fn(&[u8], usize) -> (T, bool, usize),
+) -> usize {
+    let (mut random, mut completed) = (Random(0x10ad), 0);
+    for _ in 0..4000 {
+        let bytes = [begin, &random.mutate_bytes(seed)].concat();
+        let (whole, split) = (run(&bytes, usize::MAX), run(&bytes, 1 + random.below(40)));
+        assert_eq!(whole.1, split.1, "{bytes:?}");
+        assert!(whole.1 || whole.0 == split.0, "{whole:?} against {split:?} for {bytes:?}");
+        completed += whole.2;
+    }
+    completed
+}
+
+#[test]
+fn mutated_answers_never_panic_and_splits_never_matter() {
+    for (scheme, seed) in [
+        ("h2c", H2),
+        ("grpc", H2),
+        ("ws", WS),
+        ("redis", b"+OK\r\n*2\r\n$1\r\nx\r\n:5\r\n-ERR no\r\n%1\r\n+a\r\n_\r\n"),
+        ("memcached", b"VALUE k 0 3\r\nabc\r\nEND\r\nSTORED\r\nERROR\r\n12\r\n"),
+    ] {
+        let completed = rounds(b"", seed, |bytes, piece| {
+            let (done, broken) = told(scheme, bytes, piece);
+            let n = done.len();
+            (done, broken, n)
+        });
+        assert!(completed > 500, "{scheme}: {completed}; most mutations must leave an answer, else this tests nothing");
+    }
+}
+
+#[test]
+fn mutated_requests_never_panic_and_splits_never_matter() {
+    for (service, begin, seed) in [
+        ("h2", PREFACE, H2_ASKED),
+        ("ws", HANDSHAKE, WS_ASKED),
+        ("redis", b"", b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\nSET a b\r\nPING\r\nGET a\r\nQUIT\r\n"),
+    ] {
+        let completed = rounds(begin, seed, |bytes, piece| {
+            let (completed, _, ends) = served(service, bytes, piece);
+            (completed, ends, completed as usize)
+        });
+        assert!(completed > 500, "{service}: {completed}");
+    }
+}

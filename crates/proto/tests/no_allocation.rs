@@ -1,0 +1,113 @@
+//! A request in steady state takes no memory, at the client and, but for what is stored, at our servers: a counting
+//! allocator holds it.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use std::sync::Arc;
+
+use loadline_proto::http1::{Page, Site};
+use loadline_proto::{
+    Client, Outcome, Request, Requester, Session, WithClient, by_scheme, http2, redis, websocket, with_client,
+};
+use sys::alloc;
+
+#[global_allocator]
+static COUNTING: alloc::Counting = alloc::Counting;
+
+struct One(Arc<Page>);
+
+impl Site for One {
+    fn now_s(&self) -> u64 {
+        784_111_777
+    }
+
+    fn find(&self, _: &str, _: &str) -> Arc<Page> {
+        self.0.clone()
+    }
+
+    fn plain(&self, _: u16) -> Arc<Page> {
+        self.0.clone()
+    }
+}
+
+/// Says the same to every request (memcached).
+struct Says(&'static [u8], usize);
+
+impl Session for Says {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let n = self.1.min(1) * self.0.len();
+        out[..n].copy_from_slice(&self.0[..n]);
+        self.1 -= self.1.min(1);
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.1 > 0
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<loadline_proto::Progress, loadline_proto::Fault> {
+        self.1 += input.iter().filter(|b| **b == b'\n').count();
+        Ok(loadline_proto::Progress::default())
+    }
+
+    fn peer_closed(&mut self) -> Result<loadline_proto::Progress, loadline_proto::Fault> {
+        Ok(loadline_proto::Progress::CLOSE)
+    }
+
+    fn reset(&mut self) {}
+}
+
+/// Requests that were answered, and calls of the allocator in the later half of them.
+struct Talk(Box<dyn Session + Send>);
+
+impl WithClient for Talk {
+    type Out = (u32, u64);
+
+    fn with<C: Client>(mut self, client: C) -> (u32, u64) {
+        let talk = move || {
+            let (mut session, mut buf, mut right) = (client.session(), vec![0; 32 * 1024], 0);
+            for round in 0..600_u16 {
+                if round == 300 {
+                    alloc::arm();
+                }
+                if session.ready() {
+                    (0..4).for_each(|id| session.begin(Request { id, item: 0 }));
+                }
+                loop {
+                    let n = session.transmit(&mut buf);
+                    self.0.receive(&buf[..n]).unwrap();
+                    let m = self.0.transmit(&mut buf);
+                    if n + m == 0 {
+                        break;
+                    }
+                    session
+                        .receive(&buf[..m], &mut |done| right += u32::from(done.outcome == Outcome::Expected))
+                        .unwrap();
+                }
+            }
+            (right, alloc::disarm())
+        };
+        // What the allocator counts by is the name of the thread.
+        std::thread::Builder::new().name("load-x".into()).spawn(talk).unwrap().join().unwrap()
+    }
+}
+
+#[test]
+fn a_request_in_steady_state_takes_no_memory() {
+    let site = |page| Arc::new(One(page));
+    let page = site(Page::new(200, "text/plain", "", vec![b'p'; 1294]));
+    let call = site(Page::grpc(0, vec![0; 105]));
+    let servers: [(&str, Box<dyn Session + Send>); 5] = [
+        ("h2c", Box::new(http2::ServerSession::new(page, 0))),
+        ("grpc", Box::new(http2::ServerSession::new(call, 0))),
+        ("ws", Box::new(websocket::ServerSession::default())),
+        ("redis", Box::new(redis::ServerSession::new(Arc::default()))),
+        ("memcached", Box::new(Says(b"VERSION 1\r\n", 0))),
+    ];
+    for (scheme, server) in servers {
+        let plan = (by_scheme(scheme).unwrap().0.defaults)();
+        let (right, calls) = with_client(&plan, None, None, Talk(server)).unwrap();
+        assert!(right > 2000, "{scheme}: {right}");
+        assert_eq!(calls, 0, "{scheme}");
+    }
+}

@@ -1,0 +1,105 @@
+//! What a client makes of a server's bytes, and our servers of a client's, for every protocol with frames of its own; shared
+//! by the test here and the fuzz targets.
+
+use std::sync::Arc;
+
+use loadline_proto::http1::{Page, Site};
+use loadline_proto::{
+    Client, Done, Request, Requester, Session, WithClient, by_scheme, http2, redis, websocket, with_client,
+};
+
+/// Requests that the client has in flight.
+const IN_FLIGHT: u16 = 4;
+
+struct Hears<'a> {
+    greeting: Vec<u8>,
+    bytes: &'a [u8],
+    piece: usize,
+}
+
+impl WithClient for Hears<'_> {
+    type Out = (Vec<Done>, bool);
+
+    fn with<C: Client>(self, client: C) -> Self::Out {
+        let (mut session, mut sent, mut told) = (client.session(), [0; 1024], Vec::new());
+        while !session.ready() {
+            while session.transmit(&mut sent) > 0 {}
+            if session.receive(&self.greeting, &mut |_| ()).is_err() {
+                unreachable!("a greeting of its own row");
+            }
+        }
+        (0..IN_FLIGHT).for_each(|id| session.begin(Request { id, item: 0 }));
+        while session.transmit(&mut sent) > 0 {}
+        let mut done = |done| told.push(done);
+        for part in self.bytes.chunks(self.piece.max(1)) {
+            match session.receive(part, &mut done) {
+                Ok(progress) if progress.close => return (told, false),
+                Ok(_) => {}
+                Err(_) => return (told, true),
+            }
+        }
+        let broken = session.peer_closed(&mut done).is_err();
+        (told, broken)
+    }
+}
+
+/// Feeds `bytes` to the client of a scheme, after its handshake, in pieces of `piece` bytes: what was told of each request,
+/// and whether the connection ended with a fault.
+pub(crate) fn told(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
+    let Some((row, _)) = by_scheme(scheme) else { unreachable!("{scheme} has a row") };
+    let plan = (row.defaults)();
+    let greeting = (row.canned)(&plan, &[]);
+    let Ok(told) = with_client(&plan, None, None, Hears { greeting, bytes, piece }) else {
+        unreachable!("the defaults of {scheme} can be sent")
+    };
+    told
+}
+
+/// A site of one page.
+struct One(Arc<Page>);
+
+impl Site for One {
+    fn now_s(&self) -> u64 {
+        784_111_777
+    }
+
+    fn find(&self, _: &str, _: &str) -> Arc<Page> {
+        self.0.clone()
+    }
+
+    fn plain(&self, status: u16) -> Arc<Page> {
+        Page::plain(status, "")
+    }
+}
+
+/// Feeds `bytes` to a server: requests that it completed, what it said, and whether it ends the connection.
+pub(crate) fn served(service: &str, bytes: &[u8], piece: usize) -> (u32, Vec<u8>, bool) {
+    match service {
+        "h2" => {
+            let site = Arc::new(One(Page::new(200, "text/plain", "", b"hello".to_vec())));
+            fed(http2::ServerSession::new(site, 0), bytes, piece)
+        }
+        "ws" => fed(websocket::ServerSession::default(), bytes, piece),
+        _ => fed(redis::ServerSession::new(Arc::default()), bytes, piece),
+    }
+}
+
+fn fed(mut session: impl Session, bytes: &[u8], piece: usize) -> (u32, Vec<u8>, bool) {
+    let (mut completed, mut said, mut out) = (0, Vec::new(), [0; 100]);
+    for part in bytes.chunks(piece.max(1)) {
+        let heard = session.receive(part);
+        while let n @ 1.. = session.transmit(&mut out) {
+            said.extend_from_slice(&out[..n]);
+        }
+        match heard {
+            Ok(progress) => {
+                completed += progress.completed;
+                if progress.close {
+                    return (completed, said, true);
+                }
+            }
+            Err(_) => return (completed, said, true),
+        }
+    }
+    (completed, said, false)
+}

@@ -1,0 +1,63 @@
+//! Classes in which answers are counted by their status.
+
+/// What is added to a status of gRPC, so that it is told from one of HTTP.
+pub const GRPC_STATUS: u16 = 1000;
+
+/// Names of the classes: the hundreds of HTTP, and each status of gRPC by its name.
+pub const STATUS_CLASSES: [&str; 22] = [
+    "1xx",
+    "2xx",
+    "3xx",
+    "4xx",
+    "5xx",
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
+/// The class of a status, as a place in [`STATUS_CLASSES`]: of HTTP, or of gRPC with [`GRPC_STATUS`] added. One of gRPC
+/// that has no name is unknown.
+pub const fn status_class(status: u16) -> usize {
+    match status {
+        0..200 => 0,
+        200..600 => status as usize / 100 - 1,
+        600..GRPC_STATUS => 4,
+        _ if status <= GRPC_STATUS + 16 => (status - GRPC_STATUS) as usize + 5,
+        _ => 7,
+    }
+}
+
+/// Whether answers of a class are refusals or errors by themselves, whatever was expected.
+pub fn is_refusing(class: &str) -> bool {
+    !class.starts_with(['1', '2', '3']) && class != "OK"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_has_a_class() {
+        let class = |status| STATUS_CLASSES[status_class(status)];
+        assert_eq!([100, 200, 404, 599, 999].map(class), ["1xx", "2xx", "4xx", "5xx", "5xx"]);
+        assert_eq!(
+            [1000, 1005, 1016, 1017, u16::MAX].map(class),
+            ["OK", "NOT_FOUND", "UNAUTHENTICATED", "UNKNOWN", "UNKNOWN"]
+        );
+        assert!(is_refusing("5xx") && is_refusing("UNAVAILABLE") && !is_refusing("OK") && !is_refusing("3xx"));
+    }
+}

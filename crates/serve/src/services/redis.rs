@@ -1,0 +1,29 @@
+//! Redis: the commands by which one is loaded, over a store in memory.
+
+use std::sync::Arc;
+
+use proto::redis::{ServerSession, Store};
+use run::ServePlan;
+
+use crate::Service;
+use crate::conn::BoxedSession;
+use crate::{Options, ServeError};
+
+#[derive(Default)]
+struct Redis {
+    store: Arc<Store>,
+}
+
+impl Service for Redis {
+    fn session(&self) -> BoxedSession {
+        Box::new(ServerSession::new(self.store.clone()))
+    }
+
+    fn busy_reply(&self) -> &[u8] {
+        b"-ERR max number of clients reached\r\n"
+    }
+}
+
+pub(super) fn open(_plan: &ServePlan, _options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
+    Ok(Arc::new(Redis::default()))
+}

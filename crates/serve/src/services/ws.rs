@@ -1,0 +1,25 @@
+//! WebSocket: every message comes back.
+
+use std::sync::Arc;
+
+use run::ServePlan;
+
+use crate::Service;
+use crate::conn::BoxedSession;
+use crate::{Options, ServeError};
+
+struct Ws;
+
+impl Service for Ws {
+    fn session(&self) -> BoxedSession {
+        Box::new(proto::websocket::ServerSession::default())
+    }
+
+    fn busy_reply(&self) -> &[u8] {
+        b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    }
+}
+
+pub(super) fn open(_plan: &ServePlan, _options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
+    Ok(Arc::new(Ws))
+}

@@ -1,0 +1,104 @@
+//! Every I/O model serves every protocol that has states of its own: our client is answered, also with large answers.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use loadline_serve as serve;
+use proto::{Client, Done, Outcome, Request, Requester as _, WithClient, by_scheme, with_client};
+use run::{Protocol, ServePlan};
+use serve::MODELS;
+
+/// So many requests on one connection, as many at once as are asked for.
+struct Talk {
+    addr: SocketAddr,
+    requests: u32,
+    at_once: u32,
+}
+
+impl WithClient for Talk {
+    type Out = Vec<Done>;
+
+    fn with<C: Client>(self, client: C) -> Vec<Done> {
+        let (mut session, mut stream) = (client.session(), TcpStream::connect(self.addr).unwrap());
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+        let (mut buf, mut done, mut begun) = (vec![0; 50_000], Vec::new(), 0);
+        while done.len() < self.requests as usize {
+            while session.ready() && begun < self.requests && begun - (done.len() as u32) < self.at_once {
+                session.begin(Request { id: begun as u16, item: 0 });
+                begun += 1;
+            }
+            while let n @ 1.. = session.transmit(&mut buf) {
+                stream.write_all(&buf[..n]).unwrap();
+            }
+            let n = stream.read(&mut buf).unwrap();
+            assert!(n > 0, "the server closed after {} of {} answers", done.len(), self.requests);
+            session.receive(&buf[..n], &mut |told| done.push(told)).unwrap();
+        }
+        done
+    }
+}
+
+fn plan_of(scheme: &str, path: &str) -> Protocol {
+    let (row, _) = by_scheme(scheme).unwrap();
+    let mut plan = (row.defaults)();
+    (row.aim)(&mut plan, "localhost", path);
+    plan
+}
+
+fn each(service: &str, body_bytes: u64, check: impl Fn(SocketAddr, &str)) {
+    for model in MODELS {
+        let (service, model) = (service.to_owned(), model.name);
+        let server =
+            serve::start(&ServePlan { service, model: model.into(), body_bytes, ..ServePlan::default() }).unwrap();
+        check(server.local_addr(), model);
+        server.stop();
+        let stats = server.join();
+        assert_eq!((stats.faults, stats.threads), (0, 0), "{model}");
+    }
+}
+
+fn answered(plan: &Protocol, addr: SocketAddr, requests: u32, bytes: u64, what: &str) {
+    let done = with_client(plan, None, None, Talk { addr, requests, at_once: 8 }).unwrap();
+    assert!(done.iter().all(|d| d.outcome == Outcome::Expected && d.bytes == bytes), "{what}: {:?}", done[0]);
+    assert_eq!(done.len(), requests as usize, "{what}");
+}
+
+#[test]
+fn http2_is_answered_on_many_streams() {
+    let plan = plan_of("h2c", "/page?x");
+    each("h2", 1294, |addr, model| answered(&plan, addr, 200, 1294, model));
+    each("h2", 3 << 20, |addr, model| answered(&plan, addr, 9, 3 << 20, model));
+}
+
+#[test]
+fn calls_of_grpc_are_answered() {
+    let plan = plan_of("grpc", "/package.Service/Method");
+    each("grpc", 100, |addr, model| answered(&plan, addr, 200, 105, model));
+}
+
+#[test]
+fn messages_of_websocket_come_back() {
+    let mut plan = plan_of("ws", "/");
+    each("ws", 0, |addr, model| answered(&plan, addr, 200, 64, model));
+    if let Protocol::Websocket { message_bytes, .. } = &mut plan {
+        *message_bytes = 20_000;
+    }
+    each("ws", 0, |addr, model| answered(&plan, addr, 50, 20_000, model));
+}
+
+#[test]
+fn commands_of_redis_are_answered() {
+    let mut plan = plan_of("redis", "");
+    each("redis", 0, |addr, model| answered(&plan, addr, 200, 0, model));
+    let file = std::env::temp_dir().join(format!("loadline-commands-{}", std::process::id()));
+    std::fs::write(&file, format!("SET k {}\nGET k\nHELLO 3\nINCR n\n", "v".repeat(20_000))).unwrap();
+    if let Protocol::Redis { commands_file, .. } = &mut plan {
+        *commands_file = Some(file.display().to_string());
+    }
+    each("redis", 0, |addr, model| answered(&plan, addr, 12, 0, model));
+    std::fs::remove_file(&file).unwrap();
+}

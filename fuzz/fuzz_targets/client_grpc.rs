@@ -1,0 +1,15 @@
+//! Any bytes as what a server of grpc:// says: no panic, and the same outcome however the bytes are split.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code, reason = "shared with the targets of servers")]
+#[path = "../../crates/proto/tests/told/mod.rs"]
+mod told;
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (piece, bytes) = input;
+    let (whole, split) = (told::told("grpc", bytes, usize::MAX), told::told("grpc", bytes, usize::from(piece)));
+    assert_eq!(whole.1, split.1);
+    assert!(whole.1 || whole.0 == split.0);
+});
