@@ -343,6 +343,12 @@ impl Exchange {
                  the plain scheme), and TLS 1.2 or 1.3?",
                 self.bytes
             ),
+            Broken::Fault(_) if plan.tls.is_none() && foreign(&self.seen) == Some("TLS") => {
+                let within =
+                    proto::spec(&plan.protocol).schemes.iter().find(|scheme| scheme.tls && scheme.name != "h2");
+                let scheme = within.map_or("https", |scheme| scheme.name);
+                format!("it speaks TLS, not plain {protocol}; write the target with {scheme}://")
+            }
             Broken::Fault(Fault::Short) if self.bytes == 0 => {
                 format!("it closed the connection without a byte; does it speak {protocol} (and not TLS) on this port?")
             }
@@ -356,7 +362,6 @@ impl Exchange {
                 Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
                     format!("{fault}: is this a {protocol} server?")
                 }
-                Some("TLS") => format!("it speaks TLS, not plain {protocol}; write the target with https://"),
                 Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
                 None => format!("{fault}; its answer begins {:?}: is this a {protocol} server?", self.first_line()),
             },
