@@ -18,6 +18,7 @@ mod costs;
 pub mod counters_csv;
 mod decide;
 mod demand;
+mod drift;
 mod evidence;
 mod expect;
 mod facts;
@@ -90,6 +91,7 @@ pub fn judge(run: &mut Run) {
         proof,
         what_if: Vec::new(),
         expected: Vec::new(),
+        drifts: drift::drifts(&facts),
         checks: run.findings.checks.clone(),
         conclusions: run.findings.conclusions.clone(),
         fits: run.findings.fits.clone(),

@@ -3,11 +3,11 @@
 
 use run::{Capacity, Intensity, Run, Trial, Trust};
 
-use crate::Facts;
 use crate::generator::{client_limit, client_limit_threads};
 use crate::laws::little;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
+use crate::{Facts, drift};
 
 /// Difference that Little's law may show: counts in flight are kept exactly, so only the edges of the window differ.
 const LITTLE: f64 = 0.05;
@@ -33,6 +33,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut said = Said::default();
     // First, and so never among those that a page folds away: a busy machine makes every other figure weak.
     busy_machine(facts, &mut said);
+    drift::drifts(facts).into_iter().for_each(|drift| said.warn(drift.sentence));
     let limited = client_limit(facts);
     let probe_share = facts.decisive.and_then(probe_share);
     placement(facts, &mut said);

@@ -43,6 +43,9 @@ pub struct Findings {
     /// What is concluded of each class of a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
+    /// What of the server grew all through a long window under one load: a leak looks like this.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drifts: Vec<crate::Drift>,
     /// The claims of an experiment, computed.
     pub checks: Vec<Check>,
     /// What an experiment concludes, in sentences; kept when an old run is judged again.

@@ -18,6 +18,7 @@ mod counter_spec;
 mod counters;
 mod counters_table;
 mod decisions;
+mod drift;
 mod expectation;
 mod figure;
 mod findings;
@@ -65,6 +66,7 @@ pub use counter_spec::{CounterSpec, Kind, Unit};
 pub use counters::{CounterId, Reading, counter};
 pub use counters_table::{COUNTERS, TOLD};
 pub use decisions::{Breach, BreachKind, Failure, Limits, Outcome, Picks, Sureness};
+pub use drift::Drift;
 pub use expectation::{EXPECTED, Expectation, Expected, ExpectedUnit};
 pub use findings::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee, LeftOut,
