@@ -67,12 +67,6 @@ pub(crate) fn waits_for(facts: &Facts<'_>) -> Option<WaitsFor> {
     Some(WaitsFor { address, processes })
 }
 
-/// CPU time that processes behind the server used on this side's machine, in CPUs: they are no strangers.
-pub(crate) fn cpu_used(view: &View<'_>) -> f64 {
-    let own = Own::of(view.side.behind.iter().flat_map(|behind| &behind.processes));
-    view.processes_of(&own).iter().map(|p| p.busy).sum()
-}
-
 /// The sentence of a verdict that names what the server waits for.
 pub(crate) fn sentence(load: &BehindLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));

@@ -143,8 +143,7 @@ fn strangers_of(trial: &Trial) -> Option<(f64, f64)> {
     let views = sides_of(trial);
     let taken = |view: &View<'_>| {
         let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_processors(view.side);
-        let known: Option<f64> =
-            views.iter().filter(same).map(|v| Some(v.cpu_used()? + crate::behind::cpu_used(v))).sum();
+        let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.cpu_behind())).sum();
         let host = view.host()?;
         // Soft interrupts belong to the load, whoever they are charged to.
         Some(((host.busy - known? - host.softirq).max(0.0), host.online))

@@ -167,6 +167,12 @@ impl<'a> View<'a> {
         self.share_of_time("process.cpu").or_else(sampled)
     }
 
+    /// Processors' worth of time that processes behind this side used on its machine: they are no strangers.
+    pub(crate) fn cpu_behind(&self) -> f64 {
+        let behind = Own::of(self.side.behind.iter().flat_map(|behind| &behind.processes));
+        self.processes_of(&behind).iter().map(|p| p.busy).sum()
+    }
+
     /// The processes that do the work: those with at least a twentieth of the side's time. A master that only waits is
     /// none.
     fn busy_processes(&self) -> Vec<Task> {

@@ -102,7 +102,7 @@ fn first_of(processes: &[String]) -> Cell {
 /// What an experiment said of a lever.
 fn elasticity(run: &Run, lever: &str) -> Cell {
     let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
-    let found: Option<Estimate> = all.filter(|e| e.lever == lever).map(|e| e.estimate).last();
+    let found: Option<Estimate> = all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back();
     found
         .map_or_else(|| Cell::absent("not tried"), |e| format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high).into())
 }
