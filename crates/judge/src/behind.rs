@@ -5,6 +5,8 @@ use run::{Behind, BehindLimit, BehindLoad, Evidence, Own, WaitsFor};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
+use crate::single::server_of;
+use crate::sweep::top;
 use crate::view::{Task, View};
 
 /// Share of its CPUs, or of one thread's time, from which a process behind the server is full. Lower than for the server
@@ -13,10 +15,11 @@ const FULL: f64 = 0.9;
 /// A process of which a lock lets one thread run at a time uses no more CPUs than this.
 const ONE_CPU: f64 = 1.05;
 
-/// What stands behind the server, nearest first, as it was when the server did most: in the first of the trials that came
-/// to the highest rate it may just have been met.
+/// What stands behind the server, nearest first, under the most clients of the trials that came to the highest rate: with
+/// fewer it may have idled between two requests.
 pub(crate) fn loads(facts: &Facts<'_>) -> Vec<BehindLoad> {
-    facts.full_server().map(|view| loads_of(&view)).unwrap_or_default()
+    let most = top(&facts.sweep).last().copied().and_then(server_of);
+    most.or_else(|| facts.server()).map(|view| loads_of(&view)).unwrap_or_default()
 }
 
 fn loads_of(view: &View<'_>) -> Vec<BehindLoad> {
@@ -65,6 +68,14 @@ pub(crate) fn waits_for(facts: &Facts<'_>) -> Option<WaitsFor> {
     let loads = loads(facts);
     let Behind { address, processes, .. } = full(&loads)?.behind.clone();
     Some(WaitsFor { address, processes })
+}
+
+/// What a person can do about it.
+pub(crate) fn advice(waits_for: &WaitsFor) -> String {
+    format!(
+        "What answers at {} is full and the server is not: give it more workers or CPUs, or profile it at this load.",
+        waits_for.address
+    )
 }
 
 /// The sentence of a verdict that names what the server waits for.

@@ -44,6 +44,8 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         missing = NOT_WATCHED.map(str::to_string).into();
     }
     let (confidence, sentence) = weakened(facts, *confidence, sentence);
+    let waits_for = if winner.waits { crate::behind::waits_for(facts) } else { None };
+    let of_rule = winner.advice.iter().map(|a| (*a).to_string());
     Bottleneck {
         id: winner.id.into(),
         confidence,
@@ -53,8 +55,8 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         ruled_out,
         next: if is_unknown { None } else { next(facts, winner.id) },
         missing,
-        advice: winner.advice.iter().map(|a| (*a).to_string()).collect(),
-        waits_for: if winner.waits { crate::behind::waits_for(facts) } else { None },
+        advice: waits_for.iter().map(crate::behind::advice).chain(of_rule).collect(),
+        waits_for,
     }
 }
 
