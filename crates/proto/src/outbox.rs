@@ -1,6 +1,28 @@
-//! The same message, again and again: how many are still to be given out, and how far the current one is.
+//! What is still to be sent: the same message, again and again, or bytes that wait in a buffer.
 
-/// What a client half still has to send.
+/// Copies what waits in a buffer from `given` on; returns how many bytes.
+#[inline]
+pub(crate) fn copy(waiting: &[u8], given: &mut usize, out: &mut [u8]) -> usize {
+    let rest = waiting.get(*given..).unwrap_or_default();
+    let n = rest.len().min(out.len());
+    out[..n].copy_from_slice(&rest[..n]);
+    *given += n;
+    n
+}
+
+/// The same, and empties the buffer once all of it was given, of which it keeps at most `kept` bytes of memory.
+#[inline]
+pub(crate) fn give(waiting: &mut Vec<u8>, given: &mut usize, kept: usize, out: &mut [u8]) -> usize {
+    let n = copy(waiting, given, out);
+    if *given == waiting.len() {
+        *given = 0;
+        waiting.clear();
+        waiting.shrink_to(kept);
+    }
+    n
+}
+
+/// How many messages a client half still has to send, and how far the current one is.
 #[derive(Default)]
 pub(crate) struct Outbox {
     to_send: u32,

@@ -18,6 +18,7 @@ use super::request::Prepared;
 use super::says::Says;
 use super::stream::{Stream, Streams};
 use crate::mix::Mix;
+use crate::outbox;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Bytes that wait to be sent are added to up to here.
@@ -173,11 +174,7 @@ impl Requester for ClientSession {
             self.given = 0;
             self.fill();
         }
-        let waiting = &self.outgoing[self.given..];
-        let n = waiting.len().min(out.len());
-        out[..n].copy_from_slice(&waiting[..n]);
-        self.given += n;
-        n
+        outbox::copy(&self.outgoing, &mut self.given, out)
     }
 
     fn wants_transmit(&self) -> bool {

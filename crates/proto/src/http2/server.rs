@@ -13,6 +13,7 @@ use super::hpack::Decoder;
 use super::input::{Input, Piece};
 use super::served::{AllServed, Now, Served};
 use crate::http1::{Page, Site, decode};
+use crate::outbox;
 use crate::{Fault, Progress, Session};
 
 /// Bytes that wait to be sent are added to up to here.
@@ -90,11 +91,7 @@ impl<S: Site> Session for ServerSession<S> {
                 }
             }
         }
-        let waiting = &self.outgoing[self.given..];
-        let n = waiting.len().min(out.len());
-        out[..n].copy_from_slice(&waiting[..n]);
-        self.given += n;
-        n
+        outbox::copy(&self.outgoing, &mut self.given, out)
     }
 
     fn wants_transmit(&self) -> bool {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::store::Store;
+use crate::outbox;
 use crate::{Fault, Progress, Session};
 
 /// Longest command, all its words together, bytes.
@@ -54,16 +55,7 @@ impl ServerSession {
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let waiting = &self.outgoing[self.given..];
-        let n = waiting.len().min(out.len());
-        out[..n].copy_from_slice(&waiting[..n]);
-        self.given += n;
-        if self.given == self.outgoing.len() {
-            self.given = 0;
-            self.outgoing.clear();
-            self.outgoing.shrink_to(KEPT);
-        }
-        n
+        outbox::give(&mut self.outgoing, &mut self.given, KEPT, out)
     }
 
     fn wants_transmit(&self) -> bool {

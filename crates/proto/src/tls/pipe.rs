@@ -7,7 +7,7 @@ use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic};
 
-use crate::Fault;
+use crate::{Fault, outbox};
 
 /// Most bytes that wait for the rest of their record or message. rustls takes handshake messages of up to 64 KiB, and a
 /// piece of input comes on top.
@@ -198,15 +198,7 @@ impl<E: Engine> Pipe<E> {
     }
 
     fn give_waiting(&mut self, out: &mut [u8]) -> usize {
-        let waiting = self.outgoing.get(self.given..).unwrap_or_default();
-        let n = waiting.len().min(out.len());
-        out[..n].copy_from_slice(&waiting[..n]);
-        self.given += n;
-        if self.given == self.outgoing.len() {
-            self.outgoing.clear();
-            self.given = 0;
-        }
-        n
+        outbox::give(&mut self.outgoing, &mut self.given, usize::MAX, out)
     }
 
     fn encrypt(&mut self, plain: &[u8], out: &mut [u8]) -> usize {

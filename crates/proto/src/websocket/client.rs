@@ -9,6 +9,7 @@ use super::handshake::{agrees, key};
 use super::mask;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
+use crate::outbox;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Answers to pings that a server makes us keep at most, bytes.
@@ -225,15 +226,7 @@ impl ClientSession {
     }
 
     fn give(&mut self, out: &mut [u8]) -> usize {
-        let waiting = &self.outgoing[self.given..];
-        let n = waiting.len().min(out.len());
-        out[..n].copy_from_slice(&waiting[..n]);
-        self.given += n;
-        if self.given == self.outgoing.len() {
-            self.outgoing.clear();
-            self.given = 0;
-        }
-        n
+        outbox::give(&mut self.outgoing, &mut self.given, usize::MAX, out)
     }
 
     /// Goes on with the current frame, or begins the next.

@@ -6,6 +6,7 @@ use super::frame::{self, Piece, Reader};
 use super::handshake::{agreement, asked};
 use super::mask;
 use crate::http1::HeadBuffer;
+use crate::outbox;
 use crate::{Fault, Progress, Session};
 
 /// Memory that a connection keeps for its answers while it waits for the next message.
@@ -32,16 +33,7 @@ impl Default for ServerSession {
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let waiting = &self.outgoing[self.given..];
-        let n = waiting.len().min(out.len());
-        out[..n].copy_from_slice(&waiting[..n]);
-        self.given += n;
-        if self.given == self.outgoing.len() {
-            self.given = 0;
-            self.outgoing.clear();
-            self.outgoing.shrink_to(KEPT);
-        }
-        n
+        outbox::give(&mut self.outgoing, &mut self.given, KEPT, out)
     }
 
     fn wants_transmit(&self) -> bool {
