@@ -106,3 +106,37 @@ fn elasticity(run: &Run, lever: &str) -> Cell {
     found
         .map_or_else(|| Cell::absent("not tried"), |e| format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use run::{Behind, BehindLimit, BehindLoad, Elasticity, Estimate, Proof, Run, Trial, WaitsFor};
+
+    #[test]
+    fn the_chain_is_drawn_with_what_is_full_and_what_throughput_followed() {
+        let mut run = Run { trials: vec![Trial::default()], ..Run::default() };
+        let load = |address: &str, process: &[&str], limit| BehindLoad {
+            behind: Behind {
+                address: address.into(),
+                depth: 1,
+                processes: process.iter().map(|p| (*p).to_string()).collect(),
+                ..Behind::default()
+            },
+            connections: Some(8.0),
+            limit,
+            ..BehindLoad::default()
+        };
+        let found = &mut run.findings;
+        found.picks.shown = Some(0);
+        found.behind =
+            vec![load("127.0.0.1:8001", &["<app>:812"], Some(BehindLimit::Thread)), load("10.0.0.9:5432", &[], None)];
+        found.bottleneck.waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), ..WaitsFor::default() });
+        let elasticity =
+            Elasticity { lever: "behind-cpu".into(), estimate: Estimate::around(0.97, 0.05), ..Default::default() };
+        found.proof = Some(Proof { elasticities: vec![elasticity], ..Proof::default() });
+        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        for said in ["Behind the server", "&lt;app&gt;:812", "one thread", "0.97 (0.92 to 1.02)", "10.0.0.9:5432"] {
+            assert!(html.contains(said), "{said} is not in {html}");
+        }
+        assert!(html.contains("is on another host, or belongs to another user"), "{html}");
+    }
+}
