@@ -57,7 +57,14 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
         warnings: said.warnings,
         held: said.held,
         probe_share,
+        measured_share: measured_share(facts.run),
     }
+}
+
+/// Share of a run's time in which a trial was measured; absent where the run does not say how long it took.
+fn measured_share(run: &Run) -> Option<f64> {
+    let measured_s: f64 = run.trials.iter().map(|t| t.measured.window.length_s()).filter(|s| s.is_finite()).sum();
+    ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
 fn placement(facts: &Facts<'_>, said: &mut Said) {

@@ -328,6 +328,9 @@ pub struct Trust {
     pub held: Vec<String>,
     /// Processor time of the probe as a share of one processor.
     pub probe_share: Option<f64>,
+    /// Share of the run's time, 0 to 1, in which a trial was measured; the rest started, settled, drained and judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_share: Option<f64>,
 }
 
 /// One word of the verdict's vocabulary.

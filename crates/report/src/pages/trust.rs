@@ -43,6 +43,14 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
             tone,
         });
     }
+    if let Some(share) = trust.measured_share {
+        figures.push(KeyFigure {
+            name: "Measured".into(),
+            value: format!("{} of the run's time", quantity(share, Unit::Share)),
+            detail: "the rest started, settled, drained and judged".into(),
+            tone: Tone::Plain,
+        });
+    }
     if let Some(share) = trust.probe_share {
         let value = format!("{} of one CPU", quantity(share, Unit::Share));
         figures.push(KeyFigure {
