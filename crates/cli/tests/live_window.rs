@@ -67,10 +67,14 @@ impl Way {
     }
 
     fn find(&self, body: u32) -> Value {
+        self.run("find", body, &["--budget", "16s", "--connections", "8"])
+    }
+
+    fn run(&self, what: &str, body: u32, more: &[&str]) -> Value {
         let server = self.serve(body);
         let mut command = self.inside("client1", &self.binary);
         let url = format!("http://{}/", server.addr);
-        command.args(["find", &url, "--server-pid", &server.pid, "--budget", "16s", "--connections", "8"]);
+        command.args([what, &url, "--server-pid", &server.pid]).args(more);
         json_of(&mut command)
     }
 }
@@ -116,6 +120,11 @@ fn a_small_buffer_at_either_end_of_a_long_way_is_a_window() {
     let run = way.find(131_072);
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
+
+    // Half of the window, half of the throughput: that is what a window does and a full link does not.
+    let run = way.run("prove", 131_072, &["--connections", "4", "--budget", "24s"]);
+    let proof = &run["findings"]["proof"];
+    assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &"proven".into()), "{}\n{proof:#}", verdict(&run));
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);
     way.small_buffers("server", "tcp_wmem", 65536);

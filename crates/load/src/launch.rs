@@ -246,6 +246,7 @@ fn setup<C: Client>(common: &Common, task: &crate::core::Task, client: &C) -> Se
         // One small write on a fresh connection leaves at once with or without Nagle.
         nodelay: !(single && one_request || common.addr.is_unix()),
         quick_ack: common.plan.quick_ack,
+        receive_buffer: common.plan.receive_buffer,
     }
 }
 

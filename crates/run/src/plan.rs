@@ -145,6 +145,9 @@ pub struct LoadPlan {
     /// acknowledgements.
     #[serde(skip_serializing_if = "is_false")]
     pub quick_ack: bool,
+    /// Receive buffer that the generator asks for (SO_RCVBUF; epoll only), bytes: for an experiment on windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<u32>,
     /// What the placeholders in the protocol stand for; never written down.
     #[serde(skip)]
     pub secrets: Secrets,
@@ -193,6 +196,7 @@ impl Default for LoadPlan {
             late_us: Vec::new(),
             cpus: Vec::new(),
             quick_ack: false,
+            receive_buffer: None,
             secrets: Secrets::default(),
         }
     }

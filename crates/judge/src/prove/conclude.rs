@@ -222,6 +222,7 @@ fn with_lever(lever: &str) -> &'static str {
     match lever {
         "sources" => "with twice the source addresses",
         "client-threads" => "with more threads of the generator",
+        "window" => "with half of the bytes in flight",
         "quick-ack" => "with acknowledgements at once",
         "keep-alive" => "with connections that are kept",
         _ => "with the lever",

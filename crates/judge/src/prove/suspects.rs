@@ -30,6 +30,7 @@ pub const SUSPECTS: &[Suspect] = &[
     Suspect { behind: true, ..suspect("server-concurrency", "behind-cpu", what_is_left) },
     Suspect { refutes: false, ..suspect("server-rate-limit", "sources", what_is_left) },
     suspect("client-ports", "sources", what_is_left),
+    suspect("tcp-window", "window", what_is_left),
     suspect("tcp-delayed-ack", "quick-ack", without_the_timer),
     suspect("accept-queue", "keep-alive", without_connects),
 ];

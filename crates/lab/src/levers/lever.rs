@@ -75,6 +75,8 @@ pub struct Reach {
     pub behind_cpus: Vec<u32>,
     /// The processes that the server waits for; empty where they are not known here.
     pub behind_pids: Vec<u32>,
+    /// Bytes that the server had in flight on a connection; absent where that was not seen.
+    pub in_flight: Option<f64>,
     /// Where the server listens.
     pub addr: Option<SocketAddr>,
     /// A directory on the server's disk in which may be written.

@@ -17,12 +17,14 @@ mod server_cpu;
 mod sources;
 mod thief;
 mod undo;
+mod window;
 mod worker;
 
 use std::sync::mpsc::Receiver;
 
 pub use lever::{Altered, Lever, Pull, Reach};
 pub(crate) use undo::put_back;
+pub(crate) use window::in_flight;
 
 use run::{AgentCommand, LeverPart, LeverPlan};
 
@@ -38,6 +40,7 @@ pub const LEVERS: &[Lever] = &[
     sources::ROW,
     quick_ack::ROW,
     keep_alive::ROW,
+    window::ROW,
 ];
 
 /// Pulls a lever as its plan says, until its last slot or until told to stop.

@@ -13,7 +13,7 @@ mod turns;
 use run::{Prove, Untried};
 
 use self::stand::{Stand, closed};
-use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, put_back};
+use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, in_flight, put_back};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
@@ -166,6 +166,7 @@ fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         behind_pids,
         server_cpus: cpus_of(&server_pids),
         server_pids,
+        in_flight: in_flight(&lab.run),
         addr: setup.addr.inet(),
         dir: lab.run.plan.search.prove_dir.clone(),
     }

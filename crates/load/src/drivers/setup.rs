@@ -22,6 +22,8 @@ pub(crate) struct Setup {
     pub(crate) nodelay: bool,
     /// Acknowledges at once after each request; only the epoll driver does.
     pub(crate) quick_ack: bool,
+    /// Receive buffer to ask for, bytes; only the epoll driver does.
+    pub(crate) receive_buffer: Option<u32>,
 }
 
 impl Setup {

@@ -261,6 +261,7 @@ fn findings() -> Findings {
             warnings: vec!["Client and server share both CPUs of this machine: the capacity would be higher with a generator of its own.".into()],
             held: vec!["Little's law: 63.9 in flight against 48,400/s × 1.32 ms = 63.8".into()],
             probe_share: Some(0.0031),
+            measured_share: Some(0.71),
         },
         argument: vec![
             "With one client a request takes 65.8 us; the CPU of the server explains 20.4 us of it.".into(),

@@ -88,6 +88,7 @@ impl EpollDriver {
             next_source: 0,
             nodelay: setup.nodelay,
             quick_ack: setup.quick_ack,
+            receive_buffer: setup.receive_buffer,
             now_ns: clock::monotonic_ns(),
             scratch: vec![0; BUFFER].into_boxed_slice(),
             partner: None,

@@ -21,6 +21,7 @@ pub(crate) struct EpollOps {
     pub(super) next_source: usize,
     pub(super) nodelay: bool,
     pub(super) quick_ack: bool,
+    pub(super) receive_buffer: Option<u32>,
     pub(super) now_ns: u64,
     pub(super) scratch: Box<[u8]>,
     /// The other process of a two-process S-Client.
@@ -55,6 +56,10 @@ impl EpollOps {
         let fd = self.target.socket()?;
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
+        }
+        // Before the connect: the window's scale is agreed on there.
+        if let Some(bytes) = self.receive_buffer {
+            socket::set_recv_buffer(&fd, bytes as usize)?;
         }
         if !self.sources.is_empty() {
             socket::bind_address_no_port(&fd)?;

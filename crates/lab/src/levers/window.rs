@@ -1,0 +1,65 @@
+//! Gives the generator's connections a receive buffer of a quarter of what was in flight: a window that is at most half of it.
+
+use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
+
+use super::lever::{Altered, Lever, Pull, Reach};
+
+pub(super) const ROW: Lever = Lever {
+    id: "window",
+    help: "gives the generator's connections a window of at most half of what was in flight (SO_RCVBUF)",
+    tests: &["tcp-window"],
+    needs: Prove::Default,
+    always: false,
+    slot_s: 0.0,
+    planned: DOSE,
+    rights: "none",
+    intrusion: "none at the server",
+    dose: "half of the bytes in flight, or more: the kernel makes of a buffer a window of half to nine tenths of it",
+    undo: "the connections end with their load",
+    pull: Pull::Turns(altered),
+};
+
+/// What is taken of the bytes in flight, at least.
+const DOSE: f64 = 0.5;
+/// Part of the bytes in flight that is asked for as a buffer. Linux doubles what SO_RCVBUF asks for, and takes half of that
+/// for the window at first and up to nine tenths when large packets come (tcp_win_from_space).
+const PART: f64 = 0.25;
+/// With fewer bytes in flight, delayed acknowledgements would show instead of the window.
+const LEAST_BYTES: f64 = 16_384.0;
+
+/// Bytes that the server had in flight on a connection in the decisive trial, or the window that it was given, whichever is
+/// less.
+pub(crate) fn in_flight(run: &Run) -> Option<f64> {
+    let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
+    let of = |id| side.counters.get(&CounterId::new(id)).and_then(Reading::value).filter(|v| v.is_finite() && *v > 0.0);
+    let carried = of("connection.unacked").zip(of("connection.mss")).map(|(segments, bytes)| segments * bytes);
+    match (carried, of("connection.peer_window")) {
+        (Some(carried), Some(window)) => Some(carried.min(window)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// By epoll both: only that driver sets the option, and the drivers are not what is compared.
+fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+    let bytes = reach.in_flight.ok_or("how much was in flight is not known: the server's connections were not seen")?;
+    if bytes < LEAST_BYTES {
+        return Err(format!("{bytes:.0} bytes in flight are too few to take half of them away"));
+    }
+    let off = LoadPlan { io: Io::Epoll, receive_buffer: None, ..load.clone() };
+    let receive_buffer = Some((PART * bytes) as u32);
+    Ok(Altered { on: LoadPlan { receive_buffer, ..off.clone() }, off, dose: DOSE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_what_is_in_flight_is_asked_for() {
+        let reach = |bytes| Reach { in_flight: bytes, ..Reach::default() };
+        let found = altered(&reach(Some(65_536.0)), &LoadPlan::default()).unwrap();
+        assert_eq!((found.off.receive_buffer, found.on.receive_buffer, found.dose), (None, Some(16_384), 0.5));
+        assert!(altered(&reach(Some(3000.0)), &LoadPlan::default()).unwrap_err().contains("too few"));
+        assert!(altered(&reach(None), &LoadPlan::default()).unwrap_err().contains("not known"));
+    }
+}
