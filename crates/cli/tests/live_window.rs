@@ -122,7 +122,7 @@ fn a_small_buffer_at_either_end_of_a_long_way_is_a_window() {
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
     // Half of the window, half of the throughput: that is what a window does and a full link does not.
-    let run = way.run("prove", 131_072, &["--connections", "4", "--budget", "24s"]);
+    let run = way.run("prove", 131_072, &["--connections", "8", "--budget", "48s"]);
     let proof = &run["findings"]["proof"];
     assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &"proven".into()), "{}\n{proof:#}", verdict(&run));
 
