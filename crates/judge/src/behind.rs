@@ -7,7 +7,7 @@ use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
-use crate::view::{Task, View};
+use crate::view::{Task, View, busy};
 
 /// Share of its CPUs, or of one thread's time, from which a process behind the server is full. Lower than for the server
 /// itself: it has nothing to do while an answer of its travels and the next request is made.
@@ -32,7 +32,7 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     let own = Own::of(&behind.processes);
     let (processes, threads) = (view.processes_of(&own), view.threads_of(&own));
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
-    let cpu_allowed = allowed(view, &processes);
+    let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
     let cpus_full =
         cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > FULL);
@@ -45,17 +45,6 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
     BehindLoad { behind: behind.clone(), connections, cpu_used, cpu_allowed, busiest_thread, limit }
-}
-
-/// How many CPUs the processes that do the work may use.
-fn allowed(view: &View<'_>, processes: &[Task]) -> Option<f64> {
-    let used: f64 = processes.iter().map(|p| p.busy).sum();
-    let busy = || processes.iter().filter(|p| p.busy >= 0.05 * used);
-    let masks: Option<Vec<u64>> = busy().map(|p| p.mask).collect();
-    let bits = masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|all| *all != 0);
-    let counted = || busy().filter_map(|p| p.allowed).reduce(f64::max);
-    let allowed = bits.map(|all| f64::from(all.count_ones())).or_else(counted)?;
-    Some(view.online().map_or(allowed, |online| allowed.min(online)))
 }
 
 /// The nearest of them that is full: what stands behind that one waits for nothing.

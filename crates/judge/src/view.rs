@@ -62,6 +62,18 @@ pub struct Host {
     pub steal: f64,
 }
 
+/// The processes that do the work: those with at least a twentieth of the time of all. A master that only waits is none.
+pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
+    let used: f64 = processes.iter().map(|p| p.busy).sum();
+    processes.iter().filter(|p| p.busy >= 0.05 * used).cloned().collect()
+}
+
+/// The processors that these processes may use, as bits; absent when unknown.
+fn mask(busy: &[Task]) -> Option<u64> {
+    let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
+    masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
+}
+
 impl<'a> View<'a> {
     /// The view of a side.
     pub fn new(role: &'static str, trial: &'a Trial, side: &'a Side) -> Self {
@@ -173,30 +185,24 @@ impl<'a> View<'a> {
         self.processes_of(&behind).iter().map(|p| p.busy).sum()
     }
 
-    /// The processes that do the work: those with at least a twentieth of the side's time. A master that only waits is
-    /// none.
-    fn busy_processes(&self) -> Vec<Task> {
-        let processes = self.processes();
-        let used: f64 = processes.iter().map(|p| p.busy).sum();
-        processes.into_iter().filter(|p| p.busy >= 0.05 * used).collect()
-    }
-
     /// The processors that the busy processes may use, as bits; absent when unknown.
     pub fn mask(&self) -> Option<u64> {
-        let busy = self.busy_processes();
-        let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
-        masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
+        mask(&busy(&self.processes()))
     }
 
-    /// How many processors the side's busy processes may use, at most those that are online. Where only their number is
-    /// known, several processes that are held to one each are taken to have one each.
+    /// How many processors the side's busy processes may use: see [`View::cpu_allowed_of`].
     pub fn cpu_allowed(&self) -> Option<f64> {
+        self.cpu_allowed_of(&busy(&self.processes()))
+    }
+
+    /// How many processors these processes may use, at most those that are online. Where only their number is known,
+    /// several processes that are held to one each are taken to have one each.
+    pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
-        if let Some(mask) = self.mask() {
+        if let Some(mask) = mask(busy) {
             let bits = f64::from(mask.count_ones());
             return Some(online.map_or(bits, |o| bits.min(o)));
         }
-        let busy = self.busy_processes();
         let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max);
         let together: f64 = busy.iter().filter_map(|p| p.allowed).sum();
         match (widest, online) {

@@ -273,6 +273,11 @@ impl ClientSession {
         self.streams.open(Stream::new(number, (id, item), body.len(), self.sending.initial));
     }
 
+    /// Whether this stream was opened here, however it stands now.
+    const fn was_opened(&self, stream: u32) -> bool {
+        stream % 2 == 1 && stream < self.next_stream
+    }
+
     /// A piece of DATA.
     fn data(
         &mut self,
@@ -283,7 +288,7 @@ impl ClientSession {
         progress: &mut Progress,
         done: &mut impl FnMut(Done),
     ) -> Result<(), Fault> {
-        if head.stream == 0 || head.stream >= self.next_stream || head.stream.is_multiple_of(2) {
+        if !self.was_opened(head.stream) {
             return Err(Fault::Malformed("DATA on a stream that was not opened"));
         }
         self.received.take(length)?;
@@ -336,7 +341,7 @@ impl ClientSession {
         done: &mut impl FnMut(Done),
     ) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("HEADERS of HTTP/2 are wrong");
-        if head.stream == 0 || head.stream >= self.next_stream || head.stream.is_multiple_of(2) {
+        if !self.was_opened(head.stream) {
             return Err(WRONG);
         }
         let mut block = payload.get(frame::unpadded(head, payload).ok_or(WRONG)?).ok_or(WRONG)?;
