@@ -64,24 +64,6 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
     then
 }
 
-/// A network with what requests of other trials need, on the mean.
-pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
-    let mean = |values: Vec<f64>, otherwise: f64| match values.len() {
-        0 => otherwise,
-        n => values.iter().sum::<f64>() / n as f64,
-    };
-    let mut model = now.clone();
-    if let Some(cpu) = &mut model.server_cpu {
-        cpu.work_s = mean(drawn.iter().filter_map(|m| Some(m.server_cpu?.work_s)).collect(), cpu.work_s);
-        cpu.beside_s = mean(drawn.iter().filter_map(|m| Some(m.server_cpu?.beside_s)).collect(), cpu.beside_s);
-    }
-    for part in &mut model.others {
-        let same = |m: &&Model| m.others.iter().find(|p| p.id == part.id).map(|p| p.work_s);
-        part.work_s = mean(drawn.iter().filter_map(same).collect(), part.work_s);
-    }
-    model
-}
-
 /// What an answer takes for granted, in sentences.
 pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change, seen: &Seen) -> Vec<String> {
     let mut said = vec![

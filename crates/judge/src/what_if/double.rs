@@ -3,6 +3,7 @@
 use run::{Bottleneck, Capacity, Needed};
 
 use super::model::Model;
+use super::pooled::{loaded, with_demands_of};
 use crate::Facts;
 
 /// Verdicts after which doubling resources would be no answer.
@@ -16,6 +17,7 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     };
     let Some(model) = facts.decisive.and_then(|t| Model::of(facts, t)) else { return Vec::new() };
     let model = model.with_places(facts, &verdict.id);
+    let model = with_demands_of(&model, &loaded(facts).iter().collect::<Vec<_>>());
     let target = 2.0 * capacity.rate;
     let mut parts: Vec<_> = model.parts().into_iter().filter(|p| p.limit() < target).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));

@@ -8,13 +8,13 @@
 mod change;
 mod double;
 mod model;
+mod pooled;
 mod seen;
 
-use run::{Change, Estimate, Resource, Run, Trial, WhatIf, WithUsers};
+use run::{Change, Estimate, Resource, Run, WhatIf, WithUsers};
 
 use crate::Facts;
 use crate::queueing::{Station, closed};
-use crate::single::good;
 use model::Model;
 use seen::Seen;
 
@@ -30,8 +30,6 @@ const FEW_DRAWS: usize = 40;
 const MANY_USERS: u32 = 5_000;
 /// Fewest trials that give an interval.
 const FEWEST_TRIALS: usize = 3;
-/// A trial tells of a loaded server if it reached this share of the highest rate.
-const LOADED: f64 = 0.5;
 
 /// Answers the question of a change. The error says what the run lacks or why no resource will help.
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
@@ -39,6 +37,8 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
     let now = Model::of(&facts, trial).ok_or("the run's decisive trial completed nothing good")?;
     let now = now.with_places(&facts, &run.findings.bottleneck.id);
+    let loaded = pooled::loaded(&facts);
+    let now = pooled::with_demands_of(&now, &loaded.iter().collect::<Vec<_>>());
     change::possible(run, &now, change)?;
     let then = change::changed(&now, change);
     if then.users > MOST_USERS {
@@ -46,7 +46,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     }
     let seen = Seen { users: now.users, modelled: solve(&now).0, completed: now.rate };
     let mut answer = answered(run, &now, &then, change);
-    let spread = spread(&facts, &now, change, run);
+    let spread = spread(&loaded, &now, change, run);
     for (estimate, of) in [(&mut answer.rate, 0), (&mut answer.response_us, 1), (&mut answer.capacity, 2)] {
         widen(estimate, spread.as_deref().map(|s| s.iter().map(|draw| draw[of]).collect()), &seen);
     }
@@ -60,17 +60,23 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
 
 /// Throughput and response time of a network's users, thinking left out of the latter.
 fn solve(model: &Model) -> (f64, f64) {
-    with_users(&stations(model), model.users, model.think_s)
+    with_users(&stations(model), cap(model), model.users, model.think_s)
 }
 
 fn stations(model: &Model) -> Vec<Station> {
-    let parts = model.parts().iter().map(model::Part::station).collect::<Vec<_>>();
-    parts.into_iter().chain([Station::delay(model.think_s)]).collect()
+    let parts = model.parts().into_iter().filter(|p| !p.cap).map(|p| p.station());
+    parts.chain([Station::delay(model.think_s)]).collect()
 }
 
-fn with_users(stations: &[Station], users: u32, think_s: f64) -> (f64, f64) {
-    let solved = closed(stations, users);
-    (solved.throughput, solved.response_s() - think_s)
+/// Requests per second that are let through, at most.
+fn cap(model: &Model) -> f64 {
+    model.parts().iter().filter(|p| p.cap).map(model::Part::limit).fold(f64::INFINITY, f64::min)
+}
+
+/// What a cap holds back waits: Little's law gives the response time.
+fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
+    let throughput = closed(stations, users).throughput.min(cap);
+    (throughput, f64::from(users) / throughput - think_s)
 }
 
 /// Requests per second at which the first resource is full.
@@ -109,20 +115,17 @@ fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
 
 /// Users in steps of about a half more, up to twice those asked about.
 fn curve(then: &Model) -> Vec<WithUsers> {
-    let (stations, end) = (stations(then), then.users.saturating_mul(2).min(MOST_USERS));
+    let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
     let point = |users| {
-        let (rate, response_s) = with_users(&stations, users, then.think_s);
+        let (rate, response_s) = with_users(&stations, cap, users, then.think_s);
         WithUsers { users, rate, response_us: response_s * 1e6 }
     };
     steps.map(point).collect()
 }
 
 /// Rate, response time and capacity of networks with the demands of trials drawn again and again.
-fn spread(facts: &Facts<'_>, now: &Model, change: &Change, run: &Run) -> Option<Vec<[f64; 3]>> {
-    let most_rate = facts.sweep.iter().chain(&facts.search).map(|t| good(t)).fold(0.0, f64::max);
-    let loaded = facts.sweep.iter().chain(&facts.search).filter(|t| good(t) >= LOADED * most_rate);
-    let models: Vec<Model> = loaded.filter_map(|t: &&Trial| Model::of(facts, t)).collect();
+fn spread(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Vec<[f64; 3]>> {
     if models.len() < FEWEST_TRIALS {
         return None;
     }
@@ -131,7 +134,7 @@ fn spread(facts: &Facts<'_>, now: &Model, change: &Change, run: &Run) -> Option<
     let mut random = fastrand::Rng::with_seed(1);
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
-        let model = change::with_demands_of(now, &drawn);
+        let model = pooled::with_demands_of(now, &drawn);
         let then = change::changed(&model, change);
         let (rate, response_s) = solve(&then);
         [rate, response_s * 1e6, capacity(run, &model, &then)]

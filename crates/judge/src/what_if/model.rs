@@ -1,4 +1,7 @@
 //! A run as a queueing network: what a request holds, for how long, and how much of it there is.
+//!
+//! A CPU quota is no slower CPU but a cap: requests are served at full speed until the period's time is used up, then none
+//! is. So it makes no request longer as long as the others leave it room, and lets no more through than it gives CPU for.
 
 use run::Trial;
 
@@ -8,7 +11,7 @@ use crate::generator::load_threads;
 use crate::number::{positive, ratio};
 use crate::queueing::{Servers, Station};
 use crate::rules::medium_use;
-use crate::single::{clients, good, r1_us, server_of};
+use crate::single::{clients, good, r1_us, refused, server_of};
 use crate::view::View;
 
 /// The verdict that the number of places stops a server.
@@ -40,6 +43,8 @@ pub(super) struct Part {
     pub(super) work_s: f64,
     /// Units; infinite where nothing waits.
     pub(super) units: f64,
+    /// Whether it caps the rate and slows nothing below that.
+    pub(super) cap: bool,
 }
 
 impl Part {
@@ -48,7 +53,7 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Of a share of a unit, as a quota leaves, a request holds all for so much longer.
+    /// Of a share of a unit, as the link of a container may be, a request holds all for so much longer.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);
@@ -74,6 +79,8 @@ pub(super) struct Model {
     pub(super) think_s: f64,
     /// Good answers per second that the trial completed.
     pub(super) rate: f64,
+    /// Good answers in the time that was measured: its weight beside other trials.
+    pub(super) requests: f64,
 }
 
 impl Model {
@@ -93,6 +100,7 @@ impl Model {
             users: clients(trial).round().clamp(1.0, f64::from(u32::MAX)) as u32,
             think_s: 0.0,
             rate,
+            requests: trial.measured.tally.completed as f64 * (1.0 - refused(trial)),
         };
         model.others.extend(server.as_ref().and_then(|view| disk(view, rate)));
         if !shared {
@@ -102,8 +110,8 @@ impl Model {
             model.link_bytes_per_s = medium.evidence.limit;
             model.others.extend(part("network-medium", "the link".into(), medium.share / rate, 1.0));
         }
-        let unloaded_s = facts.unloaded.and_then(r1_us).map_or(0.0, |us| us / 1e6);
-        let busy_s: f64 = model.parts().iter().map(|p| p.station().demand_s).sum();
+        let unloaded_s = facts.unloaded.and_then(unloaded_s).unwrap_or(0.0);
+        let busy_s: f64 = model.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
         model.elsewhere_s = (unloaded_s - busy_s).max(0.0);
         Some(model)
     }
@@ -117,8 +125,8 @@ impl Model {
 
     /// All places, those of the server's workers included.
     pub(super) fn parts(&self) -> Vec<Part> {
-        let cpu = self.server_cpu.as_ref().map(ServerCpu::part);
-        let mut parts: Vec<Part> = cpu.into_iter().chain(self.others.iter().cloned()).collect();
+        let cpu = self.server_cpu.iter().flat_map(ServerCpu::parts);
+        let mut parts: Vec<Part> = cpu.chain(self.others.iter().cloned()).collect();
         let (device, units) = self.places.map_or(("elsewhere", f64::INFINITY), |units| ("the server's workers", units));
         parts.extend(part(CONCURRENCY, device.into(), self.elsewhere_s, units));
         parts
@@ -126,26 +134,29 @@ impl Model {
 }
 
 impl ServerCpu {
-    pub(super) fn units(&self) -> f64 {
-        self.cpus.min(self.threads).min(self.quota)
-    }
-
-    fn part(&self) -> Part {
-        let (id, device) = match self.units() {
-            units if units >= self.cpus && self.beside_s > 0.0 => {
-                ("server-cpu", "the CPUs that server and generator share")
-            }
-            units if units >= self.cpus => ("server-cpu", "the server's CPUs"),
-            units if units >= self.quota => ("server-cpu-quota", "the server's CPU quota"),
-            _ => ("server-single-thread", "the server's threads"),
+    /// The CPUs or the threads, whichever are fewer, and the quota where there is one.
+    fn parts(&self) -> Vec<Part> {
+        let (id, device) = match self.threads < self.cpus {
+            true => ("server-single-thread", "the server's threads"),
+            false if self.beside_s > 0.0 => ("server-cpu", "the CPUs that server and generator share"),
+            false => ("server-cpu", "the server's CPUs"),
         };
         let beside_s = if id == "server-cpu" { self.beside_s } else { 0.0 };
-        Part { id, device: device.into(), work_s: self.work_s + beside_s, units: self.units() }
+        let worked = part(id, device.into(), self.work_s + beside_s, self.cpus.min(self.threads));
+        let quota = part("server-cpu-quota", "the server's CPU quota".into(), self.work_s, self.quota);
+        let capped = quota.filter(|p| p.units.is_finite()).map(|p| Part { cap: true, ..p });
+        worked.into_iter().chain(capped).collect()
     }
 }
 
+/// The response time with one client in seconds, without what a quota held: that is no part of a request.
+fn unloaded_s(unloaded: &Trial) -> Option<f64> {
+    let held = server_of(unloaded).and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")).unwrap_or(0.0);
+    Some(r1_us(unloaded)? / 1e6 * (1.0 - held.clamp(0.0, 1.0)))
+}
+
 fn part(id: &'static str, device: String, work_s: f64, units: f64) -> Option<Part> {
-    positive(work_s).map(|work_s| Part { id, device, work_s, units })
+    positive(work_s).map(|work_s| Part { id, device, work_s, units, cap: false })
 }
 
 fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {

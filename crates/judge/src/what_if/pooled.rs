@@ -1,0 +1,37 @@
+//! What a request needs, over all trials near the highest rate: one window alone holds few periods of a quota, few bursts of
+//! a disk, and its counters are read a moment beside its answers.
+
+use run::Trial;
+
+use super::model::Model;
+use crate::Facts;
+use crate::number::ratio;
+use crate::single::good;
+
+/// A trial tells of a loaded server if it reached this share of the highest rate: below, batches are smaller.
+const LOADED: f64 = 0.8;
+
+/// The networks of the run's loaded trials.
+pub(super) fn loaded(facts: &Facts<'_>) -> Vec<Model> {
+    let trials = || facts.sweep.iter().chain(&facts.search);
+    let most = trials().map(|t| good(t)).fold(0.0, f64::max);
+    trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t)).collect()
+}
+
+/// A network with what a request needs on the mean of others, each weighted by its requests.
+pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
+    let mean = |of: &dyn Fn(&Model) -> Option<f64>, otherwise: f64| {
+        let known: Vec<(f64, f64)> = drawn.iter().filter_map(|m| Some((of(m)?, m.requests))).collect();
+        let all: f64 = known.iter().map(|(_, requests)| requests).sum();
+        ratio(known.iter().map(|(value, requests)| value * requests).sum(), all).unwrap_or(otherwise)
+    };
+    let mut model = now.clone();
+    if let Some(cpu) = &mut model.server_cpu {
+        cpu.work_s = mean(&|m| Some(m.server_cpu?.work_s), cpu.work_s);
+        cpu.beside_s = mean(&|m| Some(m.server_cpu?.beside_s), cpu.beside_s);
+    }
+    for part in &mut model.others {
+        part.work_s = mean(&|m| m.others.iter().find(|p| p.id == part.id).map(|p| p.work_s), part.work_s);
+    }
+    model
+}
