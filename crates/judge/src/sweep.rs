@@ -89,9 +89,18 @@ pub(crate) fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
         let growth = (good(last) / good(first).max(f64::MIN_POSITIVE)) - 1.0;
         let (from, to) = (clients(first), clients(last));
         let enough = to >= 2.0 * from || by_one(sweep, first);
-        (enough && growth.is_finite() && growth < FLAT).then_some(Plateau::Flat { from, to, growth })
+        let none = growth < (1.0 + FLAT).powf(doublings(sweep, first, last)) - 1.0;
+        (enough && growth.is_finite() && none).then_some(Plateau::Flat { from, to, growth })
     };
     of(decisive).or_else(|| of(near)).unwrap_or(Plateau::Grows)
+}
+
+/// How often the clients were doubled between two steps that have none between them, as in `loadline prove`: it may have been
+/// the first time that brought all the growth. Else once.
+fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
+    let (from, to) = (clients(first), clients(last));
+    let between = sweep.iter().any(|t| clients(t) > from && clients(t) < to);
+    if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
 /// Source A.8 condition (a), for studies that add one client at a time: less than 2 % more for one more client.
@@ -122,6 +131,17 @@ mod tests {
         run.trials[1].kind = TrialKind::Fixed;
         let facts = Facts::of(&run);
         assert_eq!((facts.sweep.len(), facts.decisive.map(clients)), (2, Some(8.0)));
+    }
+
+    /// One client filled an application of one thread to 94 %, and eight the rest: 6.5 % were called growth.
+    #[test]
+    fn of_one_client_and_eight_three_doublings_brought_the_growth() {
+        let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
+        run.trials[1].kind = TrialKind::Fixed;
+        for (eight, flat) in [(229.0, true), (260.0, false)] {
+            (run.trials[0].rates.completed_rate, run.trials[1].rates.completed_rate) = (215.0, eight);
+            assert_eq!(matches!(Facts::of(&run).plateau, Plateau::Flat { .. }), flat, "{eight}");
+        }
     }
 
     /// The rates that a sweep of four sleeping workers gave on a busy machine: its last step was its best.
