@@ -54,8 +54,7 @@ pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
 
 /// What the server waits for, where it is seen.
 pub(crate) fn waits_for(facts: &Facts<'_>) -> Option<WaitsFor> {
-    let loads = loads(facts);
-    let Behind { address, processes, .. } = full(&loads)?.behind.clone();
+    let Behind { address, processes, .. } = full(&facts.behind)?.behind.clone();
     Some(WaitsFor { address, processes })
 }
 

@@ -1,6 +1,6 @@
 //! What the rules are asked about: a run with its decisive trial picked out, and both sides of it at hand.
 
-use run::{Intensity, Limits, Run, Trial, TrialKind};
+use run::{BehindLoad, Intensity, Limits, Run, Trial, TrialKind};
 
 use crate::number::positive;
 use crate::objective::{holds, limits};
@@ -29,6 +29,8 @@ pub struct Facts<'a> {
     pub failing: Option<&'a Trial>,
     /// Whether throughput stopped growing.
     pub plateau: Plateau,
+    /// What stands behind the server, nearest first, and how busy each was.
+    pub behind: Vec<BehindLoad>,
 }
 
 /// The lowest rate that broke the objective while neither it nor one above it held: what one trial held and another did
@@ -67,7 +69,9 @@ impl<'a> Facts<'a> {
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, decisive);
-        Self { run, limits, unloaded: lightest(&sweep), sweep, search, decisive, failing, plateau }
+        let unloaded = lightest(&sweep);
+        let facts = Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, behind: Vec::new() };
+        Self { behind: crate::behind::loads(&facts), ..facts }
     }
 
     /// The trial that shows which processor is full: of the steps of the sweep that still have 97 % of the highest rate

@@ -86,9 +86,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let (sentence, extra) = places(facts, &view);
     evidence.extend(extra);
     evidence.extend(waits_for_a_disk(&view));
-    let behind = behind::loads(facts);
-    evidence.extend(behind::evidence(&view, &behind));
-    let sentence = behind::full(&behind).map_or(sentence, behind::sentence);
+    evidence.extend(behind::evidence(&view, &facts.behind));
+    let sentence = behind::full(&facts.behind).map_or(sentence, behind::sentence);
     Verdict::Binds { confidence: place.1, sentence, evidence }
 }
 
