@@ -5,6 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use testkit::is_root;
+
 const INSTALLED: [&str; 6] = [
     "usr/bin/loadline",
     "usr/share/man/man1/loadline.1.gz",
@@ -56,8 +58,4 @@ fn the_debian_package_is_installed_runs_and_is_removed() {
     output(dpkg(&root).args(["-P", "loadline"]));
     let left: Vec<&str> = INSTALLED.into_iter().filter(|file| root.join(file).exists()).collect();
     assert!(left.is_empty(), "{left:?} are left");
-}
-
-fn is_root() -> bool {
-    output(Command::new("id").arg("-u")).trim() == "0"
 }

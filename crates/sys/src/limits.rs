@@ -1,7 +1,7 @@
 //! Limits and placement of this process and thread: descriptors, processors, timer slack.
 //! Source: getrlimit(2), sched_setaffinity(2), prctl(2) PR_SET_TIMERSLACK.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack};
 
 use crate::{Result, last_errno};
@@ -10,6 +10,13 @@ use crate::{Result, last_errno};
 pub fn descriptors() -> (u64, u64) {
     let limit = getrlimit(Resource::Nofile);
     (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// Sets the soft and the hard limit of open descriptors of another process of this user; above its hard limit that needs
+/// CAP_SYS_RESOURCE. Source: prlimit(2).
+pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
+    prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(hard) }).map(drop)
 }
 
 /// Raises the soft limit of open descriptors to the hard one and returns it.

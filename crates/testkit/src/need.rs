@@ -16,6 +16,11 @@ pub fn skip(test: &str, lacks: impl Display) {
     println!("SKIP {test}: {lacks}");
 }
 
+/// Whether this is root.
+pub fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
 /// The path of a program, looked for where Debian puts servers, too.
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";

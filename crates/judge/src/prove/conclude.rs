@@ -14,6 +14,8 @@ const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
 const MOST: f64 = 0.5;
 /// No verdict is surer than this when two resources are too close to tell.
 const CLOSE: f64 = 0.6;
+/// A resource whose elasticity is surely above this was not slowed alone.
+const STEEPEST: f64 = 1.25;
 /// Nor than this when an experiment spoke against it and none for another.
 const REFUTED: f64 = 0.3;
 /// How sure a verdict is that an experiment has shown.
@@ -100,7 +102,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
     let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
     let predicts = proof.prediction.is_some();
     match weigh(&shares, argued, predicts) {
-        _ if found.remainder.high < 0.0 => dependent(proof, verdict, &shares),
+        _ if found.remainder.high < 0.0 && overlap(&shares) => dependent(proof, verdict, &shares),
         Weighed::Proven => proven(proof, verdict, &shares),
         Weighed::Other(lever) => refuted(proof, verdict, &shares, &lever, predicts),
         Weighed::Close => close(proof, verdict, &shares),
@@ -185,6 +187,13 @@ fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estim
     verdict.next = None;
 }
 
+/// Whether parts that add up to more than 1 are of levers that slow more than their own resource. One alone may lie a little
+/// above 1 without: what a server does in each period of a quota whatever its length, say, makes the rest of it dearer.
+fn overlap(shares: &[(String, Estimate)]) -> bool {
+    let mut pulled = shares.iter().filter(|(lever, _)| lever != REMAINDER).map(|(_, e)| e);
+    pulled.next().is_some_and(|top| top.low > STEEPEST) || pulled.any(|other| other.low > 0.0)
+}
+
 /// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
 fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
     let shares = shares_sentence(shares);
@@ -225,6 +234,7 @@ fn with_lever(lever: &str) -> &'static str {
         "window" => "with half of the bytes in flight",
         "quick-ack" => "with acknowledgements at once",
         "keep-alive" => "with connections that are kept",
+        "descriptors" => "with twice as many descriptors",
         _ => "with the lever",
     }
 }
@@ -398,6 +408,16 @@ mod tests {
         let (proof, verdict) = tried("server-cpu", 1.2, 0.5);
         assert!(proof.outcome == ProofOutcome::NotTried && verdict.confidence <= CLOSE, "{}", proof.why);
         assert!(proof.why.contains("not independent"), "{}", proof.why);
+    }
+
+    /// A quota of a fifth of a CPU at 1.11 (1.01 to 1.21) was called no proof, since all parts made more than 1.
+    #[test]
+    fn one_part_of_a_little_more_than_one_is_a_proof() {
+        let (proof, verdict) = tried("server-cpu", 1.1, 0.0);
+        assert!(proof.remainder.unwrap().high < 0.0, "{proof:#?}");
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-cpu"), "{}", proof.why);
+        let (proof, _) = tried("server-cpu", 1.5, 0.0);
+        assert_eq!(proof.outcome, ProofOutcome::NotTried, "{}", proof.why);
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub const SUSPECTS: &[Suspect] = &[
     suspect("tcp-window", "window", what_is_left),
     suspect("tcp-delayed-ack", "quick-ack", without_the_timer),
     suspect("accept-queue", "keep-alive", without_connects),
+    suspect("server-fds", "descriptors", what_is_left),
 ];
 
 const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, f64) -> f64) -> Suspect {

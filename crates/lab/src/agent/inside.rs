@@ -37,12 +37,20 @@ pub fn run() -> Result<(), LabError> {
             Ok(())
         }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
-        AgentSpec::Lever(plan) => crate::levers::pull(&plan, commands).map(|part| say(&AgentReport::Lever(part))),
+        AgentSpec::Lever(plan) => {
+            crate::levers::pull(&plan, commands, ready).map(|part| say(&AgentReport::Lever(part)))
+        }
     };
     if let Err(error) = outcome {
         say(&AgentReport::Failed { error });
     }
     Ok(())
+}
+
+/// What was to be changed is.
+fn ready() {
+    let (pid, listening) = (std::process::id(), None);
+    say(&AgentReport::Ready { pid, listening, io: String::new(), notes: Vec::new() });
 }
 
 fn hello() -> Hello {

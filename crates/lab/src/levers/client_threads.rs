@@ -31,7 +31,7 @@ fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
         return Err(format!("the generator has {n} of {cpus} threads that its CPUs and connections have room for"));
     }
     let dose = 1.0 - f64::from(threads) / f64::from(load.threads.max(1));
-    Ok(Altered { off: load.clone(), on: LoadPlan { threads, ..load.clone() }, dose })
+    Ok(Altered { off: load.clone(), on: LoadPlan { threads, ..load.clone() }, dose, held: None })
 }
 
 #[cfg(test)]

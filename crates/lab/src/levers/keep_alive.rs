@@ -21,7 +21,12 @@ pub(super) const ROW: Lever = Lever {
 
 fn altered(_: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     match load.new_connections {
-        true => Ok(Altered { off: load.clone(), on: LoadPlan { new_connections: false, ..load.clone() }, dose: 1.0 }),
+        true => Ok(Altered {
+            off: load.clone(),
+            on: LoadPlan { new_connections: false, ..load.clone() },
+            dose: 1.0,
+            held: None,
+        }),
         false => Err("the load keeps its connections already".into()),
     }
 }

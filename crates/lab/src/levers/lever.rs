@@ -6,6 +6,8 @@ use std::sync::mpsc::Receiver;
 
 use run::{AgentCommand, LeverPart, LeverPlan, LoadPlan, Prove};
 
+use super::undo::Undo;
+
 /// How a lever is pulled.
 #[derive(Clone, Copy)]
 pub enum Pull {
@@ -18,6 +20,20 @@ pub enum Pull {
     },
     /// Another load, in turns; the error says why there is none.
     Turns(fn(&Reach, &LoadPlan) -> Result<Altered, String>),
+    /// The same load in turns, with something at the server changed in half of them.
+    Held {
+        /// What its agent is to change, and the load that shows it; the error says why it cannot be changed here.
+        plan: fn(&Reach, &LoadPlan) -> Result<(LeverPlan, LoadPlan), String>,
+        /// Changes it until what comes back is dropped.
+        hold: fn(&LeverPlan) -> Result<Undo, String>,
+    },
+}
+
+impl Pull {
+    /// Whether loads without and with it take turns.
+    pub(crate) const fn in_turns(&self) -> bool {
+        matches!(self, Self::Turns(_) | Self::Held { .. })
+    }
 }
 
 /// A load without and with a lever.
@@ -29,6 +45,8 @@ pub struct Altered {
     pub on: LoadPlan,
     /// Share of the resource that is taken away; below 0 where it is added.
     pub dose: f64,
+    /// What an agent holds changed while the load with it is on.
+    pub held: Option<LeverPlan>,
 }
 
 /// One row.

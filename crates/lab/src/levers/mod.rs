@@ -7,6 +7,7 @@
 mod behind_cpu;
 mod client_cpu;
 mod client_threads;
+mod descriptors;
 mod disk;
 mod keep_alive;
 mod lever;
@@ -23,6 +24,7 @@ mod worker;
 use std::sync::mpsc::Receiver;
 
 pub use lever::{Altered, Lever, Pull, Reach};
+pub use undo::Undo;
 pub(crate) use undo::put_back;
 pub(crate) use window::in_flight;
 
@@ -41,14 +43,26 @@ pub const LEVERS: &[Lever] = &[
     quick_ack::ROW,
     keep_alive::ROW,
     window::ROW,
+    descriptors::ROW,
 ];
 
-/// Pulls a lever as its plan says, until its last slot or until told to stop.
-pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
+/// Pulls a lever as its plan says, until its last slot or until told to stop. `ready` is called once something is held
+/// changed.
+pub(crate) fn pull(
+    plan: &LeverPlan,
+    commands: Receiver<AgentCommand>,
+    ready: impl FnOnce(),
+) -> Result<LeverPart, String> {
     let row = LEVERS.iter().find(|row| row.id == plan.lever);
     match row.map(|row| row.pull) {
         Some(Pull::Slots { act, .. }) => act(plan, commands),
-        _ => Err(format!("there is no lever {:?} that is pulled in slots", plan.lever)),
+        Some(Pull::Held { hold, .. }) => {
+            let _undo = hold(plan)?;
+            ready();
+            while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
+            Ok(LeverPart::default())
+        }
+        _ => Err(format!("there is no lever {:?} that an agent pulls", plan.lever)),
     }
 }
 

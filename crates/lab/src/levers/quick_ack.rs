@@ -22,5 +22,5 @@ pub(super) const ROW: Lever = Lever {
 /// By epoll both: only that driver sets the option, and the drivers are not what is compared.
 fn altered(_: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     let off = LoadPlan { io: Io::Epoll, quick_ack: false, ..load.clone() };
-    Ok(Altered { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0 })
+    Ok(Altered { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0, held: None })
 }

@@ -43,6 +43,6 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     let file = quota.file.clone();
     let write = |text: &str| std::fs::write(&file, text).map_err(|e| format!("writing {}: {e}", file.display()));
     // Version 1 takes a number and shows no period, so that both read as they were written.
-    let _undo = Undo::keep(Change::File { file: file.clone(), before: before.clone(), after: after.clone() })?;
+    let _undo = Undo::keep(vec![Change::File { file: file.clone(), before: before.clone(), after: after.clone() }])?;
     Pace::new(plan).switch(&commands, STAYS, |on| write(if on { &after } else { &before }))
 }

@@ -30,7 +30,7 @@ fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     let half = all.len() / 2;
     let dose = 1.0 - all.len() as f64 / half as f64;
     let off = LoadPlan { sources: all[..half].to_vec(), ..load.clone() };
-    Ok(Altered { off, on: LoadPlan { sources: all, ..load.clone() }, dose })
+    Ok(Altered { off, on: LoadPlan { sources: all, ..load.clone() }, dose, held: None })
 }
 
 /// Any address of 127/8 is this host.

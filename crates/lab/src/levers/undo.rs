@@ -17,41 +17,49 @@ pub(super) enum Change {
     File { file: PathBuf, before: String, after: String },
     /// A process that was stopped; `started` tells it from another one with its number.
     Stopped { pid: u32, started: u64 },
+    /// Soft and hard limit of a process's descriptors.
+    Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },
 }
 
 #[derive(Serialize, Deserialize)]
 struct Record {
     owner: u32,
     owner_started: u64,
-    change: Change,
+    changes: Vec<Change>,
 }
 
-/// A change that is put back when this goes.
-pub(super) struct Undo {
-    change: Change,
+/// Changes that are put back when this goes.
+pub struct Undo {
+    changes: Vec<Change>,
     record: PathBuf,
 }
 
 impl Undo {
     /// Writes down what will be changed.
-    pub(super) fn keep(change: Change) -> Result<Self, String> {
+    pub(super) fn keep(changes: Vec<Change>) -> Result<Self, String> {
         let dir = records(true).map_err(|e| format!("nowhere to write down how it was: {e}"))?;
         let owner = std::process::id();
         let record = dir.join(format!("undo-{owner}.json"));
-        let kept = Record { owner, owner_started: started(owner).unwrap_or_default(), change: change.clone() };
+        let kept = Record { owner, owner_started: started(owner).unwrap_or_default(), changes: changes.clone() };
         let text = serde_json::to_string(&kept).map_err(|e| e.to_string())?;
         std::fs::write(&record, text).map_err(|e| format!("writing {}: {e}", record.display()))?;
-        Ok(Self { change, record })
+        Ok(Self { changes, record })
     }
 }
 
 impl Drop for Undo {
     fn drop(&mut self) {
         // What could not be put back stays written down.
-        if self.change.revert().is_ok() {
+        if revert(&self.changes).is_ok() {
             let _ = std::fs::remove_file(&self.record);
         }
     }
+}
+
+/// Puts all back; the error is of the first that could not be.
+fn revert(changes: &[Change]) -> Result<(), String> {
+    let failed: Vec<String> = changes.iter().filter_map(|change| change.revert().err()).collect();
+    failed.into_iter().next().map_or(Ok(()), Err)
 }
 
 impl Change {
@@ -61,6 +69,16 @@ impl Change {
                 sys::signal::go_on(*pid).map_err(|e| format!("process {pid} is still stopped (kill -CONT {pid}): {e}"))
             }
             Self::Stopped { .. } => Ok(()),
+            Self::Descriptors { pid, started: then, before, after } => {
+                // Gone, or changed by somebody else since.
+                if started(*pid) != Some(*then) || probe::descriptor_limits(*pid) != Some(*after) {
+                    return Ok(());
+                }
+                let failed = |e| {
+                    format!("process {pid} may have {} descriptors and could have {} before: {e}", after.0, before.0)
+                };
+                sys::limits::set_descriptors_of(*pid, *before).map_err(failed)
+            }
             Self::File { file, before, after } => {
                 let now = std::fs::read_to_string(file).map(|text| text.trim().to_owned());
                 // Gone, or changed by somebody else since.
@@ -86,10 +104,11 @@ fn back(path: &Path) -> Option<String> {
     if started(record.owner) == Some(record.owner_started) {
         return None;
     }
-    match record.change.revert() {
+    match revert(&record.changes) {
         Ok(()) => {
             let _ = std::fs::remove_file(path);
-            Some(format!("what an experiment that was killed had left changed was put back: {}", record.change))
+            let all: Vec<String> = record.changes.iter().map(Change::to_string).collect();
+            Some(format!("what an experiment that was killed had left changed was put back: {}", all.join(", ")))
         }
         Err(why) => Some(format!("what an experiment that was killed had left changed could not be put back: {why}")),
     }
@@ -100,6 +119,7 @@ impl std::fmt::Display for Change {
         match self {
             Self::File { file, before, .. } => write!(f, "{} is {before:?} again", file.display()),
             Self::Stopped { pid, .. } => write!(f, "process {pid} goes on"),
+            Self::Descriptors { pid, before, .. } => write!(f, "process {pid} may have {} descriptors again", before.0),
         }
     }
 }
@@ -131,7 +151,7 @@ mod tests {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
             stat.rsplit(')').next().unwrap().trim().chars().next().unwrap()
         };
-        let undo = Undo::keep(Change::Stopped { pid, started: started(pid).unwrap() }).unwrap();
+        let undo = Undo::keep(vec![Change::Stopped { pid, started: started(pid).unwrap() }]).unwrap();
         let record = undo.record.clone();
         sys::signal::stop(pid).unwrap();
         testkit::eventually(|| (state() == 'T').then_some(()));

@@ -47,7 +47,7 @@ fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     }
     let off = LoadPlan { io: Io::Epoll, receive_buffer: None, ..load.clone() };
     let receive_buffer = Some((PART * bytes) as u32);
-    Ok(Altered { on: LoadPlan { receive_buffer, ..off.clone() }, off, dose: DOSE })
+    Ok(Altered { on: LoadPlan { receive_buffer, ..off.clone() }, off, dose: DOSE, held: None })
 }
 
 #[cfg(test)]

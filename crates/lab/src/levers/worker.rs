@@ -35,7 +35,7 @@ fn plan(reach: &Reach) -> Result<LeverPlan, String> {
 fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let worker = *plan.pids.last().ok_or("no worker")?;
     let since = probe::started_ticks(worker).ok_or_else(|| format!("the worker {worker} has ended"))?;
-    let _undo = Undo::keep(Change::Stopped { pid: worker, started: since })?;
+    let _undo = Undo::keep(vec![Change::Stopped { pid: worker, started: since }])?;
     let speed = 1.0 - 1.0 / plan.pids.len() as f64;
     Pace::new(plan).switch(&commands, speed, |on| {
         let done = if on { sys::signal::stop(worker) } else { sys::signal::go_on(worker) };

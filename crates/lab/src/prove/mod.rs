@@ -28,7 +28,7 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     let own = own(lab);
     begin(lab, own);
     let mut left_s = seconds;
-    if let Some(row) = own.filter(|row| matches!(row.pull, Pull::Turns(_))) {
+    if let Some(row) = own.filter(|row| row.pull.in_turns()) {
         left_s -= in_turns(lab, setup, &stand, row, seconds * TURNS)?;
         if lab.run.findings.proof.as_ref().is_some_and(|proof| proof.outcome == run::ProofOutcome::Proven) {
             return Ok(());
@@ -51,7 +51,7 @@ pub(crate) fn prove_all(
     let own = own(lab);
     begin(lab, own);
     let suspect = own.map(|own| own.id);
-    let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| matches!(row.pull, Pull::Turns(_))).collect();
+    let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
     of_turns.sort_by_key(|row| Some(row.id) != suspect);
     let mut left_s = seconds;
     for row in of_turns {
@@ -97,12 +97,11 @@ fn in_turns(
     row: &'static Lever,
     seconds: f64,
 ) -> Result<f64, LabError> {
-    let Pull::Turns(alter) = row.pull else { return Ok(0.0) };
-    let made = allowed(lab, row).and_then(|()| alter(&reach(lab, setup), &closed(setup, stand.connections)));
+    let made = allowed(lab, row).and_then(|()| altered(row, &reach(lab, setup), &closed(setup, stand.connections)));
     let begin_s = lab.elapsed_s();
     match made {
-        Ok(Altered { off, on, dose }) => {
-            match turns::trial(lab, setup, stand, (row, [off, on], dose), seconds)? {
+        Ok(altered) => {
+            match turns::trial(lab, setup, stand, (row, &altered), seconds)? {
                 Ok(trial) => {
                     lab.run.findings.proof.iter_mut().for_each(|proof| proof.switched.push(trial.clone()));
                 }
@@ -113,6 +112,18 @@ fn in_turns(
         Err(why) => untried(lab, row, why),
     }
     Ok(lab.elapsed_s() - begin_s)
+}
+
+/// The loads without and with a lever of turns, and what is held changed under the latter.
+fn altered(row: &Lever, reach: &Reach, load: &run::LoadPlan) -> Result<Altered, String> {
+    match row.pull {
+        Pull::Turns(alter) => alter(reach, load),
+        Pull::Held { plan, .. } => {
+            let (held, load) = plan(reach, load)?;
+            Ok(Altered { off: load.clone(), on: load, dose: row.planned, held: Some(held) })
+        }
+        Pull::Slots { .. } => Err("it is switched in slots".into()),
+    }
 }
 
 fn in_slots(

@@ -1,11 +1,17 @@
 //! The same load with and without a lever, in turns: pairs of short loads, in each pair the order drawn at random.
 
-use run::{LoadPlan, SwitchTrial, TrialKind};
+use std::path::Path;
+use std::time::Duration;
+
+use run::{AgentSpec, LeverPlan, LoadPlan, SwitchTrial, TrialKind};
 
 use super::stand::Stand;
-use crate::levers::Lever;
+use crate::agent::AgentGroup;
+use crate::levers::{Altered, Lever};
 use crate::{Lab, LabError, Load, Local, Point, TargetSetup};
 
+/// How long a change may take.
+const HELD_WITHIN: Duration = Duration::from_secs(3);
 /// Warm-up of a turn, seconds: connections are up.
 const FIRST_S: f64 = 0.15;
 /// What starting and ending agents adds to a turn, seconds.
@@ -34,7 +40,7 @@ pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
     stand: &Stand,
-    (row, loads, dose): (&Lever, [LoadPlan; 2], f64),
+    (row, altered): (&Lever, &Altered),
     seconds: f64,
 ) -> Result<Result<SwitchTrial, String>, LabError> {
     let Some((pairs, turn_s)) = pairs(stand.response_s, seconds) else {
@@ -49,14 +55,30 @@ pub(super) fn trial(
                 return Ok(Err("it was interrupted".into()));
             }
             let label = format!("{} {}, pair {}", row.id, ["off", "on"][with], pair + 1);
-            let plan = LoadPlan { warmup_s: FIRST_S, duration_s: turn_s, seed: pair as u64, ..loads[with].clone() };
+            let load = [&altered.off, &altered.on][with];
+            let plan = LoadPlan { warmup_s: FIRST_S, duration_s: turn_s, seed: pair as u64, ..load.clone() };
+            let held = altered.held.as_ref().filter(|_| with == 1).map(|held| hold(lab.program(), held)).transpose();
+            let _held = match held {
+                Ok(held) => held,
+                Err(why) => return Ok(Err(why.to_string())),
+            };
             rates[with].push(turn(lab, setup, plan, label)?);
         }
     }
     let [off, on] = rates;
-    let label = format!("{} connections, {pairs} pairs of turns", stand.connections);
-    let trial = SwitchTrial { lever: row.id.into(), host: "localhost".into(), label, turn_s, dose, off, on };
+    let connections = altered.on.intensity.in_flight().unwrap_or(f64::from(stand.connections));
+    let label = format!("{connections} connections, {pairs} pairs of turns");
+    let (lever, host, dose) = (row.id.into(), "localhost".into(), altered.dose);
+    let trial = SwitchTrial { lever, host, label, turn_s, dose, off, on };
     Ok(Ok(trial))
+}
+
+/// An agent that holds something changed until what comes back is dropped.
+fn hold(program: &Path, plan: &LeverPlan) -> Result<AgentGroup, LabError> {
+    let mut group = AgentGroup::default();
+    group.start(&Local::default(), program, &plan.lever, &AgentSpec::Lever(plan.clone()))?;
+    group.await_ready(HELD_WITHIN)?;
+    Ok(group)
 }
 
 /// Good answers per second of one turn.

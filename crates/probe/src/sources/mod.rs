@@ -27,6 +27,7 @@ mod told;
 pub use cgroup::CpuQuota;
 pub(crate) use listener::serves;
 pub(crate) use ports::range as port_range;
+pub use process::descriptor_limits;
 pub use told::Teller;
 pub(crate) use told::Told;
 

@@ -334,8 +334,21 @@ fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>>
 
 /// `Max open files            1024                 20000                files`: the soft limit.
 fn open_files_limit(text: &[u8]) -> Option<f64> {
-    let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"))?;
-    words(line).next().and_then(value)
+    open_files_limits(text).next().and_then(value)
+}
+
+/// The soft limit and the hard one.
+fn open_files_limits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"));
+    line.into_iter().flat_map(words)
+}
+
+/// Soft and hard limit of open descriptors of a process of this machine; `None` where there is none, or one has no limit.
+/// Source: proc_pid_limits(5).
+pub fn descriptor_limits(pid: u32) -> Option<(u64, u64)> {
+    let text = std::fs::read(format!("/proc/{pid}/limits")).ok()?;
+    let mut limits = open_files_limits(&text).map(number);
+    Some((limits.next()??, limits.next()??))
 }
 
 #[cfg(test)]

@@ -1,0 +1,94 @@
+//! Lets the server's processes hold twice as many descriptors: a server that was out of them takes twice as many connections.
+
+use run::{Intensity, LeverPlan, LoadPlan, Prove};
+
+use super::lever::{Lever, Pull, Reach};
+use super::undo::{Change, Undo};
+
+pub(super) const ROW: Lever = Lever {
+    id: "descriptors",
+    help: "lets the server's processes hold twice as many descriptors",
+    tests: &["server-fds"],
+    needs: Prove::Intrusive,
+    always: false,
+    slot_s: 0.0,
+    planned: -1.0,
+    rights: "a hard limit that leaves room, or CAP_SYS_RESOURCE",
+    intrusion: "the server takes connections past its own limit in half of the turns",
+    dose: "one less the limit with it over the limit without",
+    undo: "each limit is written down first and put back, also after a kill by the next who looks; connections end with their load",
+    pull: Pull::Held { plan, hold },
+};
+
+/// What the limits become, as a multiple.
+const TIMES: u64 = 2;
+/// A server with more than this has enough for any load of an experiment.
+const MOST: u64 = 2048;
+
+/// The processes whose limits are raised, under as many connections as they could take then.
+fn plan(reach: &Reach, load: &LoadPlan) -> Result<(LeverPlan, LoadPlan), String> {
+    if reach.server_pids.is_empty() {
+        return Err("the server's processes are not known here".into());
+    }
+    let limits: Option<Vec<(u64, u64)>> = reach.server_pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
+    let limits = limits.ok_or("the server's limits of descriptors cannot be read, or there is none")?;
+    let most = limits.iter().map(|(soft, _)| *soft).max().unwrap_or(0);
+    if most > MOST {
+        return Err(format!("the server may hold {most} descriptors, more than an experiment has connections"));
+    }
+    let wanted = limits.iter().map(|(soft, _)| TIMES * soft).sum::<u64>().min(TIMES * MOST) as u32;
+    let plan = LeverPlan { lever: ROW.id.into(), pids: reach.server_pids.clone(), ..LeverPlan::default() };
+    Ok((plan, with_connections(load, wanted)))
+}
+
+fn with_connections(load: &LoadPlan, wanted: u32) -> LoadPlan {
+    let mut load = load.clone();
+    if let Intensity::Closed { connections, .. } = &mut load.intensity {
+        *connections = wanted.max(*connections);
+    }
+    load
+}
+
+fn hold(plan: &LeverPlan) -> Result<Undo, String> {
+    let change = |pid: &u32| {
+        let started = probe::started_ticks(*pid)?;
+        let before = probe::descriptor_limits(*pid)?;
+        let soft = TIMES * before.0;
+        Some(Change::Descriptors { pid: *pid, started, before, after: (soft, before.1.max(soft)) })
+    };
+    let changes: Vec<Change> = plan.pids.iter().filter_map(change).collect();
+    let undo = Undo::keep(changes.clone())?;
+    for change in &changes {
+        let Change::Descriptors { pid, after, .. } = change else { continue };
+        let failed = |e| format!("the limit of descriptors of process {pid} cannot be raised to {}: {e}", after.0);
+        sys::limits::set_descriptors_of(*pid, *after).map_err(failed)?;
+    }
+    Ok(undo)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_doubled_and_put_back() {
+        let mut child = std::process::Command::new("sh").args(["-c", "ulimit -Sn 64; exec sleep 60"]).spawn().unwrap();
+        let pid = child.id();
+        let soft = move || probe::descriptor_limits(pid).map(|(soft, _)| soft);
+        testkit::eventually(|| (soft() == Some(64)).then_some(()));
+        let reach = Reach { server_pids: vec![pid], ..Reach::default() };
+        let (plan, load) = plan(&reach, &LoadPlan::default()).unwrap();
+        assert_eq!(load.intensity.in_flight(), Some(128.0));
+        let undo = hold(&plan).unwrap();
+        assert_eq!(soft(), Some(128));
+        drop(undo);
+        assert_eq!(soft(), Some(64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_server_that_is_not_known_is_left_alone() {
+        assert!(plan(&Reach::default(), &LoadPlan::default()).unwrap_err().contains("not known"));
+    }
+}
