@@ -34,6 +34,7 @@ mod phantoms;
 mod principles;
 pub mod prove;
 pub mod queueing;
+mod repeats;
 mod rules;
 mod sides;
 mod single;
@@ -71,8 +72,11 @@ pub fn judge(run: &mut Run) {
     client_hosts::busiest_first(run);
     costs::derive(run);
     let facts = Facts::of(run);
-    let capacity = capacity::capacity(&facts);
+    let repeats = repeats::repeats(run);
+    let mut capacity = capacity::capacity(&facts);
+    capacity.iter_mut().for_each(|(found, _)| repeats::together(found, &repeats));
     let mut bottleneck = verdict::verdict(&facts);
+    repeats::agree(&mut bottleneck, &repeats);
     let mut proof = run.findings.proof.clone();
     proof.iter_mut().for_each(|proof| prove::conclude(proof, &mut bottleneck));
     let found = capacity.as_ref().map(|(found, _)| found.clone());
@@ -87,9 +91,10 @@ pub fn judge(run: &mut Run) {
         capacity: found.clone(),
         knee: knee::knee(&facts),
         bottleneck,
-        behind: behind::loads(&facts),
+        behind: facts.behind.clone(),
         proof,
         what_if: Vec::new(),
+        repeats,
         expected: Vec::new(),
         drifts: drift::drifts(&facts),
         checks: run.findings.checks.clone(),

@@ -19,16 +19,17 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let target_setup = TargetSetup::prepare(&mut lab)?;
     let rest_s = Budget::new(lab.run.plan.search.budget_s).at_rest_s(lab.run.plan.observe.at_rest_s);
     lab.rest(&target_setup.observation, rest_s);
-    let mut live = Live { lab, target_setup };
+    let mut live = Live { lab, target_setup, began_s: 0.0 };
     live.ceiling();
-    let response_s = live.target_setup.first_s;
     let (budget, proof_s) = match live.lab.run.plan.search.prove {
         Prove::Default | Prove::Intrusive if !live.target_setup.observation.is_remote() => {
             Budget::with_proof(live.lab.run.plan.search.budget_s)
         }
         _ => (Budget::new(live.lab.run.plan.search.budget_s), 0.0),
     };
-    search::capacity(&mut live, budget, response_s)?;
+    for repeat in 0..live.lab.run.plan.repeats.max(1) {
+        live.search(repeat, budget)?;
+    }
     live.prove(proof_s)?;
     live.lab.finish()
 }
@@ -37,9 +38,24 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
 struct Live<'w> {
     lab: Lab<'w>,
     target_setup: TargetSetup,
+    /// When this repeat's budget began; the first one's has the look at rest in it.
+    began_s: f64,
 }
 
 impl Live<'_> {
+    /// One search for the capacity.
+    fn search(&mut self, repeat: u32, budget: Budget) -> Result<(), LabError> {
+        if repeat > 0 {
+            if self.lab.stopped() {
+                return Ok(());
+            }
+            self.lab.begin_repeat(repeat);
+            self.began_s = self.lab.elapsed_s();
+        }
+        let response_s = self.target_setup.first_s;
+        search::capacity(self, budget, response_s)
+    }
+
     /// Tries the verdict at the fewest connections that reach the highest rate: more of them only wait longer.
     fn prove(&mut self, seconds: f64) -> Result<(), LabError> {
         let decisive = self.lab.run.findings.picks.decisive.and_then(|at| self.lab.run.trials.get(at));
@@ -89,7 +105,7 @@ impl Conductor for Live<'_> {
     }
 
     fn elapsed_s(&self) -> f64 {
-        self.lab.elapsed_s()
+        self.lab.elapsed_s() - self.began_s
     }
 
     fn stopped(&mut self) -> bool {

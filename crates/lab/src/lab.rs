@@ -30,6 +30,8 @@ pub struct Lab<'w> {
     /// Single requests outside of trials; they count in the next trial that is kept.
     single: Tally,
     host_watch: Option<HostWatch>,
+    /// Which repeat goes on, from 0.
+    repeat: u32,
 }
 
 impl<'w> Lab<'w> {
@@ -60,6 +62,7 @@ impl<'w> Lab<'w> {
             descriptors,
             single: Tally::default(),
             host_watch: None,
+            repeat: 0,
         })
     }
 
@@ -181,8 +184,17 @@ impl<'w> Lab<'w> {
         class.total.unexpected_status += single.unexpected_status;
     }
 
+    /// What is kept from now on belongs to this repeat, counted from 0.
+    pub(crate) fn begin_repeat(&mut self, repeat: u32) {
+        self.repeat = repeat;
+    }
+
     /// Adds a trial to the run, judges it, and saves.
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
+        trial.repeat = self.repeat;
+        if self.run.plan.repeats > 1 {
+            trial.label += &format!(", repeat {}", self.repeat + 1);
+        }
         let single = std::mem::take(&mut self.single);
         self.count_class(&single, &mut trial);
         trial.tally.merge(&single);

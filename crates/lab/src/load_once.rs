@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use run::{IncidentKind, Intensity, Plan, Run, TrialKind};
+use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, TrialKind};
 
 use crate::conduct::Load;
 use crate::{Lab, LabError, Point, TargetSetup, Watch, preflight};
@@ -13,25 +13,34 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let target_setup = TargetSetup::prepare(&mut lab)?;
     let rest_s = lab.run.plan.observe.at_rest_s;
     lab.rest(&target_setup.observation, rest_s);
-    if !lab.stopped() {
-        let point = Point {
-            label: label(&target_setup.load.intensity),
-            kind: TrialKind::Fixed,
-            within_us: lab.run.plan.objective.p99_us,
-            ..Point::default()
-        };
-        let loads =
-            [Load { host: target_setup.host(), addr: target_setup.addr.clone(), plan: target_setup.load.clone() }];
-        let cold = lab.run.plan.cold.clone();
-        let held = (cold.connections > 0).then(|| lab.open_cold(&cold, &target_setup.addr)).transpose()?;
-        let mut trial = lab.conduct(&target_setup.observation, &loads, &point)?;
-        if let Some(held) = held {
-            crate::cold::put(&mut trial, cold.connections, &held.close());
+    for repeat in 0..lab.run.plan.repeats.max(1) {
+        if lab.stopped() {
+            break;
         }
-        lab.keep(trial)?;
-        look_alive(&mut lab, &target_setup)?;
+        lab.begin_repeat(repeat);
+        once(&mut lab, &target_setup, repeat)?;
     }
     lab.finish()
+}
+
+/// One load; each repeat has arrivals of its own.
+fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<(), LabError> {
+    let point = Point {
+        label: label(&target_setup.load.intensity),
+        kind: TrialKind::Fixed,
+        within_us: lab.run.plan.objective.p99_us,
+        ..Point::default()
+    };
+    let plan = LoadPlan { seed: target_setup.load.seed.wrapping_add(u64::from(repeat)), ..target_setup.load.clone() };
+    let loads = [Load { host: target_setup.host(), addr: target_setup.addr.clone(), plan }];
+    let cold = lab.run.plan.cold.clone();
+    let held = (cold.connections > 0).then(|| lab.open_cold(&cold, &target_setup.addr)).transpose()?;
+    let mut trial = lab.conduct(&target_setup.observation, &loads, &point)?;
+    if let Some(held) = held {
+        crate::cold::put(&mut trial, cold.connections, &held.close());
+    }
+    lab.keep(trial)?;
+    look_alive(lab, target_setup)
 }
 
 /// Whether a server that was silent still answers; one that does not is what the run has to say.

@@ -37,6 +37,9 @@ pub struct Findings {
     /// What it would take to double the capacity, in the order in which it stops the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<Needed>,
+    /// What each of several repeats came to by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<crate::Repeat>,
     /// What the user expected, and what came of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<Expected>,
@@ -84,6 +87,9 @@ pub struct Capacity {
     /// Windows of the search that it rests on.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
+    /// Coefficient of variation of the repeats' capacities, where there are repeats: the interval rests on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
     /// What time of theirs was left out because a machine stood still, seconds, and what the capacity is with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,

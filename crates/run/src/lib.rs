@@ -37,6 +37,7 @@ mod plan_check;
 mod proof;
 mod protocol;
 mod recording;
+mod repeat;
 mod requests;
 mod results;
 mod rundir;
@@ -87,6 +88,7 @@ pub use plan_check::PlanError;
 pub use proof::{Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOutcome, ProofTrial, SwitchTrial, Untried};
 pub use protocol::Protocol;
 pub use recording::{Absence, Column, Recording};
+pub use repeat::{MOST_REPEATS, Repeat};
 pub use requests::{
     DataOrder, DataTable, MOST_CLASSES, MOST_REQUESTS, Recorded as RecordedTimes, RequestOrder, RequestPlan,
     RequestSet, from_base64, to_base64,

@@ -29,6 +29,9 @@ pub struct Plan {
     pub expect: Vec<Expectation>,
     /// How long to look, and where to stop.
     pub search: SearchPlan,
+    /// How often all of it is done; 0 and 1 are once.
+    #[serde(skip_serializing_if = "is_once")]
+    pub repeats: u32,
     /// What to read while it runs.
     pub observe: ObservePlan,
     /// Other hosts that take part; without any, all is on this one.
@@ -37,6 +40,11 @@ pub struct Plan {
     /// Parameters of an experiment, each described by the experiment's own page.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lab: BTreeMap<String, serde_json::Value>,
+}
+
+/// What is done once is not said in a run.
+fn is_once(repeats: &u32) -> bool {
+    *repeats <= 1
 }
 
 impl Plan {

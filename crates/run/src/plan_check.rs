@@ -65,6 +65,8 @@ impl Plan {
             self.search.budget_s,
             "give 1 second to 24 hours",
         )?;
+        let repeats = f64::from(self.repeats);
+        range(self.repeats <= crate::MOST_REPEATS, "repeats", repeats, "give 1 to 100")?;
         let cold = &self.cold;
         let pace = if cold.connections == 0 { 1.0 } else { cold.rate };
         range((0.1..=1e6).contains(&pace), "cold.rate", pace, "give 0.1 to 1,000,000 connects a second")?;

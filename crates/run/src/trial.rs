@@ -41,6 +41,9 @@ pub struct Trial {
     pub label: String,
     /// What it was for.
     pub kind: TrialKind,
+    /// Which repeat of the run it belongs to, from 0.
+    #[serde(skip_serializing_if = "is_first")]
+    pub repeat: u32,
     /// What was set.
     pub key: Key,
     /// What came out besides rates and latencies.
@@ -150,6 +153,10 @@ pub struct Tally {
     /// Of the bytes received, those of handshakes.
     #[serde(skip_serializing_if = "is_none")]
     pub handshake_bytes_received: u64,
+}
+
+fn is_first(repeat: &u32) -> bool {
+    *repeat == 0
 }
 
 /// A count of what most protocols have not is written only where it happened.

@@ -2,7 +2,7 @@
 
 use run::Plan;
 
-use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, SeeArgs, TargetArgs, mix, units};
+use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, RepeatArgs, SeeArgs, TargetArgs, mix, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::{self, Screen};
@@ -19,6 +19,8 @@ pub(crate) struct Args {
     objective: ObjectiveArgs,
     #[command(flatten)]
     hosts: HostArgs,
+    #[command(flatten)]
+    repeat: RepeatArgs,
     #[command(flatten)]
     see: SeeArgs,
     /// Time for the whole search
@@ -55,7 +57,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
     let kept = args.target.out.prepare()?;
-    let mut screen = Screen::seen(&args.target.out, &args.see, plan.search.budget_s, &screen::title(&plan))?;
+    let mut screen = Screen::seen(
+        &args.target.out,
+        &args.see,
+        plan.search.budget_s * f64::from(plan.repeats.max(1)),
+        &screen::title(&plan),
+    )?;
     let result = lab::find(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.target.out, kept, used))
@@ -67,6 +74,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     mix::enough_rows(&plan)?;
     args.load.apply(&mut plan);
     args.objective.apply(&mut plan);
+    args.repeat.apply(&mut plan);
     args.hosts.apply(&mut plan)?;
     plan.search.precision = args.precision.unwrap_or(plan.search.precision);
     plan.search.budget_s = args.budget.unwrap_or(plan.search.budget_s);

@@ -3,8 +3,8 @@
 use run::{Arrival, Intensity, Plan};
 
 use crate::args::{
-    BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, POOL, Rate, SeeArgs, T_MS, TargetArgs, arrival, arrival_help, mix,
-    rate, units,
+    BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, POOL, Rate, RepeatArgs, SeeArgs, T_MS, TargetArgs, arrival,
+    arrival_help, mix, rate, units,
 };
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
@@ -58,6 +58,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
+    repeat: RepeatArgs,
+    #[command(flatten)]
     see: SeeArgs,
 }
 
@@ -65,7 +67,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
-    let expected = plan.observe.at_rest_s + plan.load.warmup_s + plan.load.duration_s;
+    let once_s = plan.load.warmup_s + plan.load.duration_s;
+    let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeats.max(1));
     let kept = args.target.out.prepare()?;
     let mut screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
@@ -87,6 +90,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.blocks.apply(&mut plan)?;
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
     args.objective.apply(&mut plan);
+    args.repeat.apply(&mut plan);
     args.hosts.apply(&mut plan)?;
     plan.cold.connections = args.cold.unwrap_or(plan.cold.connections);
     plan.cold.rate = args.cold_rate.unwrap_or(plan.cold.rate);

@@ -60,6 +60,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>) -> Option<(Capacity, &'a Trial)> {
         high: whole.map(|p| p.estimate.high),
         windows: whole.map_or(0, |p| p.windows),
         left_out: whole.and_then(|p| p.left_out),
+        variation: None,
     };
     Some((capacity, trial))
 }

@@ -11,7 +11,7 @@ mod ranks;
 
 use std::collections::BTreeMap;
 
-use run::{Compared, ComparedWord, Comparison, Protocol, RequestSet, Run, Trial, TrialKind};
+use run::{Compared, ComparedWord, Comparison, Interval, Protocol, RequestSet, Run, Trial, TrialKind};
 
 use crate::fit::student_t95;
 use figures::{FIGURES, FigureSpec, by_condition, decides};
@@ -163,15 +163,25 @@ impl Random {
 }
 
 /// The capacities of both with their own intervals.
+/// The capacities of a run: one for each repeat, with the interval of its own windows.
+fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
+    let interval = |low: Option<f64>, high: Option<f64>| low.zip(high).map(|(low, high)| Interval { low, high });
+    let repeats = &run.findings.repeats;
+    if repeats.is_empty() {
+        let held = run.findings.capacity.iter().filter(|c| c.held);
+        return held.map(|c| (c.rate, interval(c.low, c.high))).collect();
+    }
+    repeats.iter().filter_map(|r| Some((r.capacity?, interval(r.low, r.high)))).collect()
+}
+
 fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
     let of = |runs: &[Run]| -> Option<(f64, Option<f64>, usize)> {
         // Where nothing was searched, the capacity is only what was tried.
         let searched = runs.iter().filter(|r| r.trials.iter().any(|t| t.kind == TrialKind::Search));
-        let known = searched.filter_map(|r| r.findings.capacity.as_ref());
-        let held: Vec<_> = known.filter(|c| c.held && c.rate > 0.0).collect();
-        let logs: Vec<f64> = held.iter().map(|c| c.rate.ln()).collect();
+        let held: Vec<(f64, Option<Interval>)> = searched.flat_map(capacities).filter(|(c, _)| *c > 0.0).collect();
+        let logs: Vec<f64> = held.iter().map(|(rate, _)| rate.ln()).collect();
         let mean = (!logs.is_empty()).then(|| average(&logs))?;
-        let known: Option<Vec<f64>> = held.iter().map(|c| Some((c.high? / c.low?).ln() / 3.92)).collect();
+        let known: Option<Vec<f64>> = held.iter().map(|(_, i)| i.map(|i| (i.high / i.low).ln() / 3.92)).collect();
         let own = known.map(|sds| (sds.iter().map(|s| s * s).sum::<f64>()).sqrt() / sds.len() as f64);
         let scatter = (logs.len() > 2).then(|| {
             let variance = logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64;

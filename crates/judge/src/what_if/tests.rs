@@ -1,6 +1,7 @@
 use run::{Change, Run};
 
-use super::what_if;
+use super::model::{Model, ServerCpu};
+use super::{solve, what_if};
 use crate::planted::PlantedRun;
 
 /// 200/s by one thread on CPUs enough: 5 ms a request.
@@ -46,4 +47,31 @@ fn a_limit_on_purpose_is_not_lifted_by_resources() {
     let mut run = planted();
     run.findings.bottleneck.id = "server-rate-limit".into();
     assert!(what_if(&run, &Change { server_cpus: Some(2.0), ..Change::default() }).unwrap_err().contains("on purpose"));
+}
+
+/// 400 us of CPU a request on one thread, and 50 us elsewhere.
+fn capped(quota: f64, users: u32, think_s: f64) -> Model {
+    let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota };
+    Model {
+        server_cpu: Some(cpu),
+        others: Vec::new(),
+        link_bytes_per_s: None,
+        places: None,
+        elsewhere_s: 50e-6,
+        users,
+        think_s,
+        rate: 1.0,
+        requests: 1.0,
+    }
+}
+
+/// A quota stops a server for a part of each period; it makes no request slower while it lasts.
+#[test]
+fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
+    let (rate, response_s) = solve(&capped(0.2, 1, 0.0));
+    assert!((rate - 500.0).abs() < 1e-6 && (response_s - 2e-3).abs() < 1e-9, "{rate}/s, {response_s} s");
+    assert!((solve(&capped(0.4, 1, 0.0)).0 - 1000.0).abs() < 1e-6);
+    let (rate, response_s) = solve(&capped(0.2, 1, 10e-3));
+    assert!((rate - 1.0 / 10.45e-3).abs() < 1e-3 && (response_s - 450e-6).abs() < 1e-9, "{rate}/s, {response_s} s");
+    assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
 }

@@ -76,7 +76,7 @@ impl Finder<'_> {
             }
             let trial = self.offer(rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
-            aim.saw(held, judge::pooled(&self.conductor.run().trials, &limits).as_ref());
+            aim.saw(held, judge::pooled(self.conductor.run().last_repeat(), &limits).as_ref());
         }
         if !self.over() {
             let length = self.budget.search_step(self.response_s);

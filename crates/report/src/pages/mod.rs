@@ -18,6 +18,7 @@ mod load;
 mod pick;
 mod plan;
 mod proof;
+mod repeats;
 mod sweep;
 mod trials;
 mod trust;
@@ -69,6 +70,7 @@ pub const PAGES: &[Page] = &[
         help: "response time and completed rate against offered rate",
         sections: capacity::sections,
     },
+    Page { name: "repeats", help: "what each repeat came to by itself", sections: repeats::sections },
     Page { name: "classes", help: "classes of a mix of requests beside one another", sections: classes::sections },
     Page { name: "trials", help: "every operating point in one row", sections: trials::sections },
     Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },

@@ -1,0 +1,136 @@
+//! What several repeats of one load come to: each by itself, and all together.
+//!
+//! The windows of one run say how well it knows what it saw in its half minute. What changes more slowly (memory layout, where
+//! processes run, neighbours of a virtual machine) is the same in all of them, so only repeats show it: their interval is that of
+//! Student's t over the repeats.
+
+use run::{Bottleneck, Capacity, Repeat, Run, Sureness, Trial};
+
+use crate::Facts;
+use crate::fit::student_t95;
+use crate::number::figure;
+use crate::single::good;
+
+/// The most that is believed of a verdict that a repeat contradicts.
+const CONTRADICTED: f64 = 0.6;
+
+/// Each repeat as a run of its own; none where nothing was repeated.
+pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
+    let parts: Vec<&[Trial]> = run.repeats().collect();
+    let finished = parts.len() - usize::from(run.interrupted && parts.len() > 1);
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    parts[..finished].iter().map(|trials| alone(run, trials)).collect()
+}
+
+fn alone(run: &Run, trials: &[Trial]) -> Repeat {
+    let part = Run { plan: run.plan.clone(), hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() };
+    let facts = Facts::of(&part);
+    let capacity = crate::capacity::capacity(&facts).map(|(capacity, _)| capacity).filter(|c| c.held);
+    let bottleneck = crate::verdict::verdict(&facts);
+    Repeat {
+        trials: trials.len(),
+        completed_rate: facts.decisive.map_or(0.0, good),
+        p50_us: facts.decisive.map_or(0.0, |t| t.latency_us.p50),
+        p99_us: facts.decisive.map_or(0.0, |t| t.latency_us.p99),
+        low: capacity.as_ref().and_then(|c| c.low),
+        high: capacity.as_ref().and_then(|c| c.high),
+        capacity: capacity.map(|c| c.rate),
+        bottleneck: bottleneck.id,
+        confidence: bottleneck.confidence,
+    }
+}
+
+/// Puts the mean of the repeats, and how far they are apart, in the place of what all windows say together.
+pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
+    let logs: Vec<f64> = repeats.iter().filter_map(|r| r.capacity).filter(|c| *c > 0.0).map(f64::ln).collect();
+    if logs.len() < 2 || logs.len() < repeats.len() {
+        return;
+    }
+    let n = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / n;
+    let sd = (logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+    // Repeats that are alike by chance know no more than their windows.
+    let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
+    let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
+    let half = (student_t95(logs.len() - 1) * sd).max(within) / n.sqrt();
+    capacity.rate = mean.exp();
+    (capacity.low, capacity.high) = (Some((mean - half).exp()), Some((mean + half).exp()));
+    capacity.variation = Some(sd);
+    capacity.method = format!("geometric mean of {} repeats; {}", logs.len(), capacity.method);
+}
+
+/// A verdict that some repeat contradicts is not sure.
+pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
+    let names = |r: &&Repeat| Sureness::of(r.confidence) >= Sureness::Possible && r.bottleneck != "unknown";
+    let others: Vec<&Repeat> = repeats.iter().filter(names).filter(|r| r.bottleneck != bottleneck.id).collect();
+    let Some(first) = others.first() else { return };
+    bottleneck.confidence = bottleneck.confidence.min(CONTRADICTED);
+    bottleneck.sureness = Sureness::of(bottleneck.confidence);
+    bottleneck.sentence += &format!(
+        " (but {} of {} repeats say otherwise: {})",
+        figure(others.len() as f64),
+        figure(repeats.len() as f64),
+        first.bottleneck
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::PlantedRun;
+
+    /// The same planted server again and again, faster each time by these factors.
+    fn repeated(factors: &[f64]) -> Run {
+        let parts =
+            factors.iter().map(|factor| PlantedRun::new(20_000.0, 200.0 * factor).rates(&[0.5, 0.93, 1.15]).run());
+        let mut whole = Run::default();
+        for (repeat, mut part) in (0..).zip(parts) {
+            part.trials.iter_mut().for_each(|t| t.repeat = repeat);
+            whole = Run { trials: [whole.trials, part.trials].concat(), ..part };
+        }
+        crate::judge(&mut whole);
+        whole
+    }
+
+    #[test]
+    fn what_was_not_repeated_is_as_it_was() {
+        let run = repeated(&[1.0]);
+        assert!(run.findings.repeats.is_empty());
+        assert!(run.findings.capacity.is_some_and(|c| c.variation.is_none()));
+    }
+
+    #[test]
+    fn the_interval_is_that_of_the_repeats() {
+        let run = repeated(&[0.95, 1.0, 1.05]);
+        let (found, capacity) = (&run.findings.repeats, run.findings.capacity.clone().unwrap());
+        assert_eq!(found.len(), 3);
+        assert!(found.windows(2).all(|w| w[0].capacity < w[1].capacity), "{found:#?}");
+        assert!((capacity.rate / 200.0 - 1.0).abs() < 0.01, "{capacity:?}");
+        assert!(capacity.variation.is_some_and(|v| (v - 0.05).abs() < 0.005), "{capacity:?}");
+        // Student's t of two degrees of freedom is 4.3, times 5 % over the root of three.
+        let half = (capacity.high.unwrap() / capacity.low.unwrap()).ln() / 2.0;
+        assert!((half - 0.124).abs() < 0.01, "{capacity:?}");
+    }
+
+    #[test]
+    fn a_repeat_that_says_otherwise_makes_the_verdict_less_sure() {
+        let says = |id: &str, confidence| Repeat { bottleneck: id.into(), confidence, ..Repeat::default() };
+        let verdict = || Bottleneck { id: "server-cpu".into(), confidence: 0.95, ..Bottleneck::default() };
+        let mut sure = verdict();
+        agree(&mut sure, &[says("server-cpu", 0.9), says("unknown", 0.5), says("client-cpu", 0.2)]);
+        assert!(sure.confidence == 0.95, "{sure:?}");
+        let mut doubted = verdict();
+        agree(&mut doubted, &[says("server-cpu", 0.9), says("client-cpu", 0.9)]);
+        assert!(doubted.confidence == CONTRADICTED && doubted.sentence.contains("1 of 2"), "{doubted:?}");
+    }
+
+    #[test]
+    fn of_an_interrupted_run_the_repeat_that_was_cut_short_does_not_count() {
+        let mut run = repeated(&[1.0, 1.0, 1.0]);
+        run.interrupted = true;
+        crate::judge(&mut run);
+        assert_eq!(run.findings.repeats.len(), 2);
+    }
+}

@@ -1,0 +1,54 @@
+//! What each of several repeats came to by itself: how far the figures move from run to run.
+
+use run::{Repeat, Run};
+
+use crate::number::{number, quantity};
+use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    if run.findings.repeats.is_empty() {
+        return Vec::new();
+    }
+    let columns = vec![
+        Col::figures("repeat", 0),
+        Col::figures("capacity", 0),
+        Col::figures("95 % interval of its own windows", 2),
+        Col::figures("most completed", 0),
+        Col::figures("p50 there", 1),
+        Col::figures("p99 there", 1),
+        Col::words("what stops it", 0),
+    ];
+    let rows = run.findings.repeats.iter().zip(1..).map(|(repeat, n)| row(repeat, n)).collect();
+    let table = Table { caption: caption(run), columns, rows, ..Table::default() };
+    vec![Section::new("repeats", "Repeats", Weight::Full, vec![Block::Table(table)])]
+}
+
+fn row(repeat: &Repeat, n: usize) -> Vec<Cell> {
+    let rate = |rate| quantity(rate, Unit::PerSecond);
+    let interval = match (repeat.low, repeat.high) {
+        (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
+        _ => "n/a".into(),
+    };
+    let stops = format!("{} ({})", repeat.bottleneck, quantity(repeat.confidence, Unit::Share));
+    vec![
+        Cell::new(n.to_string()),
+        Cell::new(repeat.capacity.map_or("did not hold".into(), rate)),
+        Cell::new(interval),
+        Cell::new(rate(repeat.completed_rate)),
+        Cell::new(quantity(repeat.p50_us, Unit::Micros)),
+        Cell::new(quantity(repeat.p99_us, Unit::Micros)),
+        Cell::new(stops),
+    ]
+}
+
+fn caption(run: &Run) -> String {
+    let variation = run.findings.capacity.as_ref().and_then(|c| c.variation);
+    match variation {
+        Some(v) => format!(
+            "Coefficient of variation of the capacities: {}. The capacity above is their geometric mean, its interval that of \
+             Student's t over the repeats.",
+            quantity(v, Unit::Share)
+        ),
+        None => "Not every repeat held the objective, so the capacity above is that of all windows together.".into(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Repeats: all of a load made again, as parts of one run. They show what no single run can: how far its figures move.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::{Run, Trial};
+
+/// How often all of a load can be made at most.
+pub const MOST_REPEATS: u32 = 100;
+
+/// What one repeat came to by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Repeat {
+    /// Trials that belong to it.
+    pub trials: usize,
+    /// Highest rate of good answers, requests per second.
+    #[serde(with = "Figure")]
+    pub completed_rate: f64,
+    /// Median response time there, microseconds.
+    #[serde(with = "Figure")]
+    pub p50_us: f64,
+    /// 99th percentile there.
+    #[serde(with = "Figure")]
+    pub p99_us: f64,
+    /// Capacity, requests per second; absent where the objective did not hold.
+    pub capacity: Option<f64>,
+    /// Lower end of its 95 % interval, by this repeat's windows alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// One id of [`crate::BOTTLENECKS`].
+    pub bottleneck: String,
+    /// 0 to 1, as that of the whole run.
+    #[serde(with = "Figure")]
+    pub confidence: f64,
+}
+
+impl Run {
+    /// The trials of each repeat, in order; all together where nothing was repeated.
+    pub fn repeats(&self) -> impl Iterator<Item = &[Trial]> {
+        self.trials.chunk_by(|a, b| a.repeat == b.repeat)
+    }
+
+    /// The trials of the repeat that goes on.
+    pub fn last_repeat(&self) -> &[Trial] {
+        self.repeats().last().unwrap_or_default()
+    }
+}
