@@ -84,13 +84,13 @@ pub(crate) fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
         return Plateau::NotTried;
     };
     let best = sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
-    let near = sweep.iter().copied().find(|t| good(t) * (1.0 + FLAT) > best).unwrap_or(decisive);
+    let none = |first: &Trial| (1.0 + FLAT).powf(doublings(sweep, first, last));
+    let near = sweep.iter().copied().find(|t| good(t) * none(t) > best).unwrap_or(decisive);
     let of = |first: &Trial| {
         let growth = (good(last) / good(first).max(f64::MIN_POSITIVE)) - 1.0;
         let (from, to) = (clients(first), clients(last));
         let enough = to >= 2.0 * from || by_one(sweep, first);
-        let none = growth < (1.0 + FLAT).powf(doublings(sweep, first, last)) - 1.0;
-        (enough && growth.is_finite() && none).then_some(Plateau::Flat { from, to, growth })
+        (enough && growth.is_finite() && growth < none(first) - 1.0).then_some(Plateau::Flat { from, to, growth })
     };
     of(decisive).or_else(|| of(near)).unwrap_or(Plateau::Grows)
 }
