@@ -1,0 +1,49 @@
+//! `--repeat`: all of a load again, as parts of one run.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{binary, json, num, serve};
+
+fn each(run: &Value, of: impl Fn(&Value) -> u64) -> Vec<u64> {
+    run["trials"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn a_load_is_made_again_and_compared_by_its_repeats() {
+    let binary = Path::new(binary!());
+    let server = serve(binary, 0, &[]);
+    let (url, dir) = (format!("http://{}/", server.addr), tempfile::tempdir().unwrap());
+    let out = dir.path().join("run");
+    let load = ["load", &url, "--connections", "2", "--duration", "400ms", "--at-rest", "0", "--repeat", "3"];
+    let run = json(binary, &[&load[..], &["--out", out.to_str().unwrap()]].concat());
+    assert_eq!(each(&run, |t| t["repeat"].as_u64().unwrap_or(0)), [0, 1, 2]);
+    let found = &run["findings"];
+    assert_eq!(found["repeats"].as_array().map(Vec::len), Some(3), "{found:#}");
+    let [low, rate, high] = ["low", "rate", "high"].map(|name| num(&found["capacity"][name]));
+    assert!(low < rate && rate < high, "{low} {rate} {high}");
+    assert!(num(&found["capacity"]["variation"]) > 0.0);
+    let out = out.to_str().unwrap();
+    let same = json(binary, &["compare", out, out]);
+    let rates = same["comparisons"].as_array().unwrap();
+    assert!(rates.iter().any(|c| c["windows"] == serde_json::json!([3, 3])), "{same:#}");
+}
+
+#[test]
+fn a_search_is_made_again_within_a_budget_of_its_own() {
+    let binary = Path::new(binary!());
+    let server = serve(binary, 0, &["--option", "work_us=200"]);
+    let url = format!("http://{}/", server.addr);
+    let run = json(binary, &["find", &url, "--budget", "3s", "--prove", "off", "--connections", "4", "--repeat", "2"]);
+    let repeats = run["findings"]["repeats"].as_array().unwrap();
+    assert_eq!(repeats.len(), 2, "{repeats:#?}");
+    let sweeps = |n: u64| {
+        let trials = run["trials"].as_array().unwrap().iter();
+        trials.filter(|t| t["kind"] == "sweep" && t["repeat"].as_u64().unwrap_or(0) == n).count()
+    };
+    assert!(sweeps(0) >= 1 && sweeps(1) >= 1, "{} and {}", sweeps(0), sweeps(1));
+    let elapsed_s = num(&run["elapsed_s"]);
+    assert!((4.0..9.0).contains(&elapsed_s), "{elapsed_s} s for two budgets of 3 s");
+}
