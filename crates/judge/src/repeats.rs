@@ -8,7 +8,7 @@ use run::{Bottleneck, Capacity, Repeat, Run, Sureness, Trial};
 
 use crate::Facts;
 use crate::fit::student_t95;
-use crate::number::figure;
+use crate::number::{figure, finite, positive};
 use crate::single::good;
 
 /// The most that is believed of a verdict that a repeat contradicts.
@@ -31,7 +31,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
     let bottleneck = crate::verdict::verdict(&facts);
     Repeat {
         trials: trials.len(),
-        completed_rate: facts.decisive.map_or(0.0, good),
+        completed_rate: facts.decisive.map(good).and_then(finite).unwrap_or(0.0),
         p50_us: facts.decisive.map_or(0.0, |t| t.latency_us.p50),
         p99_us: facts.decisive.map_or(0.0, |t| t.latency_us.p99),
         low: capacity.as_ref().and_then(|c| c.low),
@@ -44,7 +44,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 
 /// Puts the mean of the repeats, and how far they are apart, in the place of what all windows say together.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
-    let logs: Vec<f64> = repeats.iter().filter_map(|r| r.capacity).filter(|c| *c > 0.0).map(f64::ln).collect();
+    let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < 2 || logs.len() < repeats.len() {
         return;
     }
@@ -55,9 +55,10 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
     let half = (student_t95(logs.len() - 1) * sd).max(within) / n.sqrt();
-    capacity.rate = mean.exp();
-    (capacity.low, capacity.high) = (Some((mean - half).exp()), Some((mean + half).exp()));
-    capacity.variation = Some(sd);
+    let (Some(rate), low, high) = (finite(mean.exp()), finite((mean - half).exp()), finite((mean + half).exp())) else {
+        return;
+    };
+    (capacity.rate, capacity.low, capacity.high, capacity.variation) = (rate, low, high, finite(sd));
     capacity.method = format!("geometric mean of {} repeats; {}", logs.len(), capacity.method);
 }
 

@@ -42,6 +42,7 @@ fn trial() -> impl Strategy<Value = Trial> {
         Trial {
             kind,
             label,
+            repeat: connections % 3,
             intensity,
             rates: Rates {
                 offered_rate: f[1],

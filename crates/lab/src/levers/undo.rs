@@ -5,6 +5,7 @@
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use probe::started_ticks as started;
 use serde::{Deserialize, Serialize};
@@ -34,12 +35,15 @@ pub struct Undo {
     record: PathBuf,
 }
 
+/// Records of this process so far: each has a file of its own.
+static KEPT: AtomicU64 = AtomicU64::new(0);
+
 impl Undo {
     /// Writes down what will be changed.
     pub(super) fn keep(changes: Vec<Change>) -> Result<Self, String> {
         let dir = records(true).map_err(|e| format!("nowhere to write down how it was: {e}"))?;
         let owner = std::process::id();
-        let record = dir.join(format!("undo-{owner}.json"));
+        let record = dir.join(format!("undo-{owner}-{}.json", KEPT.fetch_add(1, Relaxed)));
         let kept = Record { owner, owner_started: started(owner).unwrap_or_default(), changes: changes.clone() };
         let text = serde_json::to_string(&kept).map_err(|e| e.to_string())?;
         std::fs::write(&record, text).map_err(|e| format!("writing {}: {e}", record.display()))?;
