@@ -23,11 +23,14 @@ pub enum Pull {
     /// The same load in turns, with something at the server changed in half of them.
     Held {
         /// What its agent is to change, and the load that shows it; the error says why it cannot be changed here.
-        plan: fn(&Reach, &LoadPlan) -> Result<(LeverPlan, LoadPlan), String>,
+        plan: fn(&Reach, &LoadPlan) -> Result<Planned, String>,
         /// Changes it until what comes back is dropped.
         hold: fn(&LeverPlan) -> Result<Undo, String>,
     },
 }
+
+/// What an agent changes, and the load that shows it.
+pub type Planned = (LeverPlan, LoadPlan);
 
 impl Pull {
     /// Whether loads without and with it take turns.

@@ -23,7 +23,7 @@ mod worker;
 
 use std::sync::mpsc::Receiver;
 
-pub use lever::{Altered, Lever, Pull, Reach};
+pub use lever::{Altered, Lever, Planned, Pull, Reach};
 pub use undo::Undo;
 pub(crate) use undo::put_back;
 pub(crate) use window::in_flight;
