@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use testkit::{
-    ControlGroup, Running, alone_with_release, bottleneck, free_port, is_root, json, nginx, num, serve, skip, verdict,
+    ControlGroup, Running, alone_with_release, bottleneck, free_port, json, nginx, num, serve, skip, verdict,
 };
 
 /// `prove` with the generator on CPU 0.
@@ -94,17 +94,10 @@ fn a_quota_is_proven_by_lowering_it_and_is_what_it_was_afterwards() {
 #[test]
 fn a_lack_of_descriptors_is_proven_by_more_of_them_and_the_limit_is_what_it_was() {
     let (_alone, binary) = alone_with_release!("proof of server-fds");
-    let port = free_port();
-    let mut command = std::process::Command::new("prlimit");
-    command.arg("--nofile=64:64").arg(&binary).args(["serve", "http", "--listen", &format!("127.0.0.1:{port}")]);
-    command.args(["--model", "blocking", "--option", "sleep_ms=20"]);
-    let server = Running::start(command, port, tempfile::tempdir().unwrap());
+    let server = serve(&binary, 1, &["--model", "blocking", "--option", "sleep_ms=20", "--option", "descriptors=64"]);
     let limit = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let before = limit();
     let url = format!("http://{}/", server.addr);
-    if !is_root() {
-        return skip("proof of server-fds", "raising a hard limit needs root (CAP_SYS_RESOURCE)");
-    }
     let run = prove(&binary, &url, &["--connections", "100", "--budget", "24s", "--intrusive"]);
     proven(&run, "server-fds");
     let ratio = num(&effect(&run, "descriptors")["ratio"]);

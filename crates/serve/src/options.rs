@@ -23,6 +23,7 @@ const fn row(name: &'static str, value: &'static str, help: &'static str) -> Opt
 
 /// Every option of services, models and strategies.
 pub const OPTIONS: &[OptionSpec] = &[
+    row("descriptors", "count", "soft limit of the process's open descriptors (default: the hard one)"),
     row("work_us", "microseconds", "CPU work added to each request"),
     row("work_by", "clock or loops", "how that work is measured: CPU clock, or calibrated loops that interrupts delay"),
     row("sleep_ms", "milliseconds", "each request sleeps this long in the thread that serves it"),

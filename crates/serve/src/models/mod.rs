@@ -180,7 +180,10 @@ pub(crate) fn start(
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
     // Descriptors are what a server of many connections runs out of first; the hard limit is the user's affair.
-    let _ = sys::limits::raise_descriptors();
+    let _ = match options.get("descriptors")? {
+        Some(soft) => sys::limits::set_soft_descriptors(soft),
+        None => sys::limits::raise_descriptors().map(drop),
+    };
     let service = behaviours::wrap(service, options, plan.threads)?;
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
