@@ -103,7 +103,7 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
     let done = proto::with_client(protocol, requests, plan.tls.as_ref(), &mut exchange).map_err(unprepared)?;
     let unexpected = done.map_err(|e| plan.secrets.scrub(&exchange.explain(&e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
-    let http = matches!(plan.protocol, run::Protocol::Http1 { .. }) && exchange.seen.starts_with(b"HTTP/");
+    let http = matches!(plan.protocol, run::Protocol::Http1(_)) && exchange.seen.starts_with(b"HTTP/");
     let status_line = http.then(|| scrub(exchange.first_line()));
     let redirect = status_line.as_ref().and_then(|_| exchange.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));

@@ -155,15 +155,14 @@ mod tests {
     fn reads_what_people_write() {
         let r = of("http://127.0.0.1:8080/a/b?c=1#d").unwrap();
         assert_eq!(r.addr.to_string(), "127.0.0.1:8080");
-        let Protocol::Http1 { path, host, method, .. } = r.protocol else { panic!() };
-        assert_eq!((path.as_str(), host.as_str(), method.as_str()), ("/a/b?c=1", "127.0.0.1:8080", "GET"));
+        let Protocol::Http1(http) = r.protocol else { panic!() };
+        assert_eq!((http.path.as_str(), http.host.as_str(), http.method.as_str()), ("/a/b?c=1", "127.0.0.1:8080", "GET"));
         assert_eq!(of("127.0.0.1:81").unwrap().addr.to_string(), "127.0.0.1:81");
         assert_eq!(of("HTTP://127.0.0.1").unwrap().addr.to_string(), "127.0.0.1:80");
         assert_eq!(of("http://[::1]:8/").unwrap().addr.to_string(), "[::1]:8");
         let r = of("https://127.0.0.1/").unwrap();
         assert_eq!((r.addr.to_string().as_str(), r.tls_name.as_deref()), ("127.0.0.1:443", Some("127.0.0.1")));
-        let Protocol::Http1 { path, .. } = of("http://127.0.0.1:1?x").unwrap().protocol else { panic!() };
-        assert_eq!(path, "/?x");
+        assert_eq!(of("http://127.0.0.1:1?x").unwrap().protocol.http().unwrap().path, "/?x");
     }
 
     /// What a message holds by default stands in the protocol's row alone: whoever names no size gets that one.
@@ -180,10 +179,9 @@ mod tests {
     fn a_unix_socket_is_a_path_and_what_is_asked_for_there() {
         let r = of("unix:///run/app.sock:/a?b=1").unwrap();
         assert_eq!(r.addr, Address::Unix("/run/app.sock".into()));
-        let Protocol::Http1 { path, host, .. } = r.protocol else { panic!() };
-        assert_eq!((path.as_str(), host.as_str()), ("/a?b=1", "localhost"));
-        let Protocol::Http1 { path, .. } = of("http+unix:///run/app.sock").unwrap().protocol else { panic!() };
-        assert_eq!(path, "/");
+        let Protocol::Http1(http) = r.protocol else { panic!() };
+        assert_eq!((http.path.as_str(), http.host.as_str()), ("/a?b=1", "localhost"));
+        assert_eq!(of("http+unix:///run/app.sock").unwrap().protocol.http().unwrap().path, "/");
         for (target, name) in [("echo+unix:///s", "echo"), ("tcp+UNIX:///s", "raw"), ("record+unix://s", "record")] {
             assert_eq!(of(target).unwrap().protocol.name(), name);
         }

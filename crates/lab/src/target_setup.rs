@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use run::{Address, AgentSpec, LoadPlan, Protocol, RequestSet, ServePlan, TlsPlan};
+use run::{Address, AgentSpec, LoadPlan, RequestSet, ServePlan, TlsPlan};
 
 use crate::agent::AgentGroup;
 use crate::hosts::{self, Hosts};
@@ -207,7 +207,7 @@ impl TargetSetup {
 
     /// Whether requests are HTTP and can be answered with a status.
     pub fn is_http(&self) -> bool {
-        matches!(self.load.protocol, Protocol::Http1 { .. } | Protocol::Http2 { .. })
+        self.load.protocol.http().is_some()
     }
 }
 

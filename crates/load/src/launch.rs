@@ -255,7 +255,7 @@ fn written<C: Client>(client: &C) -> Option<usize> {
     let mut session = client.session();
     let mut piece = vec![0; 8 * 1024];
     let mut most = 0;
-    for item in 0..client.weights().len().clamp(1, usize::from(u16::MAX)) as u16 {
+    for item in 0..client.mix().weights.len().clamp(1, usize::from(u16::MAX)) as u16 {
         session.reset();
         if C::Session::SENDS_UNASKED || !client.fixed() || !session.ready() {
             return None;

@@ -190,7 +190,6 @@ pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::Protocol;
 
     #[test]
     fn shares_add_up() {
@@ -232,9 +231,7 @@ mod tests {
     #[test]
     fn simple_clients_ask_the_server_to_close() {
         let plan = prepared(&LoadPlan { new_connections: true, ..LoadPlan::default() }).unwrap();
-        let Protocol::Http1 { headers, .. } = &plan.protocol else { unreachable!() };
-        assert_eq!(headers, &[("Connection".to_owned(), "close".to_owned())]);
-        let Protocol::Http1 { headers, .. } = prepared(&LoadPlan::default()).unwrap().protocol else { unreachable!() };
-        assert!(headers.is_empty());
+        assert_eq!(plan.protocol.http().unwrap().headers, [("Connection".to_owned(), "close".to_owned())]);
+        assert!(prepared(&LoadPlan::default()).unwrap().protocol.http().unwrap().headers.is_empty());
     }
 }

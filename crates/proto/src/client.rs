@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use run::{Protocol, RequestOrder};
+use run::Protocol;
 
-use crate::Requester;
 use crate::row::{Flag, Set};
+use crate::{Mix, Requester};
 
 /// Makes the sessions of one protocol. Cheap to clone, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
@@ -22,24 +22,14 @@ pub trait Client: Clone + Send + 'static {
         self
     }
 
-    /// How often each request of the set is to be made, against the others; most have one.
-    fn weights(&self) -> &[f64] {
-        &[1.0]
-    }
-
-    /// The class of each request of the set; empty where each is one of its own.
-    fn classes(&self) -> &[u16] {
-        &[]
+    /// How its requests are gone through; most protocols have one.
+    fn mix(&self) -> &Mix {
+        Mix::ONE
     }
 
     /// Whether each request always has the same bytes.
     fn fixed(&self) -> bool {
         true
-    }
-
-    /// Which request comes next.
-    fn order(&self) -> RequestOrder {
-        RequestOrder::Weighted
     }
 }
 

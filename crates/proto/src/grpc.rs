@@ -4,11 +4,11 @@
 //! The session is that of [`http2`](crate::http2); here is what a call says. The server half is its server with pages of
 //! [`Page::grpc`](crate::http1::Page::grpc).
 
-use run::Protocol;
+use run::{HttpPlan, Protocol};
 
 use crate::http2::{ClientPlan, canned_call};
 use crate::row::{Flag, ProtocolSpec, Scheme, Set};
-use crate::{ProtoError, http1};
+use crate::ProtoError;
 
 /// Its row in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
@@ -69,14 +69,10 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     },
     // A call without network is a request of HTTP/1.1 with the same body.
     without_network: |plan| match plan {
-        Protocol::Grpc { path, host, headers, body_file, .. } => http1::to_http1(Protocol::Http2 {
-            method: "POST".into(),
-            path,
-            host,
-            headers,
-            body_file,
-            expect_status: None,
-        }),
+        Protocol::Grpc { path, host, headers, body_file, .. } => {
+            let method = "POST".into();
+            Protocol::Http1(HttpPlan { method, path, host, headers, body_file, expect_status: None })
+        }
         other => other,
     },
     canned: |_, request| canned_call(request),

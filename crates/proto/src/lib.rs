@@ -9,6 +9,7 @@ pub mod echo;
 pub mod grpc;
 pub mod http1;
 pub mod http2;
+mod items;
 pub mod memcached;
 mod mix;
 mod outbox;
@@ -25,6 +26,7 @@ pub mod tls;
 pub mod websocket;
 
 pub use client::{Client, ProtoError};
+pub use mix::Mix;
 pub use protocols::{PROTOCOLS, WithClient, by_scheme, spec, with_client};
 pub use requester::{Done, Outcome, Request, Requester, Which};
 pub use row::{Flag, ProtocolSpec, Scheme, Set};

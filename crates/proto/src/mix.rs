@@ -1,114 +1,32 @@
-//! A set of requests as clients of HTTP need it: each with the headers that all have, and how the set is gone through.
+//! How a set of requests is gone through.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use run::{Protocol, RequestOrder, RequestPlan, RequestSet};
+use run::{RequestOrder, RequestSet};
 
-use crate::ProtoError;
-use crate::client::read;
-
-/// One request with all that is sent of it.
-pub(crate) struct Item {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    pub(crate) host: String,
-    pub(crate) headers: Vec<(String, String)>,
-    /// The body; absent where none is sent.
-    pub(crate) body: Option<Arc<[u8]>>,
-    pub(crate) expect_status: Option<u16>,
-    pub(crate) expect_text: String,
-    /// Names, and where in the response their values are.
-    pub(crate) capture: Vec<(String, String)>,
-}
-
-/// How a set is gone through. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct Mix {
-    pub(crate) weights: Arc<[f64]>,
-    pub(crate) classes: Arc<[u16]>,
-    pub(crate) order: RequestOrder,
+/// How a set is gone through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    /// How often each request of the set is to be made, against the others.
+    pub weights: Cow<'static, [f64]>,
+    /// The class of each request of the set; empty where each is one of its own.
+    pub classes: Cow<'static, [u16]>,
+    /// Which request comes next.
+    pub order: RequestOrder,
 }
 
 impl Mix {
-    pub(crate) fn of(set: Option<&RequestSet>) -> Self {
-        let Some(set) = set else {
-            return Self { weights: Arc::new([1.0]), classes: Arc::new([]), order: RequestOrder::Weighted };
+    /// One request, made again and again.
+    pub const ONE: &'static Self =
+        &Self { weights: Cow::Borrowed(&[1.0]), classes: Cow::Borrowed(&[]), order: RequestOrder::Weighted };
+
+    /// That of a set; without one there is one request.
+    pub(crate) fn of(set: Option<&RequestSet>) -> Arc<Self> {
+        let of = |set: &RequestSet| {
+            let weights = set.requests.iter().map(|request| request.weight).collect();
+            Self { weights, classes: set.classes().1.into(), order: set.order }
         };
-        let weights = set.requests.iter().map(|request| request.weight).collect();
-        Self { weights, classes: set.classes().1.into(), order: set.order }
-    }
-}
-
-/// Puts every request of a plan together by `build`: the one of the protocol's settings, or those of the set.
-pub(crate) fn prepare<T>(
-    plan: &Protocol,
-    set: Option<&RequestSet>,
-    build: impl Fn(Item) -> Result<T, ProtoError>,
-) -> Result<Vec<T>, ProtoError> {
-    let (Protocol::Http1 { method, path, host, headers, body_file, expect_status }
-    | Protocol::Http2 { method, path, host, headers, body_file, expect_status }) = plan
-    else {
-        return Err(ProtoError::Unknown(plan.name()));
-    };
-    let Some(set) = set else {
-        let body = body_file.as_deref().map(|file| read("the request body", file)).transpose()?;
-        let (method, path, host, headers) = (method.clone(), path.clone(), host.clone(), headers.clone());
-        let (expect_status, expect_text, capture) = (*expect_status, String::new(), Vec::new());
-        let one = Item { method, path, host, headers, body, expect_status, expect_text, capture };
-        return Ok(vec![build(one)?]);
-    };
-    let each = |(at, request): (usize, &RequestPlan)| {
-        let in_set = |error| ProtoError::InSet { place: at + 1, name: request.called(), error: Box::new(error) };
-        item(request, host, headers, *expect_status).and_then(&build).map_err(in_set)
-    };
-    set.requests.iter().enumerate().map(each).collect()
-}
-
-/// A request of a set, with the headers of all that it has not itself.
-fn item(
-    request: &RequestPlan,
-    host: &str,
-    common: &[(String, String)],
-    expect_status: Option<u16>,
-) -> Result<Item, ProtoError> {
-    let mut headers = request.headers.clone();
-    let own = |name: &str| request.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-    headers.extend(common.iter().filter(|(name, _)| !own(name)).cloned());
-    let body: Option<Arc<[u8]>> = match (request.body.is_empty(), request.body_base64.is_empty()) {
-        (false, _) => Some(request.body.as_bytes().into()),
-        (true, false) => Some(run::from_base64(&request.body_base64).ok_or_else(not_base64)?.into()),
-        (true, true) => None,
-    };
-    Ok(Item {
-        method: request.method.clone(),
-        path: request.path.clone(),
-        host: host.into(),
-        headers,
-        body,
-        expect_status: request.expect_status.or(expect_status),
-        expect_text: request.expect_text.clone(),
-        capture: request.capture.iter().map(|(name, from)| (name.clone(), from.clone())).collect(),
-    })
-}
-
-fn not_base64() -> ProtoError {
-    let (what, value) = ("the body", "(base64)".into());
-    ProtoError::Invalid { what, value, advice: "write it in base64 with padding (RFC 4648, section 4)" }
-}
-
-/// Refuses what is filled, captured or remembered: HTTP/1.1 alone has it.
-pub(crate) fn needs_http1(set: Option<&RequestSet>) -> Result<(), ProtoError> {
-    let Some(set) = set else { return Ok(()) };
-    let places = |r: &RequestPlan| {
-        let texts = [&r.path, &r.body].into_iter().chain(r.headers.iter().map(|(_, value)| value));
-        set.templates && texts.into_iter().any(|text| text.contains("{{")) || !r.capture.is_empty()
-    };
-    match set.requests.iter().find(|r| places(r)) {
-        Some(request) => Err(ProtoError::Invalid {
-            what: "the request",
-            value: request.called(),
-            advice: "leave out --http2: places such as {{name}} and captured values are of HTTP/1.1",
-        }),
-        None => Ok(()),
+        Arc::new(set.map_or_else(|| Self::ONE.clone(), of))
     }
 }

@@ -86,7 +86,7 @@ pub use own::Own;
 pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};
 pub use plan_check::PlanError;
 pub use proof::{Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOutcome, ProofTrial, SwitchTrial, Untried};
-pub use protocol::Protocol;
+pub use protocol::{HttpPlan, Protocol};
 pub use recording::{Absence, Column, Recording};
 pub use repeat::{MOST_REPEATS, Repeat};
 pub use requests::{

@@ -8,41 +8,9 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Protocol {
     /// HTTP/1.1.
-    Http1 {
-        /// `GET`, `HEAD`, `POST` or any token.
-        method: String,
-        /// Path and query.
-        path: String,
-        /// Value of the Host header.
-        host: String,
-        /// Further headers, in order.
-        #[serde(default)]
-        headers: Vec<(String, String)>,
-        /// File whose bytes are the body.
-        #[serde(default)]
-        body_file: Option<String>,
-        /// Status that counts as right besides 2xx and 3xx.
-        #[serde(default)]
-        expect_status: Option<u16>,
-    },
+    Http1(HttpPlan),
     /// HTTP/2: with prior knowledge, or within TLS by ALPN.
-    Http2 {
-        /// `GET`, `HEAD`, `POST` or any token.
-        method: String,
-        /// Path and query.
-        path: String,
-        /// Value of `:authority`.
-        host: String,
-        /// Further headers, in order.
-        #[serde(default)]
-        headers: Vec<(String, String)>,
-        /// File whose bytes are the body.
-        #[serde(default)]
-        body_file: Option<String>,
-        /// Status that counts as right besides 2xx and 3xx.
-        #[serde(default)]
-        expect_status: Option<u16>,
-    },
+    Http2(HttpPlan),
     /// Sends a block of bytes and expects the same back.
     Echo {
         /// Bytes a message.
@@ -131,9 +99,30 @@ pub enum Protocol {
     },
 }
 
-impl Default for Protocol {
+/// A request of HTTP, whatever its version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpPlan {
+    /// `GET`, `HEAD`, `POST` or any token.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Value of the Host header, of HTTP/2 of `:authority`.
+    pub host: String,
+    /// Further headers, in order.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// File whose bytes are the body.
+    #[serde(default)]
+    pub body_file: Option<String>,
+    /// Status that counts as right besides 2xx and 3xx.
+    #[serde(default)]
+    pub expect_status: Option<u16>,
+}
+
+impl Default for HttpPlan {
     fn default() -> Self {
-        Self::Http1 {
+        Self {
             method: "GET".into(),
             path: "/".into(),
             host: "localhost".into(),
@@ -144,12 +133,34 @@ impl Default for Protocol {
     }
 }
 
+impl Default for Protocol {
+    fn default() -> Self {
+        Self::Http1(HttpPlan::default())
+    }
+}
+
 impl Protocol {
+    /// The request, where it is one of HTTP, whatever its version.
+    pub const fn http(&self) -> Option<&HttpPlan> {
+        match self {
+            Self::Http1(request) | Self::Http2(request) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn http_mut(&mut self) -> Option<&mut HttpPlan> {
+        match self {
+            Self::Http1(request) | Self::Http2(request) => Some(request),
+            _ => None,
+        }
+    }
+
     /// Path and headers, where a request has them.
     pub const fn path_and_headers(&mut self) -> Option<(&mut String, &mut Vec<(String, String)>)> {
         match self {
-            Self::Http1 { path, headers, .. }
-            | Self::Http2 { path, headers, .. }
+            Self::Http1(HttpPlan { path, headers, .. })
+            | Self::Http2(HttpPlan { path, headers, .. })
             | Self::Grpc { path, headers, .. }
             | Self::Websocket { path, headers, .. } => Some((path, headers)),
             _ => None,
@@ -159,8 +170,8 @@ impl Protocol {
     /// The name used in tables and flags.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Http1 { .. } => "http1",
-            Self::Http2 { .. } => "http2",
+            Self::Http1(_) => "http1",
+            Self::Http2(_) => "http2",
             Self::Echo { .. } => "echo",
             Self::Raw { .. } => "raw",
             Self::Record { .. } => "record",

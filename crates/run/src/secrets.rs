@@ -290,7 +290,7 @@ mod tests {
         plan.target.url = "http://h/?token=abc".into();
         let headers = [("Cookie", "c=1"), ("X-Mine", "mine"), ("Accept", "a")];
         let headers: Vec<_> = headers.map(|(n, v)| (n.to_string(), v.to_string())).into();
-        let Protocol::Http1 { headers: slot, path, .. } = &mut plan.load.protocol else { unreachable!() };
+        let (path, slot) = plan.load.protocol.path_and_headers().unwrap();
         (*slot, *path) = (headers.clone(), "/?token=abc".into());
         plan.seal(&["x-mine".into()]);
         let text = serde_json::to_string(&plan).unwrap() + &format!("{plan:?}");
@@ -298,7 +298,8 @@ mod tests {
         let once = plan.clone();
         plan.seal(&[]);
         assert_eq!(plan, once, "a second time changes nothing");
-        let Protocol::Http1 { headers: shown, path, .. } = plan.load.revealed().protocol else { unreachable!() };
-        assert_eq!((shown, path.as_str()), (headers, "/?token=abc"));
+        let shown = plan.load.revealed().protocol;
+        let shown = shown.http().unwrap();
+        assert_eq!((&shown.headers, shown.path.as_str()), (&headers, "/?token=abc"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::ensure;
 use clap::Args;
 use requests::{Imported, ReplayOptions};
-use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet};
+use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet};
 
 use crate::output;
 
@@ -204,8 +204,7 @@ pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     if plan.load.requests.is_none() {
         return Ok(());
     }
-    let http = matches!(plan.load.protocol, Protocol::Http1 { .. } | Protocol::Http2 { .. });
-    ensure!(http, "a set of requests is for http:// and https:// targets, not for {}", plan.load.protocol.name());
+    ensure!(plan.load.protocol.http().is_some(), "a set of requests is for http:// and https:// targets, not for {}", plan.load.protocol.name());
     ensure!(
         single.is_empty(),
         "--{} is for a single request; with a set of them, write it into the file",

@@ -70,8 +70,7 @@ impl TargetArgs {
         self.say(&mut plan);
         if self.http2 {
             anyhow::ensure!(
-                matches!(plan.load.protocol, Protocol::Http1 { .. } | Protocol::Http2 { .. })
-                    && !plan.target.url.is_empty(),
+                plan.load.protocol.http().is_some() && !plan.target.url.is_empty(),
                 "--http2 is for http:// and https:// targets; the embedded server speaks HTTP/1.1"
             );
             plan.load.protocol = proto::http1::to_http2(plan.load.protocol.clone());

@@ -3,7 +3,7 @@
 //! holds more connections.
 
 use run::Relation::{AtLeast, AtMost};
-use run::{Arrival, Check, Intensity, Key, LoadPlan, Protocol, Run, Trial};
+use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
 
 use super::arena::Arena;
 use super::plans::{load, server};
@@ -44,8 +44,8 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
     // The client closes when it has the page: until that has come back, the server holds the connection.
-    if let Protocol::Http1 { headers, .. } = &mut plan.protocol {
-        headers.push(("Connection".into(), "keep-alive".into()));
+    if let Some(request) = plan.protocol.http_mut() {
+        request.headers.push(("Connection".into(), "keep-alive".into()));
     }
     let label = format!("{model} {:.0} % loss, {delay:.0} ms", loss * 100.0);
     let key = Key {

@@ -254,7 +254,8 @@ fn verdict(all: &[Compared]) -> (ComparedWord, Option<String>) {
 /// What is asked for, whichever server is asked.
 fn request(protocol: &Protocol) -> String {
     match protocol {
-        Protocol::Http1 { method, path, .. } => format!("{method} {path}"),
+        Protocol::Http1(request) => format!("{} {}", request.method, request.path),
+        Protocol::Http2(request) => format!("{} {} by HTTP/2", request.method, request.path),
         other => format!("{other:?}"),
     }
 }

@@ -147,7 +147,7 @@ impl<C: Client> Core<C> {
             _ => false,
         };
         let sessions: Vec<_> = std::iter::repeat_with(|| client.session()).take(capacity).collect();
-        let mix = mix::Mix::new(client.weights(), client.classes(), client.order()).recorded(&task.items);
+        let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = sessions.first().is_some_and(|session| !session.ready());
         let keeps = Keeps { service: by_the_clock, handshake, classes: mix.classes() };
         let mut record = Record::new(task.origin_ns, keeps);

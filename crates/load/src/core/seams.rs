@@ -12,7 +12,7 @@ use crate::driver::{Completion, Ops, Sent};
 /// are answered by `p`, and `C` for the close.
 #[derive(Clone)]
 struct Many {
-    weights: Vec<f64>,
+    mix: proto::Mix,
 }
 
 struct Session {
@@ -29,8 +29,8 @@ impl proto::Client for Many {
         Session { ready: false, out: GREETING.to_vec() }
     }
 
-    fn weights(&self) -> &[f64] {
-        &self.weights
+    fn mix(&self) -> &proto::Mix {
+        &self.mix
     }
 }
 
@@ -138,7 +138,8 @@ impl Bench {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
         let intensity = Intensity::Closed { connections: 1, pipeline, think };
         let plan = LoadPlan { intensity, ..LoadPlan::default() };
-        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &Many { weights: weights.into() });
+        let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
+        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &Many { mix });
         let mut bench = Self { core, wire: Wire::default() };
         bench.core.enter(&mut bench.wire, Phase::Measure);
         bench.core.start(&mut bench.wire);

@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use loadline_load as load;
-use run::{AgentCommand, AgentReport, Intensity, Io, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
+use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
 
 /// What the server does with the requests of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,14 +137,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<boo
 }
 
 pub fn http() -> Protocol {
-    Protocol::Http1 {
-        method: "GET".into(),
-        path: "/".into(),
-        host: "test".into(),
-        headers: Vec::new(),
-        body_file: None,
-        expect_status: None,
-    }
+    Protocol::Http1(HttpPlan { host: "test".into(), ..HttpPlan::default() })
 }
 
 pub fn closed(connections: u32, pipeline: u32) -> Intensity {

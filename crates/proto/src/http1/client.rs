@@ -17,8 +17,7 @@ use super::head::{Framing, HeadBuffer, ResponseHead, response};
 use super::request::{Request, build, end_head};
 use super::search::Search;
 use super::template::Source;
-use crate::mix::Mix;
-use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
+use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 
 /// Longest head that is remembered.
 const REMEMBERED: usize = 2048;
@@ -65,7 +64,7 @@ fn remember(item: u16, head: &[u8], says: ResponseHead) {
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Request]>,
-    mix: Mix,
+    mix: Arc<Mix>,
     /// What requests are filled with, where they are filled anew each time.
     source: Option<Arc<Source>>,
     /// Of how many sessions, so that each draws its own numbers.
@@ -122,16 +121,8 @@ impl Client for ClientPlan {
         self.source.is_none()
     }
 
-    fn weights(&self) -> &[f64] {
-        &self.mix.weights
-    }
-
-    fn classes(&self) -> &[u16] {
-        &self.mix.classes
-    }
-
-    fn order(&self) -> RequestOrder {
-        self.mix.order
+    fn mix(&self) -> &Mix {
+        &self.mix
     }
 }
 

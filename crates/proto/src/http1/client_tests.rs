@@ -1,12 +1,13 @@
 //! Tests of the client half.
 
 use proptest::prelude::*;
+use run::HttpPlan;
 
 use super::*;
 
 fn plan(method: &str, expect_status: Option<u16>) -> Protocol {
-    let (path, host) = ("/".into(), "h".into());
-    Protocol::Http1 { method: method.into(), path, host, headers: vec![], body_file: None, expect_status }
+    let (method, host) = (method.into(), "h".into());
+    Protocol::Http1(HttpPlan { method, host, expect_status, ..HttpPlan::default() })
 }
 
 fn session(method: &str, requests: u32) -> ClientSession {

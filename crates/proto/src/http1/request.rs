@@ -6,7 +6,7 @@ use run::{Protocol, RequestSet};
 use super::capture::{Capture, captures};
 use super::template::{Piece, Source, decimal, without_places};
 use crate::ProtoError;
-use crate::mix::{self, Item};
+use crate::items::{self, Item};
 
 /// A request as it goes over the wire, and what is expected back.
 pub(super) struct Request {
@@ -35,7 +35,7 @@ pub(super) fn build(
     set: Option<&RequestSet>,
     source: Option<&Source>,
 ) -> Result<Vec<Request>, ProtoError> {
-    mix::prepare(plan, set, |item| one(item, source))
+    items::prepare(plan, set, |item| one(item, source))
 }
 
 fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
@@ -136,17 +136,14 @@ fn field_value(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use run::HttpPlan;
+
     use super::*;
 
     fn http(method: &str, path: &str, headers: &[(&str, &str)]) -> Result<Request, ProtoError> {
-        let plan = Protocol::Http1 {
-            method: method.into(),
-            path: path.into(),
-            host: "h:1".into(),
-            headers: headers.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect(),
-            body_file: None,
-            expect_status: None,
-        };
+        let headers = headers.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect();
+        let (method, path, host) = (method.into(), path.into(), "h:1".into());
+        let plan = Protocol::Http1(HttpPlan { method, path, host, headers, ..HttpPlan::default() });
         Ok(build(&plan, None, None)?.remove(0))
     }
 

@@ -1,6 +1,6 @@
 //! The row of the table.
 
-use run::{Protocol, RequestSet};
+use run::{HttpPlan, Protocol, RequestSet};
 
 use super::ClientPlan;
 use crate::ProtoError;
@@ -50,10 +50,10 @@ pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<C
 }
 
 fn set_body(plan: &mut Protocol, file: &str) {
-    if let Protocol::Http1 { method, body_file, .. } | Protocol::Http2 { method, body_file, .. } = plan {
-        *body_file = Some(file.into());
-        if method == "GET" {
-            *method = "POST".into();
+    if let Some(request) = plan.http_mut() {
+        request.body_file = Some(file.into());
+        if request.method == "GET" {
+            request.method = "POST".into();
         }
     }
 }
@@ -64,14 +64,13 @@ fn set_body_type(plan: &mut Protocol, kind: &str) {
 }
 
 fn complete(plan: &mut Protocol) {
-    if let Protocol::Http1 { body_file: Some(file), .. } | Protocol::Http2 { body_file: Some(file), .. } = plan {
-        let kind = super::content_type(file);
+    if let Some(kind) = plan.http().and_then(|request| request.body_file.as_deref()).map(super::content_type) {
         add_if_absent(plan, "Content-Type", kind);
     }
 }
 
 fn add_if_absent(plan: &mut Protocol, header: &str, value: &str) {
-    if let Protocol::Http1 { headers, .. } | Protocol::Http2 { headers, .. } = plan
+    if let Some(HttpPlan { headers, .. }) = plan.http_mut()
         && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(header))
     {
         headers.push((header.into(), value.into()));
@@ -79,27 +78,21 @@ fn add_if_absent(plan: &mut Protocol, header: &str, value: &str) {
 }
 
 fn set_method(plan: &mut Protocol, name: &str) {
-    if let Protocol::Http1 { method, .. } | Protocol::Http2 { method, .. } = plan {
-        *method = name.into();
-    }
+    plan.http_mut().into_iter().for_each(|request| request.method = name.into());
 }
 
 fn add_header(plan: &mut Protocol, name: &str, value: &str) {
-    if let Protocol::Http1 { headers, .. } | Protocol::Http2 { headers, .. } = plan {
-        headers.push((name.into(), value.into()));
-    }
+    plan.http_mut().into_iter().for_each(|request| request.headers.push((name.into(), value.into())));
 }
 
 fn set_status(plan: &mut Protocol, status: u16) {
-    if let Protocol::Http1 { expect_status, .. } | Protocol::Http2 { expect_status, .. } = plan {
-        *expect_status = Some(status);
-    }
+    plan.http_mut().into_iter().for_each(|request| request.expect_status = Some(status));
 }
 
 fn aim(plan: &mut Protocol, authority: &str, target: &str) {
-    if let Protocol::Http1 { path, host, .. } | Protocol::Http2 { path, host, .. } = plan {
-        *host = authority.into();
-        *path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
+    if let Some(request) = plan.http_mut() {
+        request.host = authority.into();
+        request.path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
     }
 }
 
@@ -109,7 +102,7 @@ fn one_request(plan: &mut Protocol) {
 
 fn canned(plan: &Protocol, _request: &[u8]) -> Vec<u8> {
     let head = "HTTP/1.1 200 OK\r\nServer: null\r\nContent-Type: text/html\r\nContent-Length: 1294\r\n\r\n";
-    let has_body = !matches!(plan, Protocol::Http1 { method, .. } if method == "HEAD");
+    let has_body = plan.http().is_none_or(|request| request.method != "HEAD");
     let mut page = head.as_bytes().to_vec();
     page.resize(page.len() + if has_body { 1294 } else { 0 }, b'x');
     page
@@ -118,9 +111,7 @@ fn canned(plan: &Protocol, _request: &[u8]) -> Vec<u8> {
 /// The same request by HTTP/2, where it is one of HTTP/1.1.
 pub fn to_http2(plan: Protocol) -> Protocol {
     match plan {
-        Protocol::Http1 { method, path, host, headers, body_file, expect_status } => {
-            Protocol::Http2 { method, path, host, headers, body_file, expect_status }
-        }
+        Protocol::Http1(request) => Protocol::Http2(request),
         other => other,
     }
 }
@@ -128,9 +119,7 @@ pub fn to_http2(plan: Protocol) -> Protocol {
 /// The same request by HTTP/1.1, where it is one of HTTP/2: where there is no network, a connection has one answer.
 pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
-        Protocol::Http2 { method, path, host, headers, body_file, expect_status } => {
-            Protocol::Http1 { method, path, host, headers, body_file, expect_status }
-        }
+        Protocol::Http2(request) => Protocol::Http1(request),
         other => other,
     }
 }

@@ -5,6 +5,7 @@ mod client;
 mod ending;
 mod flow;
 mod frame;
+mod gathering;
 mod hpack;
 mod huffman;
 mod input;

@@ -6,8 +6,7 @@ use run::{Protocol, RequestSet};
 
 use super::hpack::Blocks;
 use crate::client::read;
-use crate::mix::needs_http1;
-use crate::mix::{self, Item};
+use crate::items::{self, Item, needs_http1};
 use crate::{ProtoError, http1};
 
 /// Headers that belong to a connection of HTTP/1.1 and have no place here (RFC 9113, section 8.2.2).
@@ -29,7 +28,7 @@ impl Prepared {
     /// Puts the requests of a plan together.
     pub(super) fn all(plan: &Protocol, set: Option<&RequestSet>, https: bool) -> Result<Arc<[Self]>, ProtoError> {
         needs_http1(set)?;
-        mix::prepare(plan, set, |item| Self::new(item, https)).map(Into::into)
+        items::prepare(plan, set, |item| Self::new(item, https)).map(Into::into)
     }
 
     fn new(item: Item, https: bool) -> Result<Self, ProtoError> {

@@ -182,9 +182,8 @@ fn a_body_waits_for_the_windows() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), vec![b'b'; 100_000]).unwrap();
     let mut protocol = http1::to_http2(Protocol::default());
-    if let Protocol::Http2 { body_file, method, .. } = &mut protocol {
-        (*body_file, *method) = (Some(file.path().display().to_string()), "POST".into());
-    }
+    let request = protocol.http_mut().unwrap();
+    (request.body_file, request.method) = (Some(file.path().display().to_string()), "POST".into());
     let mut session = ClientPlan::new(&protocol).unwrap().session();
     sent(&mut session);
     let mut bytes = Vec::new();

@@ -9,7 +9,7 @@ use rustls::{ClientConfig, HandshakeKind};
 
 use super::explain::explain;
 use super::pipe::{Pipe, Plain};
-use crate::{Client, Done, Fault, Progress, Request, Requester};
+use crate::{Client, Done, Fault, Mix, Progress, Request, Requester};
 
 /// Bytes of the protocol within that are kept of the first connection, to show what it says.
 const PLAIN_KEPT: usize = 8 * 1024;
@@ -60,20 +60,12 @@ impl<C: Client> Client for TlsClient<C> {
         }
     }
 
-    fn weights(&self) -> &[f64] {
-        self.within.weights()
-    }
-
-    fn classes(&self) -> &[u16] {
-        self.within.classes()
+    fn mix(&self) -> &Mix {
+        self.within.mix()
     }
 
     fn fixed(&self) -> bool {
         self.within.fixed()
-    }
-
-    fn order(&self) -> run::RequestOrder {
-        self.within.order()
     }
 }
 

@@ -1,0 +1,145 @@
+//! Responses: header blocks, bodies, and what their end says of the request.
+
+use crate::http2::ending::ending;
+use crate::http2::frame::{self, Head};
+use crate::http2::says::Says;
+use super::ClientSession;
+use super::heard::Heard;
+use crate::{Done, Fault, Outcome};
+
+/// Bytes of what trailers say in words that are kept.
+const MOST_MESSAGE: usize = 200;
+
+impl ClientSession {
+    /// Whether this stream was opened here, however it stands now.
+    const fn was_opened(&self, stream: u32) -> bool {
+        stream % 2 == 1 && stream < self.next_stream
+    }
+
+    /// A piece of DATA.
+    pub(super) fn data(
+        &mut self,
+        head: &Head,
+        bytes: usize,
+        length: usize,
+        ends: bool,
+        heard: &mut Heard<'_, impl FnMut(Done)>,
+    ) -> Result<(), Fault> {
+        if !self.was_opened(head.stream) {
+            return Err(Fault::Malformed("DATA on a stream that was not opened"));
+        }
+        self.received.take(length)?;
+        // What comes for a request that has ended counts for the connection alone.
+        let Some(stream) = self.streams.find(head.stream) else { return Ok(()) };
+        if stream.status == 0 {
+            return Err(Fault::Malformed("DATA before the headers of the response"));
+        }
+        stream.body += bytes as u64;
+        stream.received.take(length)?;
+        stream.received.give_back(&mut self.outgoing, head.stream);
+        if ends && head.has(frame::END_STREAM) {
+            self.end(head.stream, heard);
+        }
+        Ok(())
+    }
+
+    pub(super) fn headers(
+        &mut self,
+        head: &Head,
+        payload: &[u8],
+        heard: &mut Heard<'_, impl FnMut(Done)>,
+    ) -> Result<(), Fault> {
+        const WRONG: Fault = Fault::Malformed("HEADERS of HTTP/2 are wrong");
+        if !self.was_opened(head.stream) {
+            return Err(WRONG);
+        }
+        let mut block = payload.get(frame::unpadded(head, payload).ok_or(WRONG)?).ok_or(WRONG)?;
+        if head.has(frame::PRIORITY) {
+            block = block.get(5..).ok_or(WRONG)?;
+        }
+        if head.has(frame::END_HEADERS) {
+            return self.block(head, block, heard);
+        }
+        self.gathering.begin(head, block);
+        Ok(())
+    }
+
+    pub(super) fn continuation(
+        &mut self,
+        payload: &[u8],
+        last: bool,
+        heard: &mut Heard<'_, impl FnMut(Done)>,
+    ) -> Result<(), Fault> {
+        let Some((began, block)) = self.gathering.go_on(payload, last)? else { return Ok(()) };
+        let read = self.block(&began, &block, heard);
+        self.gathering.give_back(block);
+        read
+    }
+
+    /// A whole header block: of a response, or its trailers.
+    fn block(
+        &mut self,
+        head: &Head,
+        block: &[u8],
+        heard: &mut Heard<'_, impl FnMut(Done)>,
+    ) -> Result<(), Fault> {
+        if self.last_block.is_empty() || self.last_block != block {
+            let (mut says, message) = (Says::default(), &mut self.message);
+            message.clear();
+            self.decoder.decode(block, |name, value| {
+                says.hear(name, value);
+                if name == b"grpc-message" {
+                    message.clear();
+                    message.extend_from_slice(&value[..value.len().min(MOST_MESSAGE)]);
+                }
+            })?;
+            self.last = says;
+            self.last_block.clear();
+            if self.decoder.repeatable {
+                self.last_block.extend_from_slice(block);
+            }
+        }
+        let says = self.last;
+        let Some(stream) = self.streams.find(head.stream) else { return Ok(()) };
+        match (stream.status, says.status) {
+            (0, 0) => return Err(Fault::Malformed("a response without :status")),
+            (0, 100..200) if head.has(frame::END_STREAM) => {
+                return Err(Fault::Malformed("an interim response that ends"));
+            }
+            // Interim responses are read over.
+            (0, 100..200) => return Ok(()),
+            (0, status) => (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc),
+            (_, 0) if head.has(frame::END_STREAM) => stream.grpc = says.grpc.or(stream.grpc),
+            _ => return Err(Fault::Malformed("trailers that are none")),
+        }
+        if head.has(frame::END_STREAM) {
+            self.end(head.stream, heard);
+        }
+        Ok(())
+    }
+
+    /// A response is complete.
+    fn end(&mut self, number: u32, heard: &mut Heard<'_, impl FnMut(Done)>) {
+        let Some(stream) = self.streams.close(number) else { return };
+        if !stream.is_sent() {
+            frame::write(&mut self.outgoing, frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());
+        }
+        let request = &self.requests[usize::from(stream.item)];
+        let (status, outcome) = ending(&stream, request);
+        if request.grpc && outcome == Outcome::Unexpected && self.refusal.is_none() {
+            self.refusal = Some(refusal(status, &self.message));
+        }
+        heard.complete(stream.id, status, outcome, stream.body);
+    }
+}
+
+/// What a status of gRPC that is not right is told as.
+fn refusal(status: u16, message: &[u8]) -> String {
+    let (name, code) = (run::STATUS_CLASSES[run::status_class(status)], status.saturating_sub(run::GRPC_STATUS));
+    let message = String::from_utf8_lossy(message);
+    let words = if message.is_empty() { "no words".into() } else { format!("the words {:?}", run::visible(&message)) };
+    format!(
+        "it was answered {name} ({code}) with {words}; correct the call (path, --body, --header), or give \
+         --expect-status {code} if this is the right answer"
+    )
+}

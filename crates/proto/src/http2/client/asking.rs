@@ -1,0 +1,60 @@
+//! What is sent: the greeting, requests as far as the server takes them, and their bodies as far as its windows allow.
+
+use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
+use crate::http2::frame;
+use crate::http2::request::Prepared;
+use crate::http2::stream::Stream;
+use super::{ClientSession, Table};
+use crate::Request;
+
+/// Bytes that wait to be sent are added to up to here.
+const FILL: usize = 16 * 1024;
+
+impl ClientSession {
+    /// The preface, our settings, and a window for the whole connection.
+    pub(super) fn greet(&mut self) {
+        let to = &mut self.outgoing;
+        to.extend_from_slice(frame::PREFACE);
+        frame::write_settings(to, &[(frame::ENABLE_PUSH, 0), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)]);
+        frame::write(to, frame::WINDOW_UPDATE, 0, 0, &(CONNECTION_WINDOW - 65_535).to_be_bytes());
+    }
+
+    /// Whether a request that waits may have its stream now.
+    pub(super) fn opens(&self) -> bool {
+        self.settled && !self.leaving && !self.waiting.is_empty() && (self.streams.len() as u32) < self.most_streams
+    }
+
+    /// Puts new requests, and as much of their bodies as the windows allow, where they are sent from.
+    pub(super) fn fill(&mut self) {
+        while self.outgoing.len() < FILL {
+            if self.opens() {
+                self.open_stream();
+            } else if let Some(at) = self.streams.next_to_send(&self.sending) {
+                let body = |item: u16| &*self.requests[usize::from(item)].body;
+                self.streams.send_body(at, body, &mut self.sending, &mut self.outgoing);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn open_stream(&mut self) {
+        let Some(Request { id, item }) = self.waiting.pop_front() else { return };
+        let number = self.next_stream;
+        self.next_stream += 2;
+        let Prepared { blocks, body, .. } = &self.requests[usize::from(item)];
+        let block = match self.table {
+            // What one request left in the table names nothing of another.
+            _ if self.requests.len() > 1 => &blocks.plain,
+            Table::Empty => &blocks.first,
+            Table::Filled => &blocks.later,
+            Table::None => &blocks.plain,
+        };
+        if self.table == Table::Empty {
+            self.table = Table::Filled;
+        }
+        let flags = if body.is_empty() { frame::END_STREAM } else { 0 };
+        frame::write_block(&mut self.outgoing, number, flags, block);
+        self.streams.open(Stream::new(number, (id, item), body.len(), self.sending.initial));
+    }
+}

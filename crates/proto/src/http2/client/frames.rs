@@ -1,0 +1,121 @@
+//! What the server says of the connection: every frame but those of a response.
+
+use crate::http2::frame::{self, Head};
+use super::heard::Heard;
+use super::{ClientSession, Table};
+use crate::{Done, Fault};
+
+/// Answers to SETTINGS and PING that a server makes us keep at most, bytes.
+const MOST_OWED: usize = 64 * 1024;
+
+impl ClientSession {
+    /// A whole frame that is no DATA.
+    pub(super) fn frame(
+        &mut self,
+        head: &Head,
+        payload: &[u8],
+        heard: &mut Heard<'_, impl FnMut(Done)>,
+    ) -> Result<(), Fault> {
+        self.gathering.allows(head)?;
+        if !self.settled && head.kind != frame::SETTINGS {
+            return Err(Fault::Malformed("HTTP/2 does not begin with SETTINGS"));
+        }
+        match head.kind {
+            frame::HEADERS => self.headers(head, payload, heard),
+            frame::CONTINUATION => self.continuation(payload, head.has(frame::END_HEADERS), heard),
+            frame::SETTINGS => self.settings(head, payload),
+            frame::PING => self.ping(head, payload),
+            frame::WINDOW_UPDATE => self.window(head, payload),
+            frame::RST_STREAM => self.stream_reset(head, payload, heard),
+            frame::GOAWAY => self.goaway(payload, heard),
+            frame::PUSH_PROMISE => Err(Fault::Malformed("a push, which was refused at the begin")),
+            // PRIORITY, and whatever is not known, is read over (section 5.5).
+            _ => Ok(()),
+        }
+    }
+
+    fn settings(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
+        const WRONG: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
+        if head.has(frame::ACK) || head.stream != 0 || !payload.len().is_multiple_of(6) {
+            return if head.has(frame::ACK) && payload.is_empty() { Ok(()) } else { Err(WRONG) };
+        }
+        for setting in payload.chunks_exact(6) {
+            let name = u16::from_be_bytes([setting[0], setting[1]]);
+            let value = frame::number(&setting[2..]).ok_or(WRONG)?;
+            match name {
+                frame::HEADER_TABLE_SIZE if (value as usize) < self.requests[0].blocks.table => {
+                    self.table = Table::None
+                }
+                frame::MAX_CONCURRENT_STREAMS => self.most_streams = value,
+                frame::INITIAL_WINDOW_SIZE => {
+                    let change = self.sending.set_initial(value)?;
+                    self.streams.widen(change)?;
+                }
+                frame::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => return Err(WRONG),
+                _ => {}
+            }
+        }
+        self.settled = true;
+        frame::write(&mut self.outgoing, frame::SETTINGS, frame::ACK, 0, &[]);
+        self.owed()
+    }
+
+    fn ping(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
+        if payload.len() != 8 || head.stream != 0 {
+            return Err(Fault::Malformed("a PING of HTTP/2 is wrong"));
+        }
+        if !head.has(frame::ACK) {
+            frame::write(&mut self.outgoing, frame::PING, frame::ACK, 0, payload);
+        }
+        self.owed()
+    }
+
+    /// What is owed is bounded: a server that asks and does not read is left.
+    fn owed(&self) -> Result<(), Fault> {
+        match self.outgoing.len() - self.given {
+            0..MOST_OWED => Ok(()),
+            _ => Err(Fault::Limit("SETTINGS and PING without end")),
+        }
+    }
+
+    fn window(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
+        let by = frame::number(payload).filter(|_| payload.len() == 4).map(|by| by & 0x7fff_ffff);
+        let by = by.filter(|by| *by > 0).ok_or(Fault::Malformed("a WINDOW_UPDATE of HTTP/2 is wrong"))?;
+        match head.stream {
+            0 => self.sending.widen(by),
+            number => self.streams.find(number).map_or(Ok(()), |stream| stream.widen(i64::from(by))),
+        }
+    }
+
+    fn stream_reset(
+        &mut self,
+        head: &Head,
+        payload: &[u8],
+        heard: &mut Heard<'_, impl FnMut(Done)>,
+    ) -> Result<(), Fault> {
+        let code = frame::number(payload).filter(|_| payload.len() == 4 && head.stream != 0);
+        let code = code.ok_or(Fault::Malformed("a RST_STREAM of HTTP/2 is wrong"))?;
+        if let Some(stream) = self.streams.close(head.stream) {
+            let fault = if code == frame::REFUSED_STREAM { Fault::StreamRefused } else { Fault::StreamReset };
+            heard.fail(stream.id, fault);
+        }
+        Ok(())
+    }
+
+    /// The server takes no further requests; those that it will not answer have failed, the others are finished.
+    fn goaway(&mut self, payload: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
+        let last = frame::number(payload).ok_or(Fault::Malformed("a GOAWAY of HTTP/2 is wrong"))? & 0x7fff_ffff;
+        let error = payload.get(4..).and_then(frame::number).unwrap_or_default();
+        if error != 0 && self.streams.is_empty() && self.waiting.is_empty() {
+            return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));
+        }
+        self.leaving = true;
+        while let Some(stream) = self.streams.close_after(last) {
+            heard.fail(stream.id, Fault::StreamRefused);
+        }
+        while let Some(waiting) = self.waiting.pop_front() {
+            heard.fail(waiting.id, Fault::StreamRefused);
+        }
+        Ok(())
+    }
+}

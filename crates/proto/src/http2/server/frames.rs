@@ -1,0 +1,102 @@
+//! What the client says of the connection: every frame but those of a request.
+
+use super::ServerSession;
+use crate::http1::Site;
+use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
+use crate::http2::frame::{self, Head};
+use crate::{Fault, Progress};
+
+impl<S: Site> ServerSession<S> {
+    /// Our settings, and a window for the whole connection.
+    pub(super) fn greet(&mut self) {
+        let settings =
+            [(frame::MAX_CONCURRENT_STREAMS, self.most_streams), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
+        frame::write_settings(&mut self.outgoing, &settings);
+        let more = (CONNECTION_WINDOW - 65_535).to_be_bytes();
+        frame::write(&mut self.outgoing, frame::WINDOW_UPDATE, 0, 0, &more);
+    }
+
+    /// Says why the connection ends.
+    pub(super) fn give_up(&mut self, fault: &Fault) {
+        const PROTOCOL_ERROR: u32 = 1;
+        const ENHANCE_YOUR_CALM: u32 = 11;
+        let code = if matches!(fault, Fault::Limit(_)) { ENHANCE_YOUR_CALM } else { PROTOCOL_ERROR };
+        let said = [self.last_stream.to_be_bytes(), code.to_be_bytes()].concat();
+        frame::write(&mut self.outgoing, frame::GOAWAY, 0, 0, &said);
+        self.over = true;
+        self.streams.clear();
+    }
+
+    /// A whole frame that is no DATA.
+    pub(super) fn frame(&mut self, head: &Head, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
+        self.gathering.allows(head)?;
+        if !self.settled && head.kind != frame::SETTINGS {
+            return Err(Fault::Malformed("HTTP/2 does not begin with SETTINGS"));
+        }
+        match head.kind {
+            frame::HEADERS => self.headers(head, payload, progress),
+            frame::CONTINUATION => self.continuation(payload, head.has(frame::END_HEADERS), progress),
+            frame::SETTINGS => self.settings(head, payload),
+            frame::PING if payload.len() == 8 && head.stream == 0 => {
+                if !head.has(frame::ACK) {
+                    frame::write(&mut self.outgoing, frame::PING, frame::ACK, 0, payload);
+                }
+                Ok(())
+            }
+            frame::WINDOW_UPDATE => self.window(head, payload),
+            frame::RST_STREAM if payload.len() == 4 && self.was_opened(head.stream) => {
+                self.streams.close(head.stream);
+                Ok(())
+            }
+            frame::GOAWAY if head.stream == 0 && payload.len() >= 8 => {
+                self.leaving = true;
+                Ok(())
+            }
+            frame::PRIORITY_FRAME if head.stream != 0 && payload.len() == 5 => Ok(()),
+            frame::PING | frame::RST_STREAM | frame::GOAWAY | frame::PUSH_PROMISE | frame::PRIORITY_FRAME => {
+                Err(Fault::Malformed("a frame of HTTP/2 that is wrong or not a client's to send"))
+            }
+            // What is not known is read over (section 5.5).
+            _ => Ok(()),
+        }
+    }
+
+    fn settings(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
+        const WRONG: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
+        if head.has(frame::ACK) || head.stream != 0 || !payload.len().is_multiple_of(6) {
+            return if head.has(frame::ACK) && head.stream == 0 && payload.is_empty() { Ok(()) } else { Err(WRONG) };
+        }
+        for setting in payload.chunks_exact(6) {
+            let name = u16::from_be_bytes([setting[0], setting[1]]);
+            let value = frame::number(&setting[2..]).ok_or(WRONG)?;
+            match name {
+                frame::INITIAL_WINDOW_SIZE => {
+                    let change = self.sending.set_initial(value)?;
+                    self.streams.widen(change)?;
+                }
+                frame::ENABLE_PUSH if value > 1 => return Err(WRONG),
+                frame::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => return Err(WRONG),
+                _ => {}
+            }
+        }
+        self.settled = true;
+        frame::write(&mut self.outgoing, frame::SETTINGS, frame::ACK, 0, &[]);
+        Ok(())
+    }
+
+    fn window(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
+        const WRONG: Fault = Fault::Malformed("a WINDOW_UPDATE of HTTP/2 is wrong");
+        let by = frame::number(payload).filter(|_| payload.len() == 4).ok_or(WRONG)? & 0x7fff_ffff;
+        match head.stream {
+            0 if by > 0 => self.sending.widen(by),
+            number if !self.was_opened(number) => Err(WRONG),
+            number => {
+                let widened = self.streams.find(number).map(|stream| stream.widen(i64::from(by)));
+                if by == 0 || widened.is_some_and(|widened| widened.is_err()) {
+                    self.reset_stream(number, frame::FLOW_CONTROL_ERROR);
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The server half: requests on many streams, pages of a [`Site`] in turns. Bodies of requests are read over.
+//!
+//! A connection that breaks the protocol is told so (GOAWAY) and ends; what concerns one request alone resets its stream.
+//! Memory is bounded: at most [`MOST_STREAMS`] answers under way, of which nothing but the place is kept, and no further
+//! input is read by the server models while output waits.
+
+mod frames;
+mod requests;
+
+use std::sync::Arc;
+
+use super::asks::Asks;
+use super::flow::{Received, Sending};
+use super::frame;
+use super::gathering::Gathering;
+use super::hpack::Decoder;
+use super::input::{Input, Piece};
+use super::served::{AllServed, Now};
+use crate::http1::{Page, Site};
+use crate::outbox;
+use crate::{Fault, Progress, Session};
+
+/// Bytes that wait to be sent are added to up to here.
+const FILL: usize = 16 * 1024;
+/// Streams of one connection, where nothing else is asked for.
+const MOST_STREAMS: u32 = 128;
+/// Answers to SETTINGS and PING, and resets, that a client makes us keep at most, bytes.
+const MOST_OWED: usize = 256 * 1024;
+
+/// Server half of one connection.
+pub struct ServerSession<S> {
+    site: Arc<S>,
+    most_streams: u32,
+    /// Bytes of the preface that came.
+    preface: usize,
+    /// A GOAWAY was sent: nothing more is heard.
+    over: bool,
+    /// The client said that it leaves.
+    leaving: bool,
+    settled: bool,
+    input: Input,
+    decoder: Decoder,
+    asks: Asks,
+    /// What was asked for last, and the page of it in this second.
+    last: (Vec<u8>, Vec<u8>, Option<Arc<Page>>),
+    gathering: Gathering,
+    streams: AllServed,
+    last_stream: u32,
+    sending: Sending,
+    received: Received,
+    now: Now,
+    outgoing: Vec<u8>,
+    given: usize,
+}
+
+impl<S: Site> ServerSession<S> {
+    /// Answers with the pages of `site`, at most so many at a time (0: as many as are usual).
+    pub fn new(site: Arc<S>, most_streams: u32) -> Self {
+        Self {
+            site,
+            most_streams: if most_streams == 0 { MOST_STREAMS } else { most_streams },
+            preface: 0,
+            over: false,
+            leaving: false,
+            settled: false,
+            input: Input::default(),
+            decoder: Decoder::default(),
+            asks: Asks::default(),
+            last: (Vec::new(), Vec::new(), None),
+            gathering: Gathering::default(),
+            streams: AllServed::default(),
+            last_stream: 0,
+            sending: Sending::default(),
+            received: Received::default(),
+            now: Now::default(),
+            outgoing: Vec::new(),
+            given: 0,
+        }
+    }
+}
+
+impl<S: Site> Session for ServerSession<S> {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        if self.given == self.outgoing.len() {
+            self.outgoing.clear();
+            self.given = 0;
+            while self.outgoing.len() < FILL && !self.over {
+                if !self.streams.send(&mut self.sending, &self.now, &mut self.outgoing) {
+                    break;
+                }
+            }
+        }
+        outbox::copy(&self.outgoing, &mut self.given, out)
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.given < self.outgoing.len() || !self.over && self.streams.can_send(&self.sending)
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        if self.over {
+            return Ok(Progress::default());
+        }
+        let mut rest = input;
+        if self.preface < frame::PREFACE.len() {
+            let n = (frame::PREFACE.len() - self.preface).min(rest.len());
+            let (now, after) = rest.split_at(n);
+            if now != &frame::PREFACE[self.preface..self.preface + n] {
+                return Err(Fault::Malformed("the client does not begin as HTTP/2 does"));
+            }
+            (self.preface, rest) = (self.preface + n, after);
+            if self.preface < frame::PREFACE.len() {
+                return Ok(Progress::default());
+            }
+            self.greet();
+        }
+        self.now.tell(self.site.now_s());
+        let mut progress = Progress::default();
+        let mut framer = std::mem::take(&mut self.input);
+        let outcome = self.read(&mut framer, &mut rest, &mut progress);
+        self.input = framer;
+        match outcome {
+            Ok(()) => self.received.give_back(&mut self.outgoing, 0),
+            Err(fault) => self.give_up(&fault),
+        }
+        let ends = self.over || self.leaving && self.streams.is_empty();
+        Ok(Progress { close: ends, linger: ends, ..progress })
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn flushed(&mut self) -> Progress {
+        if self.leaving && self.streams.is_empty() { Progress::CLOSE } else { Progress::default() }
+    }
+
+    fn awaits_head(&self) -> bool {
+        !self.over && ((1..frame::PREFACE.len()).contains(&self.preface) || self.gathering.is_open())
+    }
+
+    fn head_is_late(&mut self) {
+        self.give_up(&Fault::Limit("a head that does not come to its end"));
+    }
+
+    fn reset(&mut self) {
+        (self.preface, self.over, self.leaving, self.settled) = (0, false, false, false);
+        self.input = Input::default();
+        self.decoder.reset();
+        self.gathering.reset();
+        (self.last_stream, self.given) = (0, 0);
+        self.last.2 = None;
+        self.streams.clear();
+        (self.sending, self.received) = (Sending::default(), Received::default());
+        self.outgoing.clear();
+        self.outgoing.shrink_to(FILL * 2);
+    }
+}
+
+impl<S: Site> ServerSession<S> {
+    /// Takes frames until the input is used up.
+    fn read(&mut self, framer: &mut Input, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
+        while let Some(piece) = framer.next(rest)? {
+            match piece {
+                Piece::Data { head, bytes, length, ends } => self.data(&head, bytes, length, ends, progress)?,
+                Piece::Frame { head, payload } => self.frame(&head, payload, progress)?,
+            }
+            if self.outgoing.len() - self.given > MOST_OWED {
+                return Err(Fault::Limit("SETTINGS, PING and refused requests without end"));
+            }
+        }
+        Ok(())
+    }
+}

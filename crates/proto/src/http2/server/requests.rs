@@ -1,0 +1,145 @@
+//! Requests: header blocks, bodies that are read over, and the page that answers each.
+
+use std::sync::Arc;
+
+use super::ServerSession;
+use crate::http1::{Page, Site, decode};
+use crate::http2::frame::{self, Head};
+use crate::http2::served::Served;
+use crate::{Fault, Progress};
+
+impl<S: Site> ServerSession<S> {
+    /// Whether the client has opened this stream, however it stands now.
+    pub(super) const fn was_opened(&self, stream: u32) -> bool {
+        stream % 2 == 1 && stream <= self.last_stream
+    }
+
+    pub(super) fn headers(&mut self, head: &Head, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
+        const WRONG: Fault = Fault::Malformed("HEADERS of HTTP/2 are wrong");
+        if head.stream.is_multiple_of(2) {
+            return Err(WRONG);
+        }
+        let mut block = payload.get(frame::unpadded(head, payload).ok_or(WRONG)?).ok_or(WRONG)?;
+        if head.has(frame::PRIORITY) {
+            let on = frame::number(block).ok_or(WRONG)? & 0x7fff_ffff;
+            block = block.get(5..).filter(|_| on != head.stream).ok_or(WRONG)?;
+        }
+        if head.has(frame::END_HEADERS) {
+            return self.block(head, block, progress);
+        }
+        self.gathering.begin(head, block);
+        Ok(())
+    }
+
+    pub(super) fn continuation(&mut self, payload: &[u8], last: bool, progress: &mut Progress) -> Result<(), Fault> {
+        let Some((began, block)) = self.gathering.go_on(payload, last)? else { return Ok(()) };
+        let read = self.block(&began, &block, progress);
+        self.gathering.give_back(block);
+        read
+    }
+
+    /// A whole header block: of a request, or its trailers.
+    fn block(&mut self, head: &Head, block: &[u8], progress: &mut Progress) -> Result<(), Fault> {
+        self.asks.begin();
+        let asks = &mut self.asks;
+        self.decoder.decode(block, |name, value| asks.hear(name, value))?;
+        if head.stream <= self.last_stream {
+            return self.trailers(head, progress);
+        }
+        self.last_stream = head.stream;
+        if self.leaving {
+            return Ok(());
+        }
+        if self.streams.len() as u32 >= self.most_streams {
+            self.reset_stream(head.stream, frame::REFUSED_STREAM);
+        } else if !self.asks.is_right() {
+            self.reset_stream(head.stream, frame::PROTOCOL_ERROR);
+        } else {
+            let (page, head_only) = (self.page(), self.asks.method == b"HEAD");
+            let length = self.asks.length;
+            self.streams.open(Served::new(head.stream, page, head_only, length, self.sending.initial));
+            if head.has(frame::END_STREAM) {
+                self.end(head.stream, progress);
+            }
+        }
+        Ok(())
+    }
+
+    fn trailers(&mut self, head: &Head, progress: &mut Progress) -> Result<(), Fault> {
+        match self.streams.find(head.stream) {
+            Some(stream) if !stream.asked && head.has(frame::END_STREAM) => {
+                if self.asks.can_be_trailers() {
+                    self.end(head.stream, progress);
+                } else {
+                    self.reset_stream(head.stream, frame::PROTOCOL_ERROR);
+                }
+                Ok(())
+            }
+            _ => Err(Fault::Malformed("HEADERS on a stream that takes none")),
+        }
+    }
+
+    /// The page for what is asked; that of the last request where the same was asked for in the same second.
+    fn page(&mut self) -> Arc<Page> {
+        if let Some(refused) = self.site.refuse() {
+            return refused;
+        }
+        let Self { last: (method, path, page), asks, site, now, .. } = self;
+        if let Some(page) =
+            page.as_ref().filter(|_| *method == asks.method && *path == asks.path && now.second == Some(site.now_s()))
+        {
+            return page.clone();
+        }
+        let text = |bytes| std::str::from_utf8(bytes).ok();
+        let found = match (text(&asks.method), text(&asks.path).and_then(decode)) {
+            (Some(name), Some(path)) => site.find(name, &path),
+            _ => site.plain(400),
+        };
+        method.clone_from(&asks.method);
+        path.clone_from(&asks.path);
+        *page = Some(found.clone());
+        found
+    }
+
+    /// A request is whole.
+    fn end(&mut self, number: u32, progress: &mut Progress) {
+        match self.streams.find(number) {
+            Some(stream) if stream.is_whole() => {
+                stream.asked = true;
+                progress.completed += 1;
+            }
+            _ => self.reset_stream(number, frame::PROTOCOL_ERROR),
+        }
+    }
+
+    pub(super) fn reset_stream(&mut self, number: u32, code: u32) {
+        self.streams.close(number);
+        frame::write(&mut self.outgoing, frame::RST_STREAM, 0, number, &code.to_be_bytes());
+    }
+
+    pub(super) fn data(
+        &mut self,
+        head: &Head,
+        bytes: usize,
+        length: usize,
+        ends: bool,
+        progress: &mut Progress,
+    ) -> Result<(), Fault> {
+        if self.gathering.is_open() || !self.was_opened(head.stream) {
+            return Err(Fault::Malformed("DATA on a stream that was not opened"));
+        }
+        self.received.take(length)?;
+        // What comes for a request that has ended counts for the connection alone.
+        let Some(stream) = self.streams.find(head.stream) else { return Ok(()) };
+        if stream.asked {
+            return Err(Fault::Malformed("DATA after the end of a request"));
+        }
+        stream.body += bytes as u64;
+        stream.received.take(length)?;
+        stream.received.give_back(&mut self.outgoing, head.stream);
+        if ends && head.has(frame::END_STREAM) {
+            self.end(head.stream, progress);
+        }
+        Ok(())
+    }
+}

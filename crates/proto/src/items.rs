@@ -1,0 +1,94 @@
+//! A set of requests as clients of HTTP need it: each with the headers that all have.
+
+use std::sync::Arc;
+
+use run::{HttpPlan, Protocol, RequestPlan, RequestSet};
+
+use crate::ProtoError;
+use crate::client::read;
+
+/// One request with all that is sent of it.
+pub(crate) struct Item {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) host: String,
+    pub(crate) headers: Vec<(String, String)>,
+    /// The body; absent where none is sent.
+    pub(crate) body: Option<Arc<[u8]>>,
+    pub(crate) expect_status: Option<u16>,
+    pub(crate) expect_text: String,
+    /// Names, and where in the response their values are.
+    pub(crate) capture: Vec<(String, String)>,
+}
+
+/// Puts every request of a plan together by `build`: the one of the protocol's settings, or those of the set.
+pub(crate) fn prepare<T>(
+    plan: &Protocol,
+    set: Option<&RequestSet>,
+    build: impl Fn(Item) -> Result<T, ProtoError>,
+) -> Result<Vec<T>, ProtoError> {
+    let Some(HttpPlan { method, path, host, headers, body_file, expect_status }) = plan.http() else {
+        return Err(ProtoError::Unknown(plan.name()));
+    };
+    let Some(set) = set else {
+        let body = body_file.as_deref().map(|file| read("the request body", file)).transpose()?;
+        let (method, path, host, headers) = (method.clone(), path.clone(), host.clone(), headers.clone());
+        let (expect_status, expect_text, capture) = (*expect_status, String::new(), Vec::new());
+        let one = Item { method, path, host, headers, body, expect_status, expect_text, capture };
+        return Ok(vec![build(one)?]);
+    };
+    let each = |(at, request): (usize, &RequestPlan)| {
+        let in_set = |error| ProtoError::InSet { place: at + 1, name: request.called(), error: Box::new(error) };
+        item(request, host, headers, *expect_status).and_then(&build).map_err(in_set)
+    };
+    set.requests.iter().enumerate().map(each).collect()
+}
+
+/// A request of a set, with the headers of all that it has not itself.
+fn item(
+    request: &RequestPlan,
+    host: &str,
+    common: &[(String, String)],
+    expect_status: Option<u16>,
+) -> Result<Item, ProtoError> {
+    let mut headers = request.headers.clone();
+    let own = |name: &str| request.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+    headers.extend(common.iter().filter(|(name, _)| !own(name)).cloned());
+    let body: Option<Arc<[u8]>> = match (request.body.is_empty(), request.body_base64.is_empty()) {
+        (false, _) => Some(request.body.as_bytes().into()),
+        (true, false) => Some(run::from_base64(&request.body_base64).ok_or_else(not_base64)?.into()),
+        (true, true) => None,
+    };
+    Ok(Item {
+        method: request.method.clone(),
+        path: request.path.clone(),
+        host: host.into(),
+        headers,
+        body,
+        expect_status: request.expect_status.or(expect_status),
+        expect_text: request.expect_text.clone(),
+        capture: request.capture.iter().map(|(name, from)| (name.clone(), from.clone())).collect(),
+    })
+}
+
+fn not_base64() -> ProtoError {
+    let (what, value) = ("the body", "(base64)".into());
+    ProtoError::Invalid { what, value, advice: "write it in base64 with padding (RFC 4648, section 4)" }
+}
+
+/// Refuses what is filled, captured or remembered: HTTP/1.1 alone has it.
+pub(crate) fn needs_http1(set: Option<&RequestSet>) -> Result<(), ProtoError> {
+    let Some(set) = set else { return Ok(()) };
+    let places = |r: &RequestPlan| {
+        let texts = [&r.path, &r.body].into_iter().chain(r.headers.iter().map(|(_, value)| value));
+        set.templates && texts.into_iter().any(|text| text.contains("{{")) || !r.capture.is_empty()
+    };
+    match set.requests.iter().find(|r| places(r)) {
+        Some(request) => Err(ProtoError::Invalid {
+            what: "the request",
+            value: request.called(),
+            advice: "leave out --http2: places such as {{name}} and captured values are of HTTP/1.1",
+        }),
+        None => Ok(()),
+    }
+}
