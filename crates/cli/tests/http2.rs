@@ -101,6 +101,29 @@ fn a_body_is_sent_and_a_server_that_leaves_is_followed_by_a_new_connection() {
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 
+/// With many streams on its way, a connection that the server leaves has requests that it never looked at.
+#[test]
+fn what_a_server_left_unprocessed_is_made_again_on_the_next_connection() {
+    let _alone = alone();
+    let Some(server) = Server::start("HTTP/2 GOAWAY with streams", "keepalive_requests 50;") else { return };
+    let plain = format!("http://127.0.0.1:{}/page", server.plain);
+    let tls = format!("https://127.0.0.1:{}/page", server.tls);
+    let open = ["--rate", "300", "--duration", "1s"];
+    for (url, more) in [(&plain, &["--streams", "20"][..]), (&tls, &["--streams", "20", "--insecure"]), (&plain, &open)] {
+        let run = load(url, more);
+        let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
+        assert_eq!((&run["trials"][0]["errors"], total(&run, "unanswered")), (&value!({}), 0), "{url} {more:?}");
+        assert_eq!(sent, completed, "{url} {more:?}");
+        let lines = server.logged(completed);
+        assert_eq!(lines.len() as u64, completed, "each once: {url} {more:?}");
+        assert!(lines.iter().all(|line| line[1] == "200"));
+        let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
+        assert!(connections.len() as u64 >= completed / 50, "{} of {completed}", connections.len());
+        let left = run["trials"][0]["unprocessed"].as_u64().unwrap_or(0);
+        assert!(left > 0 || more[0] == "--rate", "{url}: {left} of {completed}");
+    }
+}
+
 #[test]
 fn who_does_not_speak_it_is_named() {
     let Some(server) = Server::start("HTTP/2 refused", "") else { return };

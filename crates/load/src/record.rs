@@ -40,7 +40,7 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
         Fault::WrongBody(_) => ErrorKind::WrongBody,
         Fault::Short => ErrorKind::ShortResponse,
         Fault::StreamReset => ErrorKind::StreamReset,
-        Fault::StreamRefused => ErrorKind::StreamRefused,
+        Fault::StreamRefused | Fault::Unprocessed => ErrorKind::StreamRefused,
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn only_the_measured_window_is_kept_apart() {
-        let request = |at_ns| Begun { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0 };
+        let request = |at_ns| Begun { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0, item: 0 };
         let mut r = Record::new(1_000, Keeps::default());
         r.counts.sent = 5;
         r.ended(2_000, &request(1_500), Done::OLDEST);

@@ -136,6 +136,9 @@ pub enum Fault {
     /// The server refused one request without looking at it.
     #[error("the server refused the stream of a request")]
     StreamRefused,
+    /// The server leaves and has not looked at this request: it is safe to make again on another connection.
+    #[error("the server left before it looked at the request")]
+    Unprocessed,
     /// A limit of ours was exceeded (header size, body size).
     #[error("a limit was exceeded: {0}")]
     Limit(&'static str),

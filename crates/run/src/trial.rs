@@ -141,6 +141,10 @@ pub struct Tally {
     /// Connections that an open loop's pool opened and, by the answers that came then, did not need.
     #[serde(skip_serializing_if = "is_none")]
     pub connects_past_need: u64,
+    /// Requests that the server had not looked at when it left their connection (HTTP/2: beyond the last stream of a
+    /// GOAWAY). Each was made again on another, with its intended start; `sent` counts it once.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unprocessed: u64,
     /// Connections that were ready for requests after a handshake of their protocol.
     #[serde(skip_serializing_if = "is_none")]
     pub handshakes: u64,
@@ -186,6 +190,7 @@ impl Tally {
             (&mut self.bytes_received, o.bytes_received),
             (&mut self.connects_held_back, o.connects_held_back),
             (&mut self.connects_past_need, o.connects_past_need),
+            (&mut self.unprocessed, o.unprocessed),
             (&mut self.handshakes, o.handshakes),
             (&mut self.handshakes_resumed, o.handshakes_resumed),
             (&mut self.handshake_bytes_sent, o.handshake_bytes_sent),
@@ -231,7 +236,8 @@ pub enum ErrorKind {
     ResponseTimeout,
     /// The server ended one request of a connection before its response was complete (HTTP/2: RST_STREAM).
     StreamReset,
-    /// The server refused one request without looking at it (HTTP/2: REFUSED_STREAM, or beyond the last of a GOAWAY).
+    /// The server refused one request without looking at it (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection
+    /// of which it looked at none).
     StreamRefused,
     /// A system call failed for another reason.
     Other,

@@ -25,7 +25,7 @@ impl<C: Client> Core<C> {
     /// A connection is up: fill its pipeline.
     pub(super) fn closed_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.task.blocks {
-            _ if self.draining => {}
+            _ if self.draining => self.ask_again(ops, conn, self.depth as u32),
             Some(turns) => self.block_ready(ops, conn, turns),
             None => self.ask(ops, conn, self.depth as u32),
         }
@@ -38,7 +38,7 @@ impl<C: Client> Core<C> {
             return self.ended(ops, conn);
         }
         if self.draining {
-            return;
+            return self.ask_again(ops, conn, answers);
         }
         if let Some(turns) = self.task.blocks {
             return self.block_answered(ops, conn, answers, turns);
@@ -76,9 +76,11 @@ impl<C: Client> Core<C> {
     #[inline]
     pub(super) fn ask<O: Ops>(&mut self, ops: &mut O, conn: u32, requests: u32) {
         let now = ops.now();
-        self.record.counts.due += u64::from(requests);
         for _ in 0..requests {
-            self.begin(now, conn, now);
+            if !self.begin_again(now, conn) {
+                self.record.counts.due += 1;
+                self.begin(now, conn, now);
+            }
         }
         self.flush(ops, conn);
     }

@@ -226,7 +226,7 @@ impl<C: Client> Core<C> {
     /// What follows a connection that ended without a failure.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
-            _ if self.draining || self.task.blocks.is_some() => {}
+            _ if self.draining && self.again.is_empty() || self.task.blocks.is_some() => {}
             Mode::Closed { .. } => self.closed_again(ops, conn),
             Mode::Open(_) => self.open_freed(ops, conn),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
@@ -257,11 +257,13 @@ impl<C: Client> Core<C> {
         self.arm(conn, ops.now().saturating_add(ns));
     }
 
-    /// Ends all connects that are not up, and all waiting for one.
+    /// Ends all connects that are not up, and all waiting for one; those that requests are to be made again on may be.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
+        let stays = !self.again.is_empty();
         for conn in 0..self.conns.len() as u32 {
             let c = &mut self.conns[conn as usize];
             match c.state {
+                State::Connecting | State::Handshaking | State::Waiting if stays => continue,
                 State::Connecting => ops.close(conn),
                 State::Handshaking => {
                     ops.close(conn);

@@ -15,6 +15,16 @@ pub(super) const MOST: usize = NONE as usize;
 pub(crate) struct Begun {
     pub(crate) start: Start,
     pub(crate) class: u16,
+    /// Its place in the set of requests.
+    pub(crate) item: u16,
+}
+
+/// A request that is to be made again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    pub(super) begun: Begun,
+    /// It is counted as sent.
+    pub(super) sent: bool,
 }
 
 /// A request in flight, joined to its neighbours in time; a free place is joined to the next free one by `newer`.

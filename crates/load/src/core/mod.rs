@@ -4,6 +4,7 @@
 //! Three intensities share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts; what
 //! happens to it afterwards is the same for all and lives in [`requests`] and [`connections`].
 
+mod again;
 mod blocks;
 mod closed;
 mod connections;
@@ -19,6 +20,8 @@ mod requests;
 mod sclients;
 mod task;
 mod turns;
+
+use std::collections::VecDeque;
 
 use fastrand::Rng;
 use proto::{Client, Requester as _};
@@ -96,6 +99,9 @@ pub(crate) struct Core<C: Client> {
     conns: Vec<Conn>,
     sessions: Vec<C::Session>,
     requests: in_flight::InFlight,
+    again: VecDeque<in_flight::Again>,
+    /// Whether what a server has not looked at is made again.
+    takes_over: bool,
     mix: mix::Mix,
     depth: usize,
     free: Vec<u32>,
@@ -150,12 +156,16 @@ impl<C: Client> Core<C> {
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = sessions.first().is_some_and(|session| !session.ready());
         let keeps = Keeps { service: by_the_clock, handshake, classes: mix.classes() };
+        let one_connection = task.new_connections || task.blocks.is_some();
+        let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let mut record = Record::new(task.origin_ns, keeps);
         record.in_tenths(task.tenths.clone());
         Self {
             conns: vec![Conn::default(); capacity],
             sessions,
             requests: in_flight::InFlight::new(capacity, depth),
+            again: VecDeque::new(),
+            takes_over,
             mix,
             depth,
             free: (0..capacity as u32).rev().collect(),
@@ -287,6 +297,7 @@ impl<C: Client> Core<C> {
             }
             self.requests.each(conn, |begun| under_way.record_ns(now.saturating_sub(begun.start.intended_ns)));
         }
+        self.again.iter().for_each(|left| under_way.record_ns(now.saturating_sub(left.begun.start.intended_ns)));
         if let Mode::Open(pool) = &self.mode {
             pool.dues().each_waiting(|due| under_way.record_ns(now.saturating_sub(due)));
         }
@@ -294,7 +305,7 @@ impl<C: Client> Core<C> {
 
     /// Whether the drain is over: everything answered, or waited long enough.
     pub(crate) fn drained(&self, now_ns: u64) -> bool {
-        self.draining && (self.in_flight == 0 || now_ns >= self.drain_end_ns)
+        self.draining && (self.in_flight == 0 && self.again.is_empty() || now_ns >= self.drain_end_ns)
     }
 
     /// The end of the drain as far as it is known.
@@ -314,6 +325,7 @@ impl<C: Client> Core<C> {
                 ops.close(conn);
             }
         }
+        self.record.counts.unanswered += self.again.len() as u64;
         let offered = match &self.mode {
             Mode::Open(pool) if pool.dues().is_even() => Offered::Rate(pool.dues().rate()),
             Mode::Open(_) => Offered::Due,

@@ -44,8 +44,9 @@ impl<C: Client> Core<C> {
     /// One more connection when fewer are on their way than requests wait, and the pool needs more than it has.
     fn grow<O: Ops>(&mut self, ops: &mut O) {
         let (own, full, used) = (self.task.new_connections, self.free.is_empty(), self.used());
+        let wanted = self.wanted();
         let Some(pool) = self.pool() else { return };
-        if full || pool.dues.waiting() <= pool.opening {
+        if full || wanted <= pool.opening {
             return;
         }
         // With a connection a request each arrival needs its own; else the answers under way free some, too.
@@ -65,9 +66,29 @@ impl<C: Client> Core<C> {
         (self.conns.len() - self.free.len()) as u64
     }
 
+    /// Requests that want a connection.
+    fn wanted(&mut self) -> u64 {
+        let (left, draining) = (self.again.len() as u64, self.draining);
+        left + self.pool().filter(|_| !draining).map_or(0, |pool| pool.dues.waiting())
+    }
+
+    /// A server left requests: idle connections take them over, or new ones do.
+    pub(super) fn open_again<O: Ops>(&mut self, ops: &mut O) {
+        for _ in 0..self.again.len() {
+            match self.pool().and_then(|pool| pool.idle.pop()) {
+                Some(conn) => self.serve_waiting(ops, conn, false),
+                None => self.grow(ops),
+            }
+        }
+    }
+
     /// Sends the oldest waiting request on a free connection, or keeps the connection.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
+        if self.begin_again(now, conn) {
+            self.conns[conn as usize].began_ns = now;
+            return self.flush(ops, conn);
+        }
         let waiting = if self.draining { None } else { self.pool().and_then(|pool| pool.dues.take_waiting()) };
         let Some(intended) = waiting else {
             if let Some(pool) = self.pool() {
@@ -120,9 +141,10 @@ impl<C: Client> Core<C> {
 
     /// A connect (`established` false) or a connection failed: it tries again after a pause if something waits.
     pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
+        let wanted = self.wanted();
         let Some(pool) = self.pool() else { return };
         pool.opening -= u64::from(!established);
-        if pool.dues.waiting() > pool.opening {
+        if wanted > pool.opening {
             pool.opening += 1;
             self.wait(ops, conn, pause_ns);
         } else {

@@ -1,10 +1,12 @@
 //! The life of a request on an established connection: begun, sent, answered.
 
-use proto::{Client, Done, Fault, Progress, Request, Requester as _};
+use std::collections::VecDeque;
+
+use proto::{Client, Done, Fault, Outcome, Progress, Request, Requester as _};
 use run::ErrorKind;
 use sys::Errno;
 
-use super::in_flight::{Begun, InFlight};
+use super::in_flight::{Again, Begun, InFlight};
 use super::{Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
@@ -13,6 +15,10 @@ use crate::record::{Record, kind_of};
 struct Told<'a> {
     record: &'a mut Record,
     requests: &'a mut InFlight,
+    /// Where requests go that are made again, if they are.
+    again: Option<&'a mut VecDeque<Again>>,
+    /// Of the connection's requests, those that are not counted as sent.
+    unsent: &'a mut u32,
     conn: u32,
     now: u64,
     ended: u32,
@@ -24,7 +30,15 @@ impl Told<'_> {
         // A name that is not in flight is a mistake of the session, and no request.
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
-            self.record.ended(self.now, &request, done);
+            match &mut self.again {
+                Some(again) if done.outcome == Outcome::Failed(Fault::Unprocessed) => {
+                    // Those that have not left are the newest, as those are that a server has not looked at.
+                    again.push_back(Again { begun: request, sent: *self.unsent == 0 });
+                    *self.unsent = self.unsent.saturating_sub(1);
+                    self.record.counts.unprocessed += 1;
+                }
+                _ => self.record.ended(self.now, &request, done),
+            }
         }
     }
 }
@@ -35,17 +49,25 @@ impl<C: Client> Core<C> {
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
         let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
         let class = self.mix.class(item);
-        let begun = Begun { start: Start { intended_ns, sent_ns: now }, class };
-        let Some(id) = self.requests.begin(conn, begun) else { return };
-        self.record.begun(class);
+        let begun = Begun { start: Start { intended_ns, sent_ns: now }, class, item };
+        if self.put(now, conn, begun, true) {
+            self.record.begun(class);
+        }
+    }
+
+    /// Puts a request on a connection; whether there was room. With `counts` it is counted as sent once it has left.
+    #[inline]
+    pub(super) fn put(&mut self, now: u64, conn: u32, begun: Begun, counts: bool) -> bool {
+        let Some(id) = self.requests.begin(conn, begun) else { return false };
         let c = &mut self.conns[conn as usize];
         c.in_flight += 1;
         c.made += 1;
-        c.unsent += 1;
+        c.unsent += u32::from(counts);
         c.state = State::Busy;
         self.in_flight += 1;
-        self.sessions[conn as usize].begin(Request { id, item });
+        self.sessions[conn as usize].begin(Request { id, item: begun.item });
         self.arm(conn, now.saturating_add(self.task.timeout_ns));
+        true
     }
 
     /// Sends what the session has to send.
@@ -162,7 +184,7 @@ impl<C: Client> Core<C> {
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
                 self.closing(ops, conn);
             }
-            return;
+            return self.take_over(ops);
         }
         if ended > 0 {
             match &self.mode {
@@ -173,6 +195,7 @@ impl<C: Client> Core<C> {
         }
         // One request may take several exchanges (a record that is split), and some bytes no request asked for.
         self.flush_unasked(ops, conn);
+        self.take_over(ops);
     }
 
     /// The session says that this connection carries nothing more.
@@ -188,7 +211,8 @@ impl<C: Client> Core<C> {
     #[inline]
     fn tell<T>(&mut self, now: u64, conn: u32, say: impl FnOnce(&mut C::Session, &mut Told<'_>) -> T) -> (T, u32) {
         let (record, requests) = (&mut self.record, &mut self.requests);
-        let mut told = Told { record, requests, conn, now, ended: 0 };
+        let (again, unsent) = (self.takes_over.then_some(&mut self.again), &mut self.conns[conn as usize].unsent);
+        let mut told = Told { record, requests, again, unsent, conn, now, ended: 0 };
         let said = say(&mut self.sessions[conn as usize], &mut told);
         let ended = told.ended;
         if ended > 0 {

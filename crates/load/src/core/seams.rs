@@ -8,7 +8,7 @@ use sys::Errno;
 use super::{Core, State};
 use crate::driver::{Completion, Ops, Sent};
 
-/// Client: `H`, server: `h`, client: `F`; then requests `R` id class, answers `A` id or `X` id (failed), pings `P`, which
+/// Client: `H`, server: `h`, client: `F`; then requests `R` id class, answers `A` id or `X` id (failed) or `U` id (left, not looked at), pings `P`, which
 /// are answered by `p`, and `C` for the close.
 #[derive(Clone)]
 struct Many {
@@ -17,6 +17,7 @@ struct Many {
 
 struct Session {
     ready: bool,
+    leaving: bool,
     out: Vec<u8>,
 }
 
@@ -26,7 +27,7 @@ impl proto::Client for Many {
     type Session = Session;
 
     fn session(&self) -> Session {
-        Session { ready: false, out: GREETING.to_vec() }
+        Session { ready: false, leaving: false, out: GREETING.to_vec() }
     }
 
     fn mix(&self) -> &proto::Mix {
@@ -41,7 +42,12 @@ impl Requester for Session {
         self.ready
     }
 
+    fn takes_more(&self) -> bool {
+        !self.leaving
+    }
+
     fn begin(&mut self, request: Request) {
+        assert!(!self.leaving, "no request where the server leaves");
         assert!(self.ready, "no request before the handshake is done");
         self.out.extend([b'R', request.id as u8, request.item as u8]);
     }
@@ -77,6 +83,11 @@ impl Requester for Session {
                     end(id, if kind == b'A' { Outcome::Expected } else { Outcome::Failed(Fault::Short) });
                     rest = after;
                 }
+                (b'U', Some((&id, after))) => {
+                    self.leaving = true;
+                    end(id, Outcome::Failed(Fault::Unprocessed));
+                    rest = after;
+                }
                 _ => return Err(Fault::Malformed("not of this protocol")),
             }
         }
@@ -88,7 +99,7 @@ impl Requester for Session {
     }
 
     fn reset(&mut self) {
-        (self.ready, self.out) = (false, GREETING.to_vec());
+        (self.ready, self.leaving, self.out) = (false, false, GREETING.to_vec());
     }
 }
 
@@ -247,6 +258,49 @@ fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
     let total = bench.part().total;
     assert_eq!((total.completed, total.unanswered), (1, 0));
     assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
+}
+
+/// A server answers one of three and leaves; what follows is the connection after it, ready.
+fn left(drains: bool) -> Bench {
+    let mut bench = Bench::ready(3, 0.0, &[1.0]);
+    assert_eq!(bench.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);
+    bench.at_ms(10);
+    bench.hear(b"U\x01U\x02");
+    assert!(bench.sent().is_empty() && bench.core.in_flight == 1);
+    if drains {
+        bench.core.enter(&mut bench.wire, Phase::Drain);
+    }
+    bench.hear(b"A\0C");
+    bench.core.on(&mut bench.wire, Completion::PeerClosed { conn: 0 });
+    assert!(bench.wire.connects == 2 && !bench.core.drained(bench.wire.now_ns));
+    bench.core.on(&mut bench.wire, Completion::Connected { conn: 0 });
+    bench.hear(b"h");
+    assert_eq!(bench.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
+    bench
+}
+
+#[test]
+fn what_a_server_left_is_made_again_and_counts_once() {
+    let mut bench = left(false);
+    assert_eq!(bench.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()], "two again, and a new one");
+    bench.at_ms(30);
+    bench.hear(b"A\0A\x01");
+    let part = bench.part();
+    let t = &part.total;
+    assert_eq!((t.unprocessed, t.completed, t.sent, t.due, t.unanswered), (2, 3, 6, 6, 3));
+    assert_eq!((t.error_count(), t.attempted), (0, 2));
+    let times = part.histograms["response"].summary();
+    assert!((times.max / 30_000.0 - 1.0).abs() < 0.01, "from the intended start: {times:?}");
+}
+
+#[test]
+fn the_drain_makes_again_what_was_left_and_nothing_else() {
+    let mut bench = left(true);
+    assert_eq!(bench.sent(), [b"R\0\0R\x01\0".to_vec()]);
+    bench.hear(b"A\0A\x01");
+    assert!(bench.core.drained(bench.wire.now_ns) && bench.sent().is_empty());
+    let t = bench.part().total;
+    assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
 #[test]

@@ -151,15 +151,23 @@ fn pings_are_answered_and_a_flood_is_refused() {
 fn a_server_that_leaves_finishes_what_it_took() {
     let mut session = settled(&[]);
     assert_eq!(begin(&mut session, 3), [1, 3, 5]);
-    let mut bytes = Vec::new();
-    frame::write(&mut bytes, frame::GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]);
-    let (progress, ended) = hear(&mut session, &bytes);
-    assert_eq!(ended, [done(2, 0, Outcome::Failed(Fault::StreamRefused))]);
+    let goaway = |last: u8| {
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, frame::GOAWAY, 0, 0, &[0, 0, 0, last, 0, 0, 0, 0]);
+        bytes
+    };
+    let (progress, ended) = hear(&mut session, &goaway(3));
+    assert_eq!(ended, [done(2, 0, Outcome::Failed(Fault::Unprocessed))]);
     assert!(!progress.unwrap().close && !session.takes_more());
     assert!(!hear(&mut session, &answer(1, OK, 10)).0.unwrap().close);
     assert!(hear(&mut session, &answer(3, OK, 10)).0.unwrap().close);
     session.reset();
     assert!(session.takes_more() && !session.ready() && sent(&mut session).starts_with(frame::PREFACE));
+    let mut refuses = settled(&[]);
+    begin(&mut refuses, 1);
+    let (progress, ended) = hear(&mut refuses, &goaway(0));
+    assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::StreamRefused))], "it would refuse it again");
+    assert!(progress.unwrap().close);
 }
 
 #[test]

@@ -102,7 +102,8 @@ impl ClientSession {
         Ok(())
     }
 
-    /// The server takes no further requests; those that it will not answer have failed, the others are finished.
+    /// The server takes no further requests. Those that it has not looked at may be made again elsewhere, the others are
+    /// finished. One that looked at none refuses: it would refuse them again, as fast as they can be sent.
     fn goaway(&mut self, payload: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
         let last = frame::number(payload).ok_or(Fault::Malformed("a GOAWAY of HTTP/2 is wrong"))? & 0x7fff_ffff;
         let error = payload.get(4..).and_then(frame::number).unwrap_or_default();
@@ -110,11 +111,12 @@ impl ClientSession {
             return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));
         }
         self.leaving = true;
+        let fault = if last == 0 { Fault::StreamRefused } else { Fault::Unprocessed };
         while let Some(stream) = self.streams.close_after(last) {
-            heard.fail(stream.id, Fault::StreamRefused);
+            heard.fail(stream.id, fault);
         }
         while let Some(waiting) = self.waiting.pop_front() {
-            heard.fail(waiting.id, Fault::StreamRefused);
+            heard.fail(waiting.id, fault);
         }
         Ok(())
     }
