@@ -125,6 +125,16 @@ fn what_a_server_left_unprocessed_is_made_again_on_the_next_connection() {
 }
 
 #[test]
+fn the_servers_limit_of_streams_is_kept_and_told() {
+    let _alone = alone();
+    let Some(server) = Server::start("HTTP/2 limit of streams", "http2_max_concurrent_streams 3;") else { return };
+    let run = load(&format!("http://127.0.0.1:{}/page", server.plain), &["--streams", "9"]);
+    let completed = total(&run, "completed");
+    assert_eq!((&run["trials"][0]["stream_limit"], &run["trials"][0]["errors"]), (&value!(3), &value!({})));
+    assert_eq!((server.logged(completed).len() as u64, total(&run, "sent")), (completed, completed));
+}
+
+#[test]
 fn who_does_not_speak_it_is_named() {
     let Some(server) = Server::start("HTTP/2 refused", "") else { return };
     let output = loadline(binary!(), &["load", &format!("http://{}/file", server.nginx.addr), "--http2"]);

@@ -31,6 +31,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         start_error_us: summary("start_error"),
         connect_us: summary("connect"),
         handshake_us: summary("handshake"),
+        stream_limit: part.stream_limit,
         classes: part.classes,
         tally: part.total,
         measured: Measured {

@@ -64,6 +64,8 @@ pub(crate) struct Record {
     pub(crate) handshake: Option<Hist>,
     /// The same of those that took up an earlier session.
     pub(crate) handshake_resumed: Option<Hist>,
+    /// The least that a connection may have under way by the server's word.
+    pub(crate) stream_limit: Option<u32>,
     /// One a class of requests; none where there is one class.
     classes: Box<[Class]>,
     tenths: TenthCounter,
@@ -97,6 +99,7 @@ impl Record {
             under_way: Hist::new(),
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),
+            stream_limit: None,
             classes: Class::records(keeps.classes),
             tenths: TenthCounter::default(),
             origin_ns,
@@ -228,6 +231,7 @@ impl Record {
             histograms: named.map(|(name, hist)| (name.to_owned(), hist)).collect(),
             classes: self.classes.iter_mut().map(Class::part).collect(),
             notes: Vec::new(),
+            stream_limit: self.stream_limit,
             slot_rates: Vec::new(),
             tenths: self.tenths.tenths(&self.tenths.limits_us()),
             pauses: Vec::new(),

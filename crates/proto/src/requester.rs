@@ -28,6 +28,11 @@ pub trait Requester {
         false
     }
 
+    /// Most requests that the server takes at once on this connection, where it said so (HTTP/2).
+    fn stream_limit(&self) -> Option<u32> {
+        None
+    }
+
     /// What went wrong, after a [`Fault`] or an unexpected answer, where there is more to say: one sentence with what to do.
     fn explain(&self) -> Option<String> {
         None

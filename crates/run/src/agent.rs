@@ -175,6 +175,9 @@ pub struct LoadPart {
     /// Completed per second in each slot of the plan's `slots`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
+    /// Most requests that the server takes at once on a connection, the least that any said (HTTP/2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_limit: Option<u32>,
     /// Counts of each tenth of a second of the measured window, where the plan names limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
@@ -206,6 +209,7 @@ impl LoadPart {
         let slots = self.slot_rates.len().max(other.slot_rates.len());
         self.slot_rates.resize(slots, 0.0);
         self.slot_rates.iter_mut().zip(&other.slot_rates).for_each(|(a, b)| *a += b);
+        self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.tenths.merge(&other.tenths);
         self.pauses.extend(&other.pauses);
         for (name, hist) in &other.histograms {

@@ -71,6 +71,11 @@ pub struct Trial {
     /// Time from an established connection to one that is ready for requests; absent where connections begin with none.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub handshake_us: Summary,
+    /// Most requests that the server takes at once on a connection, as it said when the connection began, the least of all
+    /// connections (HTTP/2: SETTINGS_MAX_CONCURRENT_STREAMS); absent where it said nothing of it. What is beyond waits in
+    /// the generator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_limit: Option<u32>,
     /// What came of each class of a mix of requests; empty where all requests are of one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassPart>,

@@ -189,6 +189,15 @@ pub const PLANTED: &[Planted] = &[
     p("server-concurrency", "four workers that sleep 20 ms per request", || {
         PlantedRun::new(20_000.0, 200.0).level(Server, "connection.receive_queue", "", 60.0).run()
     }),
+    p("server-concurrency", "sixteen requests a connection for a server that takes eight", || {
+        let eight = |t: &mut Trial, p: &Point| {
+            let (connections, think) = ((p.n / 16.0).max(1.0) as u32, run::ThinkTime::default());
+            t.intensity = run::Intensity::Closed { connections, pipeline: 16, think };
+            t.stream_limit = Some(8);
+        };
+        let flat = PlantedRun::new(20_000.0, 200.0).steps(&[16, 32, 64, 128]).rates(&[]);
+        flat.level(Server, "connection.receive_queue", "", 60.0).change(eight).run()
+    }),
     p("not-saturated", "the rate grows to the last step", || PlantedRun::new(1000.0, 1e9).rates(&[]).run()),
     p("unknown", "the rate goes flat, and nothing of the server can be read", || {
         PlantedRun::new(1000.0, 4000.0).no_server().run()

@@ -17,6 +17,7 @@ mod network_medium;
 mod not_saturated;
 mod rule;
 mod server_concurrency;
+mod streams;
 mod server_cpu;
 mod server_cpu_quota;
 mod server_disk;

@@ -86,6 +86,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let (sentence, extra) = places(facts, &view);
     evidence.extend(extra);
     evidence.extend(waits_for_a_disk(&view));
+    evidence.extend(super::streams::waits(&view));
     evidence.extend(behind::evidence(&view, &facts.behind));
     let sentence = behind::full(&facts.behind).map_or(sentence, behind::sentence);
     Verdict::Binds { confidence: place.1, sentence, evidence }
@@ -190,6 +191,28 @@ mod tests {
         assert!(!b.sentence.contains("at a time"), "{b:#?}");
         let one = judged(PlantedRun::new(20_000.0, 50.0).level(Who::Server, "connection.receive_queue", "", 60.0));
         assert!(one.id == "server-concurrency" && one.sentence.contains("about 1 request"), "{one:#?}");
+    }
+
+    /// Sixteen requests a connection for a server that takes eight: the other eight wait, and the evidence says how many.
+    #[test]
+    fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
+        let limited = |limit| {
+            let story = move |t: &mut run::Trial, p: &crate::planted::Point| {
+                let (connections, think) = ((p.n / 16.0) as u32, run::ThinkTime::default());
+                t.intensity = run::Intensity::Closed { connections, pipeline: 16, think };
+                t.stream_limit = limit;
+            };
+            let run = PlantedRun::new(20_000.0, 200.0).steps(&[16, 32, 64, 128]).rates(&[]).change(story);
+            judged(run.level(Who::Server, "connection.receive_queue", "", 60.0))
+        };
+        let told = |b: &Bottleneck| b.evidence.iter().find(|e| e.counter == "stream_limit").map(|e| e.text.clone());
+        let b = limited(Some(8));
+        assert_eq!(b.id, "server-concurrency", "{b:#?}");
+        let text = told(&b).unwrap();
+        assert!(text.contains("8 streams a connection") && text.contains(" waited in the generator"), "{text}");
+        for enough in [None, Some(16), Some(128)] {
+            assert_eq!(told(&limited(enough)), None);
+        }
     }
 
     /// The server in a namespace behind a veth, on this very machine: there is a network in which requests can wait.

@@ -124,7 +124,8 @@ impl<C: Client> Core<C> {
             return;
         }
         (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
-        let resumed = self.sessions[conn as usize].resumed();
+        let (resumed, limit) = (self.sessions[conn as usize].resumed(), self.sessions[conn as usize].stream_limit());
+        self.record.stream_limit = self.record.stream_limit.into_iter().chain(limit).min();
         self.record.counts.handshakes += 1;
         self.record.counts.handshakes_resumed += u64::from(resumed);
         let record = &mut self.record;

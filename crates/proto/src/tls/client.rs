@@ -105,6 +105,10 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.resumed
     }
 
+    fn stream_limit(&self) -> Option<u32> {
+        self.within.stream_limit()
+    }
+
     fn explain(&self) -> Option<String> {
         let within = || self.within.explain();
         self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name)).or_else(within)

@@ -163,6 +163,10 @@ impl Requester for ClientSession {
         self.settled
     }
 
+    fn stream_limit(&self) -> Option<u32> {
+        Some(self.most_streams).filter(|limit| *limit < u32::MAX)
+    }
+
     fn explain(&self) -> Option<String> {
         self.refusal.clone()
     }

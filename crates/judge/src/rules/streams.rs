@@ -1,0 +1,31 @@
+//! The server's limit of streams a connection (HTTP/2), where requests waited in the generator for one.
+
+use run::{Evidence, Intensity};
+
+use crate::evidence::measured;
+use crate::number::figure;
+use crate::view::View;
+
+/// Share of the requests that a closed loop has in flight from which it counts as full.
+const FULL: f64 = 0.95;
+
+/// How many streams were under way, and how many more requests waited for one. Nothing where the server said no limit, or
+/// the generator asked for no more than that.
+pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
+    let limit = view.trial.stream_limit?;
+    let Intensity::Closed { connections, pipeline, .. } = view.trial.intensity else { return None };
+    let (connections, limit, asked) = (f64::from(connections), f64::from(limit), f64::from(pipeline));
+    if asked <= limit || view.trial.rates.concurrency < FULL * connections * asked {
+        return None;
+    }
+    let (under_way, wait) = (connections * limit, connections * (asked - limit));
+    let text = format!(
+        "the server takes {} streams a connection (SETTINGS_MAX_CONCURRENT_STREAMS): {} requests were under way on {} \
+         connections, and {} more waited in the generator for a stream",
+        figure(limit),
+        figure(under_way),
+        figure(connections),
+        figure(wait)
+    );
+    Some(measured(view, ("stream_limit", ""), (under_way, "requests"), Some(under_way), text))
+}
