@@ -156,7 +156,10 @@ mod tests {
         let r = of("http://127.0.0.1:8080/a/b?c=1#d").unwrap();
         assert_eq!(r.addr.to_string(), "127.0.0.1:8080");
         let Protocol::Http1(http) = r.protocol else { panic!() };
-        assert_eq!((http.path.as_str(), http.host.as_str(), http.method.as_str()), ("/a/b?c=1", "127.0.0.1:8080", "GET"));
+        assert_eq!(
+            (http.path.as_str(), http.host.as_str(), http.method.as_str()),
+            ("/a/b?c=1", "127.0.0.1:8080", "GET")
+        );
         assert_eq!(of("127.0.0.1:81").unwrap().addr.to_string(), "127.0.0.1:81");
         assert_eq!(of("HTTP://127.0.0.1").unwrap().addr.to_string(), "127.0.0.1:80");
         assert_eq!(of("http://[::1]:8/").unwrap().addr.to_string(), "[::1]:8");

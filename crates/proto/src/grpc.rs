@@ -6,9 +6,9 @@
 
 use run::{HttpPlan, Protocol};
 
+use crate::ProtoError;
 use crate::http2::{ClientPlan, canned_call};
 use crate::row::{Flag, ProtocolSpec, Scheme, Set};
-use crate::ProtoError;
 
 /// Its row in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {

@@ -204,7 +204,11 @@ pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     if plan.load.requests.is_none() {
         return Ok(());
     }
-    ensure!(plan.load.protocol.http().is_some(), "a set of requests is for http:// and https:// targets, not for {}", plan.load.protocol.name());
+    ensure!(
+        plan.load.protocol.http().is_some(),
+        "a set of requests is for http:// and https:// targets, not for {}",
+        plan.load.protocol.name()
+    );
     ensure!(
         single.is_empty(),
         "--{} is for a single request; with a set of them, write it into the file",

@@ -190,7 +190,7 @@ pub const PLANTED: &[Planted] = &[
         PlantedRun::new(20_000.0, 200.0).level(Server, "connection.receive_queue", "", 60.0).run()
     }),
     p("server-concurrency", "sixteen requests a connection for a server that takes eight", || {
-        let eight = |t: &mut Trial, p: &Point| {
+        let eight = |t: &mut Trial, p: &super::Point| {
             let (connections, think) = ((p.n / 16.0).max(1.0) as u32, run::ThinkTime::default());
             t.intensity = run::Intensity::Closed { connections, pipeline: 16, think };
             t.stream_limit = Some(8);

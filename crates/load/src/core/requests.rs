@@ -229,6 +229,9 @@ impl<C: Client> Core<C> {
         let c = &mut self.conns[conn as usize];
         c.failures = 0;
         c.in_flight -= ended;
+        // What is answered has left, whether or not the driver has said so before the connection ends.
+        let unsent = c.unsent.min(c.in_flight);
+        self.record.counts.sent += u64::from(std::mem::replace(&mut c.unsent, unsent) - unsent);
         if c.in_flight == 0 {
             (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
         } else {

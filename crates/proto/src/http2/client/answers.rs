@@ -1,10 +1,10 @@
 //! Responses: header blocks, bodies, and what their end says of the request.
 
+use super::ClientSession;
+use super::heard::Heard;
 use crate::http2::ending::ending;
 use crate::http2::frame::{self, Head};
 use crate::http2::says::Says;
-use super::ClientSession;
-use super::heard::Heard;
 use crate::{Done, Fault, Outcome};
 
 /// Bytes of what trailers say in words that are kept.
@@ -77,12 +77,7 @@ impl ClientSession {
     }
 
     /// A whole header block: of a response, or its trailers.
-    fn block(
-        &mut self,
-        head: &Head,
-        block: &[u8],
-        heard: &mut Heard<'_, impl FnMut(Done)>,
-    ) -> Result<(), Fault> {
+    fn block(&mut self, head: &Head, block: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
         if self.last_block.is_empty() || self.last_block != block {
             let (mut says, message) = (Says::default(), &mut self.message);
             message.clear();

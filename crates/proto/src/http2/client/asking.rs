@@ -1,11 +1,11 @@
 //! What is sent: the greeting, requests as far as the server takes them, and their bodies as far as its windows allow.
 
+use super::{ClientSession, Table};
+use crate::Request;
 use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::http2::frame;
 use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
-use super::{ClientSession, Table};
-use crate::Request;
 
 /// Bytes that wait to be sent are added to up to here.
 const FILL: usize = 16 * 1024;

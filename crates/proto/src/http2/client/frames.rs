@@ -1,8 +1,8 @@
 //! What the server says of the connection: every frame but those of a response.
 
-use crate::http2::frame::{self, Head};
 use super::heard::Heard;
 use super::{ClientSession, Table};
+use crate::http2::frame::{self, Head};
 use crate::{Done, Fault};
 
 /// Answers to SETTINGS and PING that a server makes us keep at most, bytes.
