@@ -22,6 +22,7 @@ mod requester;
 mod row;
 mod session;
 pub mod source;
+mod store;
 pub mod tls;
 pub mod websocket;
 
@@ -31,3 +32,4 @@ pub use protocols::{PROTOCOLS, WithClient, by_scheme, spec, with_client};
 pub use requester::{Done, Outcome, Request, Requester, Which};
 pub use row::{Flag, ProtocolSpec, Scheme, Set};
 pub use session::{Fault, Progress, Session};
+pub use store::{Changed, Store};

@@ -15,6 +15,17 @@ const PARTS: usize = 16;
 #[derive(Debug, Default)]
 pub struct Store([Mutex<Part>; PARTS]);
 
+/// What came of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// The new value is kept.
+    Done,
+    /// Nothing was to be changed.
+    Left,
+    /// There is no room for it.
+    Full,
+}
+
 #[derive(Debug, Default)]
 struct Part {
     entries: HashMap<Vec<u8>, Vec<u8>>,
@@ -37,15 +48,32 @@ impl Store {
         self.part(key).set(key, value)
     }
 
+    /// Puts what `next` makes of a value in its place, and nobody sees anything between; with `None` nothing changes.
+    pub fn change(&self, key: &[u8], next: impl FnOnce(Option<&[u8]>) -> Option<Vec<u8>>) -> Changed {
+        let mut part = self.part(key);
+        match next(part.entries.get(key).map(Vec::as_slice)) {
+            None => Changed::Left,
+            Some(value) if part.set(key, &value) => Changed::Done,
+            Some(_) => Changed::Full,
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        for part in &self.0 {
+            *part.lock().unwrap_or_else(PoisonError::into_inner) = Part::default();
+        }
+    }
+
     /// Counts a number up by one; `None` where the value is no number or there is no room.
     pub fn increment(&self, key: &[u8]) -> Option<i64> {
-        let mut part = self.part(key);
-        let number = match part.entries.get(key) {
-            Some(value) => std::str::from_utf8(value).ok()?.parse::<i64>().ok()?,
-            None => 0,
-        };
-        let next = number.checked_add(1)?;
-        part.set(key, next.to_string().as_bytes()).then_some(next)
+        let mut number = None;
+        let changed = self.change(key, |value| {
+            let now = value.map_or(Some(0), |value| std::str::from_utf8(value).ok()?.parse::<i64>().ok())?;
+            number = now.checked_add(1);
+            number.map(|number| number.to_string().into_bytes())
+        });
+        number.filter(|_| changed == Changed::Done)
     }
 
     /// Whether there was such a key, which is gone now.
@@ -88,6 +116,10 @@ mod tests {
         let first = 0_i32.to_le_bytes();
         assert!(store.set(&first, b"5") && store.increment(&first) == Some(6) && store.remove(&first));
         assert!(!store.remove(&first) && store.with(&first, |found| found.is_none()));
+        assert_eq!(store.change(&first, |_| Some(vec![0; MOST])), Changed::Full);
+        assert_eq!(store.change(&first, |_| None), Changed::Left);
         assert!(store.0.iter().all(|part| part.lock().unwrap().bytes <= MOST / PARTS));
+        store.clear();
+        assert!(store.0.iter().all(|part| part.lock().unwrap().bytes == 0));
     }
 }

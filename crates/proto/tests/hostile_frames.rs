@@ -64,6 +64,7 @@ fn mutated_requests_never_panic_and_splits_never_matter() {
     for (service, begin, seed) in [
         ("h2", PREFACE, H2_ASKED),
         ("ws", HANDSHAKE, WS_ASKED),
+        ("memcached", b"", b"set k 1 0 2\r\nhi\r\nget k j\r\nincr k 1\r\nversion\r\ndelete k noreply\r\nquit\r\n"),
         ("redis", b"", b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\nSET a b\r\nPING\r\nGET a\r\nQUIT\r\n"),
     ] {
         let completed = rounds(begin, seed, |bytes, piece| {

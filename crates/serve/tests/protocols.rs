@@ -102,3 +102,21 @@ fn commands_of_redis_are_answered() {
     each("redis", 0, |addr, model| answered(&plan, addr, 12, 0, model));
     std::fs::remove_file(&file).unwrap();
 }
+
+#[test]
+fn commands_of_memcached_are_answered() {
+    let mut plan = plan_of("memcached", "");
+    each("memcached", 0, |addr, model| answered(&plan, addr, 200, "VERSION loadline\r\n".len() as u64, model));
+    let file = std::env::temp_dir().join(format!("loadline-memcached-{}", std::process::id()));
+    std::fs::write(&file, format!("set k {}\nget k\n", "v".repeat(20_000))).unwrap();
+    if let Protocol::Memcached { commands_file, .. } = &mut plan {
+        *commands_file = Some(file.display().to_string());
+    }
+    each("memcached", 0, |addr, model| {
+        let done = with_client(&plan, None, None, Talk { addr, requests: 12, at_once: 8 }).unwrap();
+        let told: Vec<_> = done.iter().map(|d| (d.outcome, d.bytes)).collect();
+        let (stored, value) = ("STORED\r\n".len() as u64, "VALUE k 0 20000\r\n\r\nEND\r\n".len() as u64 + 20_000);
+        assert_eq!(told, [(Outcome::Expected, stored), (Outcome::Expected, value)].repeat(6), "{model}");
+    });
+    std::fs::remove_file(&file).unwrap();
+}

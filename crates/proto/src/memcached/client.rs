@@ -1,5 +1,4 @@
-//! memcached's text protocol, the client half: commands in turn, answers read over in pieces of any size.
-//! Source: memcached's own doc/protocol.txt.
+//! The client half: commands in turn, answers read over in pieces of any size.
 //!
 //! A command is written as `get key`, `set key value` (flags, time and length are put in), `delete key`, `incr key 1`. The answer ends with a line that no value can be: `END`,
 //! `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`, `SERVER_ERROR`) are unexpected answers; that a key is not there is none.
@@ -9,45 +8,12 @@ use std::sync::Arc;
 use run::Protocol;
 
 use crate::client::read;
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Longest line of an answer that is looked at.
 const MOST_LINE: usize = 2048;
 /// Longest value, which is beyond memcached's own limit.
 const MOST_VALUE: u64 = 1 << 30;
-
-/// Its row in the table.
-pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
-    name: "memcached",
-    help: "memcached's text protocol: get, set and the like; errors are unexpected answers",
-    schemes: &[Scheme { name: "memcached", port: Some(11211), path: false, tls: false }],
-    defaults: || Protocol::Memcached { command: "version".into(), commands_file: None },
-    flags: &[
-        flag("command", "COMMAND", |plan, text| {
-            if let Protocol::Memcached { command, .. } = plan {
-                *command = text.into();
-            }
-        }),
-        flag("commands", "FILE", |plan, file| {
-            if let Protocol::Memcached { commands_file, .. } = plan {
-                *commands_file = Some(file.into());
-            }
-        }),
-    ],
-    canned: |_, _| b"VERSION 1\r\n".to_vec(),
-    ..ProtocolSpec::BASE
-};
-
-const fn flag(name: &'static str, value: &'static str, set: fn(&mut Protocol, &str)) -> Flag {
-    let help = "The command of each request, or a file of them";
-    Flag { name, short: None, requires: None, value, help, set: Set::Text(set) }
-}
-
-/// The client half of a plan.
-pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
-    ClientPlan::new(plan)
-}
 
 /// Prepared client half.
 #[derive(Clone)]

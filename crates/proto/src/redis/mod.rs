@@ -5,9 +5,7 @@ mod command;
 mod reply;
 mod server;
 mod spec;
-mod store;
 
 pub use client::{ClientPlan, ClientSession};
 pub use server::ServerSession;
 pub(crate) use spec::{SPEC, client};
-pub use store::Store;

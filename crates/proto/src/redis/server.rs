@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
-use super::store::Store;
 use crate::outbox;
-use crate::{Fault, Progress, Session};
+use crate::{Fault, Progress, Session, Store};
 
 /// Longest command, all its words together, bytes.
 const MOST_COMMAND: usize = 64 << 20;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loadline_proto::http1::{Page, Site};
 use loadline_proto::{
-    Client, Done, Request, Requester, Session, WithClient, by_scheme, http2, redis, websocket, with_client,
+    Client, Done, Request, Requester, Session, WithClient, by_scheme, http2, memcached, redis, websocket, with_client,
 };
 
 /// Requests that the client has in flight.
@@ -79,6 +79,7 @@ pub(crate) fn served(service: &str, bytes: &[u8], piece: usize) -> (u32, Vec<u8>
             let site = Arc::new(One(Page::new(200, "text/plain", "", b"hello".to_vec())));
             fed(http2::ServerSession::new(site, 0), bytes, piece)
         }
+        "memcached" => fed(memcached::ServerSession::new(Arc::default()), bytes, piece),
         "ws" => fed(websocket::ServerSession::default(), bytes, piece),
         _ => fed(redis::ServerSession::new(Arc::default()), bytes, piece),
     }

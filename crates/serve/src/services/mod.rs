@@ -5,6 +5,7 @@ mod echo;
 mod files;
 mod grpc;
 pub(crate) mod http;
+mod memcached;
 mod record;
 mod redis;
 mod source;
@@ -92,6 +93,12 @@ pub const SERVICES: &[ServiceSpec] = &[
         help: "Redis: PING, ECHO, GET, SET, INCR, DEL over at most 64 MiB in memory",
         alpn: &[],
         kind: ServiceKind::Sessions(redis::open),
+    },
+    ServiceSpec {
+        name: "memcached",
+        help: "memcached: get, set, add, replace, append, prepend, incr, decr, delete, touch over at most 64 MiB in memory",
+        alpn: &[],
+        kind: ServiceKind::Sessions(memcached::open),
     },
     ServiceSpec {
         name: "proxy",

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use proto::redis::{ServerSession, Store};
+use proto::Store;
+use proto::redis::ServerSession;
 use run::ServePlan;
 
 use crate::Service;

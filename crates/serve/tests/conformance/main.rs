@@ -59,7 +59,8 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     flood.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
     let bytes = talk.ask.repeat((1 << 16) / talk.ask.len());
     while sent < 64 << 20 {
-        match flood.write(&bytes) {
+        // A piece that was taken in part is gone on with, so that every question is a whole one.
+        match flood.write(&bytes[sent % bytes.len()..]) {
             Ok(n) => sent += n,
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return flood,
             Err(e) => unreachable!("{}: {e}", talk.service),

@@ -50,6 +50,13 @@ pub(crate) fn talks() -> Vec<Talk> {
             long_asks: 1,
             right: |a, _, _| a.is_empty(),
         },
+        Talk {
+            service: "memcached",
+            ask: memcached_value(64),
+            long_ask: memcached_value(1 << 20),
+            long_asks: 16,
+            right: right_memcached,
+        },
         Talk { service: "source", ask: Vec::new(), long_ask: Vec::new(), long_asks: 1, right: right_source },
     ]
 }
@@ -120,6 +127,18 @@ fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
         rest = after;
     }
     rest.is_empty()
+}
+
+/// A value is stored and asked for.
+fn memcached_value(bytes: usize) -> Vec<u8> {
+    [format!("set k 7 0 {bytes}\r\n").as_bytes(), &LONG_NOISE[..bytes], b"\r\nget k\r\n"].concat()
+}
+
+/// Its answers are that it is stored, and the value with its flags.
+fn right_memcached(answer: &[u8], ask: &[u8], asks: usize) -> bool {
+    let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
+    let head = format!("STORED\r\nVALUE k 7 {bytes}\r\n");
+    answer == [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\nEND\r\n"].concat().repeat(asks)
 }
 
 fn read(bytes: u32) -> Vec<u8> {

@@ -1,0 +1,10 @@
+//! memcached's text protocol, both halves. Source: memcached's own doc/protocol.txt.
+
+mod client;
+mod server;
+mod spec;
+mod words;
+
+pub use client::{ClientPlan, ClientSession};
+pub use server::ServerSession;
+pub(crate) use spec::{SPEC, client};

@@ -1,0 +1,16 @@
+//! Any bytes as what a client of `serve memcached` says: no panic, and the same outcome however the bytes are split.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code, reason = "shared with the targets of clients")]
+#[path = "../../crates/proto/tests/told/mod.rs"]
+mod told;
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (piece, bytes) = input;
+    let whole = told::served("memcached", bytes, usize::MAX);
+    let split = told::served("memcached", bytes, usize::from(piece));
+    assert_eq!(whole.2, split.2);
+    assert!(whole.2 || whole.0 == split.0);
+});
