@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::{binary, json, loadline, num, serve};
+use testkit::{binary, json, loadline, num, script_server, serve, skip};
 
 #[test]
 fn people_think_between_an_answer_and_the_next_request() {
@@ -18,4 +18,48 @@ fn people_think_between_an_answer_and_the_next_request() {
     assert!(rate > 0.0 && rate < 150.0, "{rate}");
     let output = loadline(binary!(), &["load", &url, "--users", "5"]);
     assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("--think"));
+}
+
+/// One at a time and 20 ms each, whoever asks: 50 a second.
+const ONE_AT_A_TIME: &str = "
+import selectors, socket, time
+s = socket.create_server(('127.0.0.1', 0), backlog=512)
+print('%s:%d' % s.getsockname(), flush=True)
+ready = selectors.DefaultSelector()
+ready.register(s, selectors.EVENT_READ)
+answer = b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok'
+while True:
+    for key, _ in ready.select():
+        c = key.fileobj
+        if c is s:
+            ready.register(s.accept()[0], selectors.EVENT_READ)
+            continue
+        try:
+            if not c.recv(65536): raise OSError
+            time.sleep(0.02)
+            c.sendall(answer)
+        except OSError:
+            ready.unregister(c)
+            c.close()
+";
+
+#[test]
+fn the_capacity_is_found_in_users() {
+    let Some((_server, addr)) = script_server(ONE_AT_A_TIME) else {
+        return skip("users of a server that serves one at a time", "python3 is not installed");
+    };
+    let url = format!("http://{addr}/");
+    let find = ["find", &url, "--users", "400", "--think", "exp:500ms", "--p50", "100ms", "--budget", "12s"];
+    let run = json(binary!(), &find);
+    let users = &run["findings"]["users"];
+    let (held, failed) = (num(&users["held"]), num(&users["failed"]));
+    // Full at 26 users (half a second and 20 ms over 20 ms); with twice as many each waits for half a second.
+    assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
+    assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
+    assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("p50 was")), "{users}");
+    for wrong in
+        [vec!["find", &url, "--users", "5"], vec!["find", &url, "--users", "5", "--think", "1s", "--pipeline", "2"]]
+    {
+        assert_eq!(loadline(binary!(), &wrong).status.code(), Some(2), "{wrong:?}");
+    }
 }

@@ -41,6 +41,7 @@ mod single;
 mod steady;
 mod sweep;
 mod trust;
+mod users;
 mod verdict;
 mod view;
 mod waiting;
@@ -60,6 +61,7 @@ pub use rules::{RULES, Rule, Verdict};
 pub use single::{failed_share, good};
 pub use steady::steady;
 pub use sweep::{FLAT, Plateau};
+pub use users::{Bracket, bracket};
 pub use view::{FULL, Host, Task, View};
 pub use what_if::what_if;
 
@@ -89,6 +91,7 @@ pub fn judge(run: &mut Run) {
         one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
         failure: None,
         capacity: found.clone(),
+        users: users::users(&facts),
         knee: knee::knee(&facts),
         bottleneck,
         behind: facts.behind.clone(),

@@ -1,14 +1,14 @@
 //! `loadline find`: the capacity of a server within a budget of time. At rest, the generator's own ceiling, and the search
-//! (`search::capacity`) with agents that load the server.
+//! (`search::capacity`, or `people::capacity` in users) with agents that load the server.
 
 use std::path::Path;
 
 use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime, Trial};
 
 use crate::conduct::Load;
-use crate::prove;
 use crate::search::{self, Budget, Conductor};
 use crate::{Lab, LabError, Point, TargetSetup, Watch, preflight};
+use crate::{people, prove};
 
 /// Connections of the trial without a server that shows the generator's own ceiling.
 const CEILING_CONNECTIONS: u32 = 64;
@@ -21,14 +21,19 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     lab.rest(&target_setup.observation, rest_s);
     let mut live = Live { lab, target_setup, began_s: 0.0 };
     live.ceiling();
+    let users = live.lab.run.plan.search.users;
     let (budget, proof_s) = match live.lab.run.plan.search.prove {
-        Prove::Default | Prove::Intrusive if !live.target_setup.observation.is_remote() => {
+        // The levers' load has no think times: it would be another one than that of the users.
+        Prove::Default | Prove::Intrusive if !users && !live.target_setup.observation.is_remote() => {
             Budget::with_proof(live.lab.run.plan.search.budget_s)
         }
         _ => (Budget::new(live.lab.run.plan.search.budget_s), 0.0),
     };
     for repeat in 0..live.lab.run.plan.repeats.max(1) {
         live.search(repeat, budget)?;
+    }
+    if users {
+        return live.lab.finish();
     }
     live.prove(proof_s)?;
     live.lab.finish()
@@ -53,7 +58,10 @@ impl Live<'_> {
             self.began_s = self.lab.elapsed_s();
         }
         let response_s = self.target_setup.first_s;
-        search::capacity(self, budget, response_s)
+        match self.lab.run.plan.search.users {
+            true => people::capacity(self, budget, response_s),
+            false => search::capacity(self, budget, response_s),
+        }
     }
 
     /// Tries the verdict at the fewest connections that reach the highest rate: more of them only wait longer.

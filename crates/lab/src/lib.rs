@@ -21,6 +21,7 @@ mod merge;
 mod observation;
 mod parts;
 mod placement;
+pub mod people;
 pub mod preflight;
 mod program;
 mod progress;

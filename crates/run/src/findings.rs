@@ -24,6 +24,9 @@ pub struct Findings {
     pub failure: Option<Failure>,
     /// Highest completed rate that holds the objective.
     pub capacity: Option<Capacity>,
+    /// The same in users, where the search was for those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<crate::UsersFinding>,
     /// Where more clients stop bringing more throughput.
     pub knee: Option<Knee>,
     /// What stops it.

@@ -49,6 +49,7 @@ mod tenths;
 mod tls;
 mod trial;
 mod visible;
+mod users;
 mod watch;
 mod what_if;
 mod window;
@@ -102,7 +103,10 @@ pub use status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};
 pub use suggest::{nearest, said, toml_message};
 pub use tenths::{Over, TENTH_S, Tenths};
 pub use tls::{TlsPlan, TlsVersion};
-pub use trial::{ErrorKind, Errors, Incident, IncidentKind, Measured, Rates, Side, Steady, Tally, Trial, TrialKind};
+pub use trial::{
+    ErrorKind, Errors, Incident, IncidentKind, Measured, RateByHand, Rates, Side, Steady, Tally, Trial, TrialKind,
+};
+pub use users::UsersFinding;
 pub use visible::{is_invisible, visible};
 pub use watch::{WatchSpec, WatchedHost};
 pub use what_if::{Change, Needed, Resource, WhatIf, WithUsers};

@@ -264,6 +264,10 @@ pub struct SearchPlan {
     pub max_connections: u32,
     /// Half the 95 % interval of the capacity, as a share of it, at which the search ends before its budget does.
     pub precision: f64,
+    /// The capacity is looked for in users, who think between an answer and the next request: a closed loop, at most
+    /// `max_connections` of them.
+    #[serde(skip_serializing_if = "is_false")]
+    pub users: bool,
     /// Whether the verdict is tried by an experiment.
     #[serde(skip_serializing_if = "Prove::is_default")]
     pub prove: Prove,
@@ -293,7 +297,14 @@ impl Prove {
 
 impl Default for SearchPlan {
     fn default() -> Self {
-        Self { budget_s: 30.0, max_connections: 1024, precision: 0.03, prove: Prove::Default, prove_dir: None }
+        Self {
+            budget_s: 30.0,
+            max_connections: 1024,
+            precision: 0.03,
+            users: false,
+            prove: Prove::Default,
+            prove_dir: None,
+        }
     }
 }
 

@@ -50,6 +50,10 @@ pub struct Trial {
     pub results: Results,
     /// The intensity that was asked for, of all loads together.
     pub intensity: Intensity,
+    /// Where somebody changed the rate of an open loop by hand, all rates that it had: `intensity` has their mean over the
+    /// measured window.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<RateByHand>,
     /// Counts of the whole trial.
     #[serde(flatten)]
     pub tally: Tally,
@@ -111,6 +115,17 @@ impl Trial {
 /// Counts. Every one is exact; nothing is sampled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+/// A rate that an open loop was given by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateByHand {
+    /// From when on, seconds since the load began.
+    #[serde(with = "Figure")]
+    pub t_s: f64,
+    /// Requests per second.
+    #[serde(with = "Figure")]
+    pub rate: f64,
+}
+
 pub struct Tally {
     /// Connections that were tried (connect() calls that started).
     pub attempted: u64,

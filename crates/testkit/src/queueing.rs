@@ -37,6 +37,22 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - waits) * service + waits * both
 }
 
+/// A closed M/M/1 with users who think for an exponential time (the machine repairman): share of requests that take longer than
+/// `t_s`. Who arrives finds the queue as it is with one user fewer (Sevcik and Mitrani, J. ACM 28 (1981)), in which `j` are with
+/// the server with a probability that goes as `(n)_j r^j`, `r` the service over the think time; with `j` ahead the response is
+/// Erlang of `j + 1` stages.
+pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
+    let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
+    let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
+    for j in 0..=others {
+        (whole, late) = (whole + weight, late + weight * tail);
+        weight *= f64::from(others - j) * ratio;
+        stage *= x / f64::from(j + 1);
+        tail += stage;
+    }
+    late / whole
+}
+
 /// M/D/1: share of requests that take longer than `t_s`, with a service of `service_s` (Erlang 1909; Crommelin 1932):
 /// `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D)) (-lambda (x - k D))^k / k!`. The terms alternate:
 /// good for waits of some twenty services.

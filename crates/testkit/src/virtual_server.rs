@@ -76,6 +76,16 @@ impl VirtualServer {
         Ok(self.run)
     }
 
+    /// The same in users who think as the plan's load says.
+    pub fn find_users(mut self) -> Result<Run, LabError> {
+        let response_s = self.server.service_ns as f64 / 1e9;
+        let budget = lab::search::Budget::new(self.run().plan.search.budget_s);
+        lab::people::capacity(&mut self, budget, response_s)?;
+        self.run.elapsed_s = self.now_s;
+        judge::judge(&mut self.run);
+        Ok(self.run)
+    }
+
     /// One trial without a search.
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
         let server = SimServer { seed: self.trial_seed(), stalls_ns: self.stalls_ns(), ..self.server.clone() };

@@ -32,6 +32,10 @@ pub(crate) struct Args {
     /// Most connections of the closed-loop sweep and of the open loop's pool
     #[arg(long, visible_alias = "max-connections", value_name = "N", help_heading = "Search")]
     connections: Option<u32>,
+    /// Look for the capacity in users, at most so many, each with a connection, who think for --think between an answer and
+    /// the next request
+    #[arg(long, value_name = "N", requires = "think", conflicts_with_all = ["connections", "pipeline"], help_heading = "Search")]
+    users: Option<u32>,
     /// Whether the verdict is tried by an experiment: a quarter of the budget, with busy threads at a lower priority beside
     /// server and generator
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
@@ -79,6 +83,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.search.precision = args.precision.unwrap_or(plan.search.precision);
     plan.search.budget_s = args.budget.unwrap_or(plan.search.budget_s);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
+    if let Some(users) = args.users {
+        (plan.search.users, plan.search.max_connections) = (true, users);
+    }
     plan.search.prove = match args.prove {
         Proving::Off => run::Prove::Off,
         Proving::Default => run::Prove::Default,

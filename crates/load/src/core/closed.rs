@@ -11,14 +11,25 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl<C: Client> Core<C> {
-    /// All clients connect at once.
+    /// All clients connect at once; those that think come while they would have thought, so that they are as far apart
+    /// from the first moment on as they stay.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
         self.free.clear();
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);
         }
         for conn in 0..self.conns.len() as u32 {
-            self.connect(ops, conn);
+            match self.first_pause() {
+                0 => self.connect(ops, conn),
+                pause => self.wait(ops, conn, pause),
+            }
+        }
+    }
+
+    fn first_pause(&mut self) -> u64 {
+        match &self.mode {
+            Mode::Closed { think } => think.rest(&mut self.rng),
+            _ => 0,
         }
     }
 

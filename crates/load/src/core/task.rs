@@ -67,6 +67,11 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
+    /// What is left of a pause at a random moment of it: of an exponential one, one like it; of a constant one, any part.
+    pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
+        if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
+    }
+
     /// One pause; 0 for none.
     pub(crate) fn draw(self, rng: &mut Rng) -> u64 {
         let mean = self.mean_ns;

@@ -121,7 +121,10 @@ fn title(run: &Run) -> String {
         };
     }
     if let Some(capacity) = &found.capacity {
-        let rate = format!("{} requests/s", number(capacity.rate));
+        let rate = match found.users.as_ref().and_then(|users| users.held) {
+            Some(users) => format!("{} users ({} requests/s)", number(f64::from(users)), number(capacity.rate)),
+            None => format!("{} requests/s", number(capacity.rate)),
+        };
         return match found.bottleneck.id.as_str() {
             _ if !capacity.held => format!("The objective does not hold even at {rate}"),
             "not-saturated" => format!("At least {rate}: nothing was at its limit"),

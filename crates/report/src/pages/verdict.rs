@@ -1,6 +1,6 @@
 //! The verdict: what a person must know before anything else, warnings first.
 
-use run::{Bottleneck, Capacity, Run, Trial, TrialKind};
+use run::{Bottleneck, Capacity, Run, Trial, TrialKind, UsersFinding};
 
 use super::{figures, pick, proof};
 use crate::number::{number, quantity, quantity_in};
@@ -62,7 +62,7 @@ fn warnings(run: &Run) -> Vec<Block> {
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let mut figures = Vec::new();
-    if let Some(c) = &found.capacity {
+    if let Some(c) = found.capacity.as_ref().filter(|_| found.users.is_none()) {
         figures.push(KeyFigure {
             name: "Capacity".into(),
             value: format!("{} requests/s{}", number(c.rate), interval(c)),
@@ -70,6 +70,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
             tone: if c.held { Tone::Plain } else { Tone::Bad },
         });
     }
+    figures.extend(found.users.as_ref().map(|users| of_users(users, found.capacity.as_ref())));
     if let Some(k) = &found.knee {
         let reached = k.reached_at.map_or_else(String::new, |n| format!("; 95 % reached at {}", number(n)));
         figures.push(KeyFigure {
@@ -98,6 +99,22 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         });
     }
     figures
+}
+
+/// The capacity in users: with how many the objective held, and with how many it did not.
+fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> KeyFigure {
+    let objective = capacity.map_or(String::new(), |c| c.objective.clone());
+    let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
+    let think = format!("who think {mean}{}", if users.think.exponential { " in the mean" } else { "" });
+    let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+    let failed =
+        users.failed.map_or("; more were not tried".into(), |n| format!("; not with {}{why}", number(f64::from(n))));
+    let value = match users.held {
+        Some(n) => format!("{} users, {} requests/s", number(f64::from(n)), number(users.rate)),
+        None => format!("fewer than {} users", number(f64::from(users.failed.unwrap_or(1)))),
+    };
+    let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
+    KeyFigure { name: "Capacity".into(), value, detail: format!("{think}; {objective}{failed}"), tone }
 }
 
 /// The 95 % interval, where the windows give one.

@@ -1,0 +1,161 @@
+//! The capacity in users who think: the most with whom the objective held, and the fewest above with whom it did not. A number
+//! of users that was tried more than once is what most of its windows say, so that one that was disturbed is outvoted.
+
+use std::collections::BTreeMap;
+
+use run::{Intensity, Limits, ThinkTime, Trial, TrialKind, UsersFinding};
+
+use crate::Facts;
+use crate::objective::{breach, words};
+use crate::single::good;
+
+/// Windows of one number of users: those in which the objective held, and those in which it did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Windows {
+    held: usize,
+    broke: usize,
+}
+
+impl Windows {
+    fn holds(self) -> bool {
+        self.held > self.broke
+    }
+
+    fn lead(self) -> usize {
+        self.held.abs_diff(self.broke)
+    }
+
+    fn all(self) -> usize {
+        self.held + self.broke
+    }
+}
+
+/// Between which numbers of users the objective gives way, as far as it was tried.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bracket {
+    tried: BTreeMap<u32, Windows>,
+}
+
+/// What the trials with users say.
+pub fn bracket(trials: &[Trial], limits: &Limits) -> Bracket {
+    let mut bracket = Bracket::default();
+    for trial in trials.iter().filter(|t| t.broken().is_none()) {
+        let Some((users, _)) = users_of(trial) else { continue };
+        bracket.saw(users, breach(trial, limits).is_none());
+    }
+    bracket
+}
+
+impl Bracket {
+    /// Takes one window with so many users.
+    pub fn saw(&mut self, users: u32, held: bool) {
+        let windows = self.tried.entry(users).or_default();
+        *(if held { &mut windows.held } else { &mut windows.broke }) += 1;
+    }
+
+    /// Most users with whom the objective held in most windows.
+    pub fn held(&self) -> Option<u32> {
+        self.tried.iter().rev().find(|(_, windows)| windows.holds()).map(|(users, _)| *users)
+    }
+
+    /// Fewest users above those with whom it did not.
+    pub fn failed(&self) -> Option<u32> {
+        let held = self.held().unwrap_or(0);
+        self.tried.range(held.saturating_add(1)..).next().map(|(users, _)| *users)
+    }
+
+    /// Fewest users that were tried.
+    pub fn fewest(&self) -> Option<u32> {
+        self.tried.keys().next().copied()
+    }
+
+    /// By how many windows the one answer leads over the other for so many users, and how many windows there were.
+    pub fn lead(&self, users: u32) -> (usize, usize) {
+        self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
+    }
+}
+
+/// How many users a trial had, and how they think.
+fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
+    match &trial.intensity {
+        Intensity::Closed { connections, think, .. } if trial.kind == TrialKind::Sweep => Some((*connections, think)),
+        _ => None,
+    }
+}
+
+/// The capacity in users, where that was looked for.
+pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
+    let asked = facts.run.plan.search.users;
+    let trials = &facts.run.trials;
+    let bracket = bracket(trials, &facts.limits);
+    bracket.fewest().filter(|_| asked)?;
+    let (held, failed) = (bracket.held(), bracket.failed());
+    let with = |users: Option<u32>| trials.iter().filter(move |t| users_of(t).is_some_and(|(n, _)| Some(n) == users));
+    let rates: Vec<f64> = with(held).map(good).collect();
+    let why = with(failed).find_map(|t| breach(t, &facts.limits));
+    Some(UsersFinding {
+        held,
+        failed,
+        failed_why: why.map(|why| words(&why)),
+        rate: rates.iter().sum::<f64>() / rates.len().max(1) as f64,
+        think: trials.iter().find_map(users_of).map(|(_, think)| think.clone()).unwrap_or_default(),
+        windows: [held, failed].into_iter().flatten().map(|users| bracket.lead(users).1).sum(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Rates, Run, Summary, Tally};
+
+    use super::*;
+
+    fn window(connections: u32, p99_us: f64) -> Trial {
+        let think = ThinkTime { mean_ms: 1000.0, exponential: true };
+        let mut trial = Trial {
+            kind: TrialKind::Sweep,
+            intensity: Intensity::Closed { connections, pipeline: 1, think },
+            rates: Rates { completed_rate: f64::from(connections), ..Rates::default() },
+            latency_us: Summary { count: 100, p50: p99_us / 3.0, p99: p99_us, ..Summary::default() },
+            ..Trial::default()
+        };
+        trial.measured.tally = Tally { sent: 100, completed: 100, ..Tally::default() };
+        trial
+    }
+
+    fn found(windows: &[(u32, f64)]) -> UsersFinding {
+        let mut run = Run::default();
+        run.plan.objective.p99_us = Some(10_000.0);
+        run.plan.search.users = true;
+        run.trials = windows.iter().map(|(users, p99_us)| window(*users, *p99_us)).collect();
+        crate::judge(&mut run);
+        run.findings.users.expect("users were tried")
+    }
+
+    #[test]
+    fn most_windows_decide_and_the_bracket_is_around_what_held() {
+        let found =
+            found(&[(10, 2e3), (40, 3e3), (40, 30e3), (40, 4e3), (60, 20e3), (60, 9e3), (60, 21e3), (160, 1e6)]);
+        assert_eq!((found.held, found.failed, found.windows), (Some(40), Some(60), 6));
+        assert!(found.failed_why.as_deref().is_some_and(|why| why.contains("p99 was 20 ms")), "{found:?}");
+        assert!((found.rate - 40.0).abs() < 1e-9 && found.think.exponential, "{found:?}");
+    }
+
+    #[test]
+    fn a_disturbance_far_below_does_not_hide_what_held_above() {
+        let found = found(&[(10, 50e3), (40, 3e3), (160, 1e6)]);
+        assert_eq!((found.held, found.failed), (Some(40), Some(160)));
+    }
+
+    #[test]
+    fn with_nobody_held_that_is_said() {
+        let found = found(&[(10, 50e3), (2, 50e3), (1, 50e3)]);
+        assert_eq!((found.held, found.failed), (None, Some(1)));
+    }
+
+    #[test]
+    fn who_did_not_look_for_users_has_none() {
+        let mut run = Run { trials: vec![window(3, 1.0)], ..Run::default() };
+        crate::judge(&mut run);
+        assert_eq!(run.findings.users, None);
+    }
+}

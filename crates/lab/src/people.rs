@@ -1,0 +1,163 @@
+//! The search for a capacity in users: people who think between an answer and the next request. It climbs until the objective
+//! gives way, halves the bracket, and ends when both of its ends are confirmed; so no single window decides.
+
+use judge::Bracket;
+use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
+
+use crate::search::{Budget, Conductor};
+use crate::{LabError, Point};
+
+/// Requests that the first step shall have.
+const FIRST_REQUESTS: f64 = 30.0;
+/// How busy the first step may make a server that serves one at a time, at most.
+const LIGHT: f64 = 0.2;
+/// Steps up while everything holds, and down while nothing does.
+const CLIMB: u32 = 4;
+/// By so many windows one answer must lead at both ends of the bracket; and so many are enough where it does not.
+const LEAD: usize = 2;
+const MOST_WINDOWS: usize = 7;
+
+/// How many users are tried next. Pure.
+#[derive(Clone, Copy, Debug)]
+pub struct Crowd {
+    first: u32,
+    most: u32,
+    precision: f64,
+}
+
+impl Crowd {
+    /// A search that begins with `first` users and ends where the bracket is narrower than `precision`, a share of it.
+    pub fn new(first: u32, most: u32, precision: f64) -> Self {
+        Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
+    }
+
+    /// How many to try now; none where nothing more is to be learnt.
+    pub fn next(&self, seen: &Bracket) -> Option<u32> {
+        let Some(fewest) = seen.fewest() else { return Some(self.first) };
+        let middle = match (seen.held(), seen.failed()) {
+            (None, _) => fewest / CLIMB,
+            (Some(held), None) if held < self.most => held.saturating_mul(CLIMB).min(self.most),
+            (Some(held), Some(failed)) => {
+                let middle = (f64::from(held) * f64::from(failed)).sqrt().round() as u32;
+                let wide = f64::from(failed - held) > self.precision * f64::from(held);
+                if wide && failed - held > 1 { middle.clamp(held + 1, failed - 1) } else { 0 }
+            }
+            (Some(_), None) => 0,
+        };
+        let unsure = |users: &u32| {
+            let (lead, windows) = seen.lead(*users);
+            lead < LEAD && windows < MOST_WINDOWS
+        };
+        let tried = seen.lead(middle).1 > 0;
+        Some(middle)
+            .filter(|n| *n > 0 && !tried)
+            .or_else(|| [seen.held(), seen.failed()].into_iter().flatten().find(unsure))
+    }
+}
+
+/// Searches within a budget, against a server that answered its first request within `response_s` seconds. What it comes to
+/// stands in the trials of the conductor's run.
+pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
+    let search = conductor.run().plan.search.clone();
+    let think = think(conductor.load());
+    let length = budget.search_step(response_s);
+    let cycle_s = think.mean_ms / 1e3 + response_s;
+    let wanted = (FIRST_REQUESTS * cycle_s / length.measure_s).min(LIGHT * cycle_s / response_s.max(1e-6));
+    let crowd = Crowd::new(wanted.clamp(1.0, 1e6) as u32, search.max_connections, search.precision);
+    while let Some(users) = crowd.next(&seen(conductor)) {
+        let began = !conductor.run().trials.is_empty();
+        if conductor.stopped() || began && conductor.elapsed_s() + length.whole_s() > budget.search_until_s() {
+            return Ok(());
+        }
+        let load = conductor.load().clone();
+        // Every step has thoughts of its own: the same ones again would only repeat their luck.
+        let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let intensity = Intensity::Closed { connections: users, pipeline: 1, think: think.clone() };
+        let (warmup_s, duration_s) = (length.warmup_s, length.measure_s);
+        let threads = load.threads.min(users);
+        let plan = LoadPlan { seed, intensity, threads, warmup_s, duration_s, ..load };
+        let label = if users == 1 { "1 user".into() } else { format!("{users} users") };
+        let within_us = judge::limits(conductor.run()).p99_us;
+        let point = Point { label, kind: TrialKind::Sweep, within_us, ..Point::default() };
+        match conductor.trial(plan, &point) {
+            Ok(trial) => look_alive(conductor, trial.rates.completed_rate)?,
+            Err(LabError::Lost { label, why }) => {
+                conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// What the trials so far say.
+fn seen(conductor: &dyn Conductor) -> Bracket {
+    let run = conductor.run();
+    judge::bracket(&run.trials, &judge::limits(run))
+}
+
+fn think(load: &LoadPlan) -> ThinkTime {
+    match &load.intensity {
+        Intensity::Closed { think, .. } => think.clone(),
+        _ => ThinkTime::default(),
+    }
+}
+
+/// A server that died is said by name, and ends the search.
+fn look_alive(conductor: &mut dyn Conductor, completed_rate: f64) -> Result<(), LabError> {
+    if completed_rate > 0.0 || conductor.stopped() {
+        return Ok(());
+    }
+    match conductor.ask() {
+        Ok(()) => Ok(()),
+        Err(why) => conductor.gone(&why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Searches a server that takes so many users, of which every window lies with some probability.
+    fn search(capacity: u32, most: u32, lies: f64) -> (Bracket, usize) {
+        let (crowd, mut seen, mut random) =
+            (Crowd::new(7, most, 0.05), Bracket::default(), fastrand::Rng::with_seed(3));
+        let mut windows = 0;
+        while let Some(users) = crowd.next(&seen).filter(|_| windows < 200) {
+            let truth = users <= capacity;
+            seen.saw(users, if random.f64() < lies { !truth } else { truth });
+            windows += 1;
+        }
+        (seen, windows)
+    }
+
+    #[test]
+    fn the_bracket_closes_around_the_capacity_in_few_windows() {
+        for capacity in [1, 2, 6, 7, 8, 100, 431, 90_000] {
+            let (seen, windows) = search(capacity, 1_000_000, 0.0);
+            let (held, failed) = (seen.held().unwrap(), seen.failed().unwrap());
+            assert!(held <= capacity && capacity < failed, "{capacity}: {held} {failed}");
+            assert!(failed - held <= 1 || f64::from(failed - held) <= 0.05 * f64::from(held), "{held} {failed}");
+            assert!(windows <= 22, "{windows} for {capacity}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_lies_is_outvoted() {
+        let (seen, windows) = search(431, 1_000_000, 0.1);
+        let (held, failed) = (seen.held().unwrap(), seen.failed().unwrap());
+        assert!(
+            (400..=460).contains(&held) && (410..=480).contains(&failed) && windows < 60,
+            "{held} {failed} {windows}"
+        );
+    }
+
+    #[test]
+    fn it_ends_at_the_most_and_where_even_one_is_too_many() {
+        let (seen, _) = search(1000, 50, 0.0);
+        assert_eq!((seen.held(), seen.failed()), (Some(50), None));
+        let (seen, _) = search(0, 50, 0.0);
+        assert_eq!((seen.held(), seen.failed()), (None, Some(1)));
+    }
+}
