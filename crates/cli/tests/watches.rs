@@ -49,6 +49,26 @@ fn a_server_that_somebody_else_loads_is_watched_and_the_run_says_what_it_does_no
 }
 
 #[test]
+fn what_was_watched_until_it_was_killed_is_kept() {
+    let server = serve(binary!(), 0, &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let (out, port) = (dir.path().join("run"), server.addr.port().to_string());
+    let mut command = Command::new(binary!());
+    command.args(["watch", "--port", &port, "--interval", "100ms", "--out"]).arg(&out);
+    let mut watch = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let read = || serde_json::from_slice::<Value>(&std::fs::read(out.join("run.json")).ok()?).ok();
+    let samples = |run: &Value| run["trials"][0]["server"]["recording"]["t_s"].as_array().map_or(0, Vec::len);
+    eventually(|| read().filter(|run| samples(run) > 3));
+    signal(watch.pid(), "KILL");
+    watch.0.wait().unwrap();
+    let run = read().expect("a whole file, whenever it was killed");
+    assert!(run["interrupted"] == true && run["trials"][0]["kind"] == "watched", "{}", run["interrupted"]);
+    let said = loadline(binary!(), &["report", out.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.status.success() && text.contains("Interrupted") && text.contains("Watched for"), "{text}");
+}
+
+#[test]
 fn what_cannot_be_watched_is_said_with_what_to_do() {
     let port = free_port().to_string();
     for (args, says) in [

@@ -2,7 +2,7 @@
 //! user wants to stop. `find`, `load` and the experiments are written on top of this.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use run::{FORMAT, HostInfo, Incident, IncidentKind, Note, Plan, RequestPlan, Run, RunDir, Tally, Trial};
 use sys::clock::Origin;
@@ -110,7 +110,10 @@ impl<'w> Lab<'w> {
         let duration_s = self.run.plan.load.duration_s;
         self.watch.phase(&point.label, duration_s);
         let interval_s = self.run.plan.observe.interval_s;
-        let trial = look::look(observation, (interval_s, duration_s), point, self.watch);
+        let Self { run, dir, watch, began, .. } = self;
+        // What cannot be written now is said when the whole cannot be.
+        let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| kept_so_far(run, dir, trial, began.elapsed())));
+        let trial = look::look(observation, (interval_s, duration_s), point, *watch, &mut keep);
         self.stopped |= trial.incidents.iter().any(|i| i.kind.breaks());
         trial
     }
@@ -247,6 +250,16 @@ impl<'w> Lab<'w> {
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<Watched>) -> Observation {
         Observation::new(addr, server)
     }
+}
+
+/// Writes a run with a trial that goes on, as one that was cut short: it is that, should this process be killed.
+fn kept_so_far(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
+    (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
+    run.trials.push(trial);
+    judge::judge(run);
+    let saved = dir.save(run);
+    run.trials.pop();
+    Ok(saved?)
 }
 
 fn own_program() -> Result<PathBuf, LabError> {

@@ -365,6 +365,14 @@ impl Samplers {
         [&self.client, &self.server].map(|at_work| at_work.as_ref().and_then(side))
     }
 
+    /// The server's side so far, while observing goes on, where it is on this machine.
+    pub(crate) fn server_so_far(&self) -> Option<Side> {
+        let at_work = self.server.as_ref()?;
+        let Observed { recording, processes, machine, behind, .. } = at_work.here()?.so_far()?;
+        let host = at_work.host.clone();
+        Some(Side { host, machine, processes, behind, shared: self.shared, recording, ..Side::default() })
+    }
+
     fn sides(self) -> Seen {
         let mut incidents = Vec::new();
         let mut side = |at_work: AtWork| {

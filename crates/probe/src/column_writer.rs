@@ -158,6 +158,12 @@ impl ColumnWriter {
         Recording { t_s: self.t_s[from..].to_vec(), columns, absent: Vec::new() }
     }
 
+    /// A copy of all that was written so far, while recording goes on.
+    pub fn copy(&self) -> Recording {
+        let columns = self.pages.iter().filter_map(|page| page.copy(self.t_s.len())).collect();
+        Recording { t_s: self.t_s.clone(), columns, absent: self.absent.clone() }
+    }
+
     /// Hands out what was written and begins anew. Columns without a value are left out; reasons go with them.
     pub fn take(&mut self) -> Recording {
         let t_s = std::mem::take(&mut self.t_s);
@@ -177,8 +183,16 @@ fn only<T>(items: &mut Vec<T>, keep: &[bool]) {
 
 impl Page {
     fn take(&mut self, rows: usize) -> Option<Column> {
-        let mut values = std::mem::take(&mut self.values);
+        let values = std::mem::take(&mut self.values);
         self.values.reserve(values.len());
+        self.column(values, rows)
+    }
+
+    fn copy(&self, rows: usize) -> Option<Column> {
+        self.column(self.values.clone(), rows)
+    }
+
+    fn column(&self, mut values: Vec<Option<f64>>, rows: usize) -> Option<Column> {
         let told = values.iter().flatten().any(|v| !self.quiet || *v != 0.0);
         values.resize(rows, None);
         let (counter, instance) = (CounterId::new(self.id), self.instance.clone());
@@ -234,7 +248,9 @@ mod tests {
                 writer.put(slots, 0, 5.0);
             }
         }
+        let copy = writer.copy();
         let r = writer.take();
+        assert_eq!(copy, r, "a copy is what would be handed out");
         assert_eq!(r.t_s, [0.0, 1.0, 2.0, 3.0]);
         assert_eq!(r.columns.len(), 1);
         assert_eq!(r.columns[0].values, [None, Some(5.0), None, None]);

@@ -110,6 +110,13 @@ impl Watching {
         Some(glance)
     }
 
+    /// All that was seen so far, while sampling goes on: see [`Sampler::so_far`].
+    pub fn so_far(&self) -> Option<Observed> {
+        let mut seen = self.sampler.so_far()?;
+        processors::only(&mut seen.recording, &self.observer.spec.processors);
+        Some(Observed { machine: self.machine(), ..seen })
+    }
+
     /// The processors that `cpu.*` counts, as one name: see [`run::Side::machine`].
     pub fn machine(&self) -> String {
         processors::machine(&self.observer.spec.processors)

@@ -116,6 +116,11 @@ impl Probe {
         self.writer.newest(rows, wanted)
     }
 
+    /// A copy of what was recorded since the last time that it was handed out.
+    pub fn copy(&self) -> Recording {
+        self.writer.copy()
+    }
+
     /// Hands out what was recorded since the last time, and begins anew with the same files and buffers.
     pub fn take(&mut self) -> Recording {
         self.writer.take()

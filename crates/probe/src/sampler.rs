@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use run::{Incident, Recording};
+use run::{Incident, Observed, Recording};
 use sys::clock::Origin;
 
 use crate::Probe;
@@ -27,6 +27,9 @@ struct Orders {
     /// Somebody looks on: the next samples are shown.
     looked_at: bool,
     shown: Option<Glance>,
+    /// A copy of all samples is wanted, and the copy.
+    copy_wanted: bool,
+    copy: Option<Observed>,
 }
 
 /// What the newest samples say, for whoever looks on while sampling goes on.
@@ -139,6 +142,22 @@ impl Sampler {
         orders.shown.clone()
     }
 
+    /// A copy of all samples so far, while sampling goes on; the machine's name is the caller's to add. None where the thread
+    /// does not answer.
+    pub fn so_far(&self) -> Option<Observed> {
+        let mut orders = self.desk.lock();
+        orders.copy_wanted = true;
+        self.desk.changed.notify_all();
+        while orders.copy_wanted {
+            if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+                return None;
+            }
+            let wait = self.desk.changed.wait_timeout(orders, Duration::from_millis(50));
+            orders = wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        orders.copy.take()
+    }
+
     /// Ends sampling and hands out the recording. No sample is added: take an [`Sampler::edge`] first if one is due.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
@@ -197,6 +216,12 @@ impl Clerk {
                 drop(orders);
                 due = self.series(due);
                 self.show();
+            } else if orders.copy_wanted {
+                drop(orders);
+                let copy = self.copy();
+                let mut orders = desk.lock();
+                (orders.copy, orders.copy_wanted) = (Some(copy), false);
+                desk.changed.notify_all();
             } else if now >= self.life.due_ns() {
                 drop(orders);
                 self.look(now);
@@ -215,6 +240,11 @@ impl Clerk {
             let shown = Some(Glance { recording, processes: self.probe.processes() });
             self.desk.lock().shown = shown;
         }
+    }
+
+    fn copy(&self) -> Observed {
+        let (recording, processes, behind) = (self.probe.copy(), self.probe.processes(), self.probe.behind());
+        Observed { recording, processes, behind, incidents: self.life.incidents().to_vec(), ..Observed::default() }
     }
 
     fn look(&mut self, now: u64) {
@@ -263,7 +293,9 @@ mod tests {
     fn the_series_goes_on_by_itself_and_the_probe_counts_it() {
         let sampler = sampler(5, Origin::after(Duration::ZERO));
         std::thread::sleep(Duration::from_millis(60));
+        let so_far = sampler.so_far().unwrap().recording;
         let r = sampler.finish();
+        assert!(!so_far.t_s.is_empty() && r.t_s.starts_with(&so_far.t_s), "{:?} {:?}", so_far.t_s, r.t_s);
         assert!(r.t_s.len() >= 2 && r.t_s.windows(2).all(|w| w[0] < w[1]), "{:?}", r.t_s);
         let samples = r.column("probe.samples", "").unwrap();
         assert_eq!(samples.values.last().copied().flatten(), Some(r.t_s.len() as f64));

@@ -85,7 +85,7 @@ pub use lever::{LeverPart, LeverPlan, SlotPlan};
 pub use observer::{Observed, ObserverSpec, Role};
 pub use own::Own;
 pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};
-pub use plan_check::PlanError;
+pub use plan_check::{LONGEST_S, PlanError};
 pub use proof::{Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOutcome, ProofTrial, SwitchTrial, Untried};
 pub use protocol::{HttpPlan, Protocol};
 pub use recording::{Absence, Column, Recording};

@@ -2,6 +2,9 @@
 
 use crate::{Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RequestSet, Stage};
 
+/// The longest load, and the longest watch: a year.
+pub const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
+
 /// What is wrong with a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -115,10 +118,10 @@ impl LoadPlan {
         };
         range((1..=1024).contains(&self.threads), "load.threads", f64::from(self.threads), "give 1 to 1024")?;
         range(
-            (0.001..=86_400.0).contains(&self.duration_s),
+            (0.001..=LONGEST_S).contains(&self.duration_s),
             "load.duration_s",
             self.duration_s,
-            "give 1 ms to 24 hours",
+            "give 1 ms to 366 days",
         )?;
         range(
             self.timeout_s > 0.0 && self.timeout_s.is_finite(),

@@ -31,15 +31,13 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// Longest watch, seconds: without a duration it ends with the user or the server.
-const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
-
 /// Watches, judges what can be, and keeps.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "watch".into(), ..Plan::default() };
     plan.target.server_pid = args.server_pid;
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
-    plan.load.duration_s = args.duration.unwrap_or(LONGEST_S);
+    // Without a duration it ends with the user or the server.
+    plan.load.duration_s = args.duration.unwrap_or(run::LONGEST_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     plan.check()?;
     output::catch_interrupts();
