@@ -69,6 +69,13 @@ impl Screen {
         Ok(Self { live, shared: Some(shared), told_s: Some(0.0), ..Self::new(out, budget_s) })
     }
 
+    /// The same where the rate of an open loop may be changed by hand.
+    #[must_use]
+    pub(crate) fn by_hand(self, rate: Option<f64>) -> Self {
+        self.shared.iter().for_each(|shared| shared.lock().rate = rate);
+        self
+    }
+
     /// A line a second where a server is watched without a view.
     fn told(&mut self, t_s: f64) {
         let due = self.told_s.is_some_and(|told_s| t_s >= told_s + 1.0) && self.view.is_none();
@@ -212,6 +219,10 @@ impl Watch for Screen {
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {
             self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));
         }
+    }
+
+    fn factor(&self) -> f64 {
+        self.view.as_ref().map_or(1.0, View::factor)
     }
 
     fn stop(&self) -> bool {

@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use testkit::{Running, binary, children, eventually, has, serve};
+use testkit::{Running, binary, children, eventually, has, num, serve};
 
 /// A terminal of tmux with a server of its own, in which one command line runs in a shell.
 struct Terminal {
@@ -102,6 +102,38 @@ fn at_80_by_24_it_is_readable_and_q_keeps_what_was_measured() {
     assert!(text.contains("Interrupted") && text.contains("report: ") && !text.contains("busiest █"), "{text}");
     let run = std::fs::read_to_string(terminal.dir.path().join("loadline-runs/latest/run.json")).unwrap();
     assert!(run.contains("\"interrupted\":true"));
+}
+
+#[test]
+fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_says_so() {
+    if !has("keys that change the rate", "tmux") {
+        return;
+    }
+    let server = serve(binary!(), 0, &[]);
+    let line = load(&server, "--rate 200 --arrival constant --warmup 0.5s").replace("--connections 2 ", "");
+    let terminal = Terminal::open(80, 24, &line);
+    terminal.shows(&["measuring", "+ - rate 200/s"]);
+    terminal.tmux(&["send-keys", "+", "+", "+", "-", "+", "+"]);
+    let text = terminal.shows(&["+ - rate 293/s"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // The view shows the rate of the last moments.
+    let completed = |text: &str| -> Option<f64> {
+        let now = text.lines().find(|line| line.starts_with("now "))?;
+        now.split_whitespace().nth(1)?.trim_end_matches("/s").parse().ok()
+    };
+    eventually(|| completed(&terminal.screen()).filter(|rate| *rate > 250.0));
+    terminal.tmux(&["send-keys", "q"]);
+    terminal.is_as_before(130);
+    let run = std::fs::read_to_string(terminal.dir.path().join("loadline-runs/latest/run.json")).unwrap();
+    let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+    let trial = &run["trials"][0];
+    let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
+    assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
+    // Equal gaps, so what was offered in the window lies between the lowest and the highest of them; and so does what the
+    // run takes for the rate that was asked for.
+    let offered = num(&trial["offered_rate"]);
+    assert!(offered > 195.0 && offered < 293.0 && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
+    assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);
 }
 
 #[test]

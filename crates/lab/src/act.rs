@@ -6,6 +6,7 @@ use run::{AgentCommand, AgentReport, Incident, IncidentKind, Intensity, LoadPlan
 use sys::clock::Origin;
 
 use crate::agent::{Agent, AgentGroup, Said};
+use crate::by_hand::ByHand;
 use crate::merge::{self, Point};
 use crate::observation::Samplers;
 use crate::parts::Parts;
@@ -42,6 +43,7 @@ pub(crate) struct Act<'w> {
     died: Vec<Incident>,
     /// When whoever looks on is shown more next; absent where nobody does.
     show_at: Option<Instant>,
+    by_hand: ByHand,
     watch: &'w mut dyn Watch,
 }
 
@@ -65,6 +67,7 @@ impl<'w> Act<'w> {
             look_at: Instant::now(),
             died: Vec::new(),
             show_at: watch.looks().then(Instant::now),
+            by_hand: ByHand::default(),
             watch,
         }
     }
@@ -150,6 +153,9 @@ impl<'w> Act<'w> {
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> Ended {
         self.hear(until);
         let whatever = matches!(plan.intensity, Intensity::SClients { .. });
+        if let Some(command) = self.by_hand.look(plan, self.watch.factor(), self.origin.now_s()) {
+            self.group.tell_all(&command);
+        }
         if self.watch.stop() {
             Ended::ByUser
         } else if !whatever && (!self.died.is_empty() || self.broken()) {
@@ -226,6 +232,7 @@ impl<'w> Act<'w> {
         }
         let mut trial = merge::trial(point, loads, whole, window);
         trial.measured.series_completed = self.progress.rates(window.begin_s, window.end_s);
+        self.by_hand.put(&mut trial);
         trial.measured.apart = apart;
         if self.group.agents().iter().any(Agent::is_remote) {
             trial.host_loads = hosts;

@@ -3,6 +3,7 @@
 
 mod act;
 pub mod agent;
+mod by_hand;
 pub mod cold;
 mod command_line;
 mod compare;

@@ -37,6 +37,12 @@ pub trait Watch {
     /// Something to know.
     fn note(&mut self, _sentence: &str) {}
 
+    /// How many times the planned rate an open loop of an even rate is to have now: other than 1 where somebody changed it by
+    /// hand.
+    fn factor(&self) -> f64 {
+        1.0
+    }
+
     /// Whether to end now. What was measured is kept.
     fn stop(&self) -> bool {
         false

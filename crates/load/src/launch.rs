@@ -295,6 +295,7 @@ fn conduct(
                     }
                     phase = next;
                 }
+                Ok(AgentCommand::Rate { factor }) => common.orders.rate(factor),
                 Ok(AgentCommand::Stop) => common.orders.stop(),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => {}

@@ -23,12 +23,18 @@ pub(crate) struct Order {
     pub(crate) stop: bool,
     /// When the next order takes effect, as far as it is known.
     pub(crate) next_ns: u64,
+    /// How many times the plan's rate is offered, since somebody changed it by hand.
+    pub(crate) factor: f64,
 }
 
-/// The order of all shards, in its own cache line: phase, stop, and the moment from which it holds, in one word.
+/// The order of all shards, in its own cache line: phase, stop, and the moment from which it holds, in one word; and the
+/// factor of the rate, as the bits of a float less those of 1.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Orders(AtomicU64);
+pub(crate) struct Orders(AtomicU64, AtomicU64);
+
+/// What a factor of the rate may be.
+const FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 const STOP: u64 = 4;
 const PHASE: u64 = 3;
@@ -39,6 +45,14 @@ impl Orders {
     /// makes sure that none sees it late.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
         self.0.store(at_ns << BITS | phase as u64, Ordering::Release);
+    }
+
+    /// Every shard offers so many times the plan's rate.
+    pub(crate) fn rate(&self, factor: f64) {
+        if factor.is_finite() {
+            let factor = factor.clamp(*FACTORS.start(), *FACTORS.end());
+            self.1.store(factor.to_bits() ^ 1.0_f64.to_bits(), Ordering::Relaxed);
+        }
     }
 
     /// Whether every shard is to stop.
@@ -62,7 +76,8 @@ impl Orders {
             1 => Phase::Measure,
             _ => Phase::Drain,
         };
-        Order { phase, stop: raw & STOP != 0, next_ns: if now < at { at } else { u64::MAX } }
+        let factor = f64::from_bits(self.1.load(Ordering::Relaxed) ^ 1.0_f64.to_bits());
+        Order { phase, stop: raw & STOP != 0, next_ns: if now < at { at } else { u64::MAX }, factor }
     }
 }
 
@@ -109,6 +124,7 @@ impl Show {
     }
 
     /// Failures and response times apart.
+        self.detail.unexpected.store(core.record.counts.unexpected, Ordering::Relaxed);
     pub(crate) fn detail(&self) -> TickDetail {
         let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
         let errors = ErrorKind::ALL.into_iter().zip(self.detail.errors.iter().map(load)).filter(|(_, n)| *n > 0);
@@ -157,7 +173,7 @@ pub(crate) fn run<D: Driver, C: Client>(
     let show_ns = if task.slots { SHOW_SLOTS_NS } else { SHOW_NS };
     let mut core = Core::new(task, client);
     let mut phase = Phase::WarmUp;
-    let (mut show_at, mut detail_at) = (0, 0);
+    let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
     core.start(driver.ops());
     loop {
         let now = driver.ops().refresh();
@@ -172,6 +188,10 @@ pub(crate) fn run<D: Driver, C: Client>(
             core.retune(now);
             show_at = now + show_ns;
             // What only people look at need not be as fresh as the slots of an experiment.
+        if told.factor != factor {
+            factor = told.factor;
+            core.turn(now, factor);
+        }
             if now >= detail_at {
                 show.publish_detail(&core);
                 detail_at = now + SHOW_NS;

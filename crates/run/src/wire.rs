@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ColdPart, Incident, LeverPart, LoadPart, Observed, Phase, Tick, WatchedHost};
 
 /// Version of these lines. Both ends must have the same.
-pub const WIRE: u32 = 2;
+pub const WIRE: u32 = 3;
 
 /// Longest line but those of [`is_long`], bytes.
 pub const LINE_BYTES: usize = 64 << 10;
@@ -78,6 +78,12 @@ pub enum AgentCommand {
         /// When, on the agent's monotonic clock, nanoseconds; absent means as soon as all threads can.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
+    },
+    /// The rate of an open loop is to be so many times that of its plan from now on: somebody changed it by hand. A load of
+    /// which the plan says how its rate runs, or that is no open loop, goes on as it was.
+    Rate {
+        /// Times the plan's rate; taken as 0.001 to 1000.
+        factor: f64,
     },
     /// An observer begins to sample for a trial.
     Follow {

@@ -70,7 +70,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let once_s = plan.load.warmup_s + plan.load.duration_s;
     let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeats.max(1));
     let kept = args.target.out.prepare()?;
-    let mut screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
+    let screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
+    // A course of its own is not for a hand to change.
+    let mut screen = screen.by_hand(args.rate.as_ref().filter(|rate| rate.stages.is_empty()).map(|rate| rate.mean));
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.target.out, kept, used))

@@ -7,12 +7,13 @@ mod history;
 mod model;
 mod sides;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ratatui_core::terminal::Terminal;
+use report::{Unit, quantity};
 use sys::terminal::Taken;
 
 pub(crate) use model::Model;
@@ -42,6 +43,23 @@ struct Flags {
     end: AtomicBool,
     /// The user wants it to be.
     quit: AtomicBool,
+    /// Steps by which the user changed the rate: up less down.
+    steps: AtomicI32,
+}
+
+/// A step of the rate by hand, and the most of them.
+const STEP: f64 = 1.1;
+const MOST_STEPS: i32 = 48;
+
+impl Flags {
+    fn step(&self, by: i32) {
+        let steps = self.steps.load(Ordering::Relaxed).saturating_add(by);
+        self.steps.store(steps.clamp(-MOST_STEPS, MOST_STEPS), Ordering::Relaxed);
+    }
+
+    fn factor(&self) -> f64 {
+        STEP.powi(self.steps.load(Ordering::Relaxed))
+    }
 }
 
 /// A view that is shown, until it is dropped.
@@ -59,9 +77,15 @@ impl View {
         let terminal = Terminal::new(backend::Ansi::new(crate::output::colors())).ok()?;
         let flags = Arc::new(Flags::default());
         let (theirs, shared) = (Arc::clone(&flags), shared.clone());
-        let body = move || Painter { taken, terminal, shared, flags: theirs, frozen: None }.work();
+        let by_hand = shared.lock().rate.is_some();
+        let body = move || Painter { taken, terminal, shared, flags: theirs, frozen: None, by_hand }.work();
         let thread = std::thread::Builder::new().name("loadline-view".into()).spawn(body).ok()?;
         Some(Self { flags, thread: Some(thread) })
+    }
+
+    /// How many times the planned rate the user wants.
+    pub(crate) fn factor(&self) -> f64 {
+        self.flags.factor()
     }
 
     /// Whether the user asked to end.
@@ -99,6 +123,8 @@ struct Painter {
     flags: Arc<Flags>,
     /// The view as it was when it was paused.
     frozen: Option<Model>,
+    /// The rate may be changed by hand.
+    by_hand: bool,
 }
 
 impl Painter {
@@ -114,6 +140,9 @@ impl Painter {
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
+                // As they lie on the keys, without shift.
+                Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
+                Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b' ') => self.frozen = if self.frozen.is_some() { None } else { Some(self.shared.lock().clone()) },
                 _ => {}
             }
@@ -124,15 +153,19 @@ impl Painter {
         let keys = self.keys();
         // The copy is made under the lock, the drawing is not.
         let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
-        self.terminal.draw(|frame| draw::draw(frame, &model, keys)).map(|_| ())
+        self.terminal.draw(|frame| draw::draw(frame, &model, &keys)).map(|_| ())
     }
 
-    fn keys(&self) -> &'static str {
-        match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
-            (_, true, _) => "ending: what was measured is kept",
-            (false, ..) => "Ctrl-C ends and keeps what was measured",
+    fn keys(&self) -> String {
+        let rate = self.shared.lock().rate.filter(|_| self.by_hand);
+        // As wide as the others: 80 columns hold all of it.
+        let rate = rate.map(|rate| format!("   + - rate {}", quantity(rate * self.flags.factor(), Unit::PerSecond)));
+        let keys = match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
+            (_, true, _) => return "ending: what was measured is kept".into(),
+            (false, ..) => return "Ctrl-C ends and keeps what was measured".into(),
             (_, _, true) => "paused: space goes on   q ends and keeps what was measured",
             _ => "q ends and keeps what was measured   space pauses the view",
-        }
+        };
+        format!("{keys}{}", rate.unwrap_or_default())
     }
 }

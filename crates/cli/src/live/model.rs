@@ -25,6 +25,8 @@ pub(crate) struct Model {
     pub(crate) budget_s: f64,
     /// Somebody else makes the load: there are counters and nothing else.
     pub(crate) watches: bool,
+    /// The planned rate of an open loop that may be changed by hand, per second.
+    pub(crate) rate: Option<f64>,
     /// The step that is on, since when, and for how many seconds it is meant.
     pub(crate) step: (String, Instant, f64),
     /// Trials that ended.
@@ -57,6 +59,7 @@ impl Model {
             start,
             budget_s,
             watches: false,
+            rate: None,
             step: (String::new(), start, 0.0),
             trials: 0,
             history: History::default(),

@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    const HELLO: &str = r#"echo '{"is":"hello","wire":2}'; read spec; "#;
+    const HELLO: &str = r#"echo '{"is":"hello","wire":3}'; read spec; "#;
 
     fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
         let mut group = AgentGroup::default();

@@ -5,6 +5,7 @@
 //! says what the next request to be sent was due for.
 
 mod bursty;
+mod by_hand;
 mod constant;
 mod course;
 mod poisson;
@@ -14,6 +15,7 @@ mod self_similar;
 use fastrand::Rng;
 use run::{Arrival, LoadPlan, PlanError};
 
+use by_hand::ByHand;
 use course::Course;
 use row::Gaps as _;
 pub(crate) use row::exponential;
@@ -93,6 +95,7 @@ pub struct Arrivals {
     rng: Rng,
     at_ns: f64,
     course: Option<Course>,
+    by_hand: Option<Box<ByHand>>,
 }
 
 impl Arrivals {
@@ -103,7 +106,7 @@ impl Arrivals {
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);
         let mut rng = Rng::with_seed(seed ^ u64::from(shard).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let process = Process::new(arrival, rate_ns, &mut rng);
-        Self { at_ns: process.begin_ns(phase), process, rng, course: None }
+        Self { at_ns: process.begin_ns(phase), process, rng, course: None, by_hand: None }
     }
 
     /// The same on the course of a plan: its stages, or the times of its requests where they were recorded.
@@ -134,10 +137,26 @@ impl Arrivals {
     #[inline]
     pub fn next_ns(&mut self) -> u64 {
         self.at_ns += self.process.gap_ns(self.at_ns, &mut self.rng);
-        match &mut self.course {
-            None => self.at_ns as u64,
-            Some(course) => course.due_ns(self.at_ns),
+        match (&mut self.course, &mut self.by_hand) {
+            (None, None) => self.at_ns as u64,
+            (Some(course), _) => course.due_ns(self.at_ns),
+            (None, Some(by_hand)) => by_hand.due_ns(self.at_ns),
         }
+    }
+
+    /// From `now_ns` on (nanoseconds since the start) the process runs so many times as fast as it was planned. Copies that
+    /// are told the same stay copies, wherever they are. A course of its own is not changed: then it says no.
+    pub fn turn(&mut self, now_ns: u64, factor: f64) -> bool {
+        if self.course.is_some() {
+            return false;
+        }
+        self.by_hand.get_or_insert_default().turn(now_ns, factor);
+        true
+    }
+
+    /// The time that was given last, as it is after a turn.
+    pub fn again_ns(&mut self) -> u64 {
+        self.by_hand.as_mut().map_or(self.at_ns as u64, |by_hand| by_hand.due_ns(self.at_ns))
     }
 }
 

@@ -10,7 +10,11 @@ pub(super) struct Dues {
     behind: Arrivals,
     origin_ns: u64,
     waiting: u64,
+    /// As planned, and as it is now.
+    planned: f64,
     rate: f64,
+    /// The rate was changed by hand.
+    turned: bool,
 }
 
 impl Dues {
@@ -18,7 +22,19 @@ impl Dues {
     pub(super) fn new(arrivals: &Arrivals, rate: f64, origin_ns: u64) -> Self {
         let (mut due, behind) = (arrivals.clone(), arrivals.clone());
         let next_ns = origin_ns + due.next_ns();
-        Self { due, next_ns, behind, origin_ns, waiting: 0, rate }
+        Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, turned: false }
+    }
+
+    /// The rate is so many times the planned one from `now_ns` on. What is due until then, and when, stays as it was. Says
+    /// whether that can be: a course of its own is not changed.
+    pub(super) fn turn(&mut self, now_ns: u64, factor: f64) -> bool {
+        let at_ns = now_ns.saturating_sub(self.origin_ns);
+        let turned = self.due.turn(at_ns, factor) && self.behind.turn(at_ns, factor);
+        if turned {
+            (self.rate, self.turned) = (self.planned * factor, true);
+            self.next_ns = self.origin_ns + self.due.again_ns();
+        }
+        turned
     }
 
     /// When the next one is due.
@@ -33,7 +49,7 @@ impl Dues {
 
     /// Whether the rate is the same at all times.
     pub(super) fn is_even(&self) -> bool {
-        self.due.is_even()
+        self.due.is_even() && !self.turned
     }
 
     /// How many are due and not begun.

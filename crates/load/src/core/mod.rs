@@ -227,6 +227,15 @@ impl<C: Client> Core<C> {
         self.batch
     }
 
+    /// The rate of an open loop is so many times the plan's from `now` on; nothing else has one that a hand may change.
+    pub(crate) fn turn(&mut self, now: u64, factor: f64) {
+        if let Mode::Open(pool) = &mut self.mode
+            && pool.dues.turn(now, factor)
+        {
+            pool.need.plan(pool.dues.rate());
+        }
+    }
+
     /// Sets the length of [`Core::batch`] anew from what was completed since the last call: at most a quarter of the
     /// response time (by Little's law), and never more than [`LONGEST_BATCH_US`].
     pub(crate) fn retune(&mut self, now: u64) {

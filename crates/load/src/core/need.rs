@@ -32,6 +32,11 @@ impl Need {
         Self { planned, since_ns: origin_ns, arrivals: 0, answers: 0, took_ns: 0, allowed: LEAST, past: 0 }
     }
 
+    /// The plan asks for another rate from now on, per second.
+    pub(super) fn plan(&mut self, rate: f64) {
+        self.planned = rate / 1e9;
+    }
+
     /// A request is due.
     pub(super) fn arrived(&mut self) {
         self.arrivals += 1;

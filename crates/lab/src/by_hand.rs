@@ -1,0 +1,92 @@
+//! A rate that somebody changes by hand while an open loop goes on: told to the agents, and written down as what was offered.
+
+use run::{AgentCommand, Intensity, LoadPlan, RateByHand, Trial};
+
+/// Between two changes, seconds: a key that is held down makes dozens a second.
+const APART_S: f64 = 0.1;
+
+/// The rates so far; none while nobody changed it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByHand {
+    rates: Vec<RateByHand>,
+    factor: Option<f64>,
+}
+
+impl ByHand {
+    /// What the agents are to be told now, where the wanted factor is another one than before.
+    pub(crate) fn look(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
+        let planned = rate_of(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
+        if self.rates.last().is_some_and(|last| now_s < last.t_s + APART_S) {
+            return None;
+        }
+        if self.rates.is_empty() {
+            self.rates.push(RateByHand { t_s: 0.0, rate: planned });
+        }
+        self.factor = Some(factor);
+        self.rates.push(RateByHand { t_s: now_s.max(0.0), rate: planned * factor });
+        Some(AgentCommand::Rate { factor })
+    }
+
+    /// Writes down what was offered in the place of what was planned.
+    pub(crate) fn put(&self, trial: &mut Trial) {
+        let Some(last) = self.rates.last() else { return };
+        if let Intensity::Open { rate, .. } = &mut trial.intensity {
+            *rate = trial.rates.offered_rate;
+        }
+        trial.label = format!("{}, changed by hand", trial.label);
+        trial.notes.push(format!(
+            "the rate was changed by hand {} times, the last time to {:.1}/s at {:.1} s: figures are of all of the window",
+            self.rates.len() - 1,
+            last.rate,
+            last.t_s
+        ));
+        trial.by_hand.clone_from(&self.rates);
+    }
+}
+
+/// The rate of an open loop that is the same all the time by its plan.
+fn rate_of(plan: &LoadPlan) -> Option<f64> {
+    let course = !plan.stages.is_empty() || plan.requests.as_ref().is_some_and(|set| set.recorded.is_some());
+    match plan.intensity {
+        Intensity::Open { rate, .. } if !course => Some(rate),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> LoadPlan {
+        let intensity = Intensity::Open { rate: 100.0, arrival: run::Arrival::Poisson, max_connections: 10 };
+        LoadPlan { intensity, ..LoadPlan::default() }
+    }
+
+    #[test]
+    fn a_change_is_told_once_and_stands_in_the_trial() {
+        let mut by_hand = ByHand::default();
+        assert_eq!(by_hand.look(&plan(), 1.0, 1.0), None);
+        assert_eq!(by_hand.look(&plan(), 1.5, 2.0), Some(AgentCommand::Rate { factor: 1.5 }));
+        assert_eq!(by_hand.look(&plan(), 1.5, 3.0), None);
+        assert_eq!(by_hand.look(&plan(), 1.6, 2.05), None, "not at each press of a key that is held");
+        assert_eq!(by_hand.look(&plan(), 1.0, 4.0), Some(AgentCommand::Rate { factor: 1.0 }));
+        let mut trial = Trial { label: "offered 100/s".into(), intensity: plan().intensity, ..Trial::default() };
+        trial.rates.offered_rate = 120.0;
+        by_hand.put(&mut trial);
+        let rates: Vec<(f64, f64)> = trial.by_hand.iter().map(|r| (r.t_s, r.rate)).collect();
+        assert_eq!(rates, [(0.0, 100.0), (2.0, 150.0), (4.0, 100.0)]);
+        assert!(matches!(trial.intensity, Intensity::Open { rate, .. } if rate == 120.0));
+        assert!(trial.notes[0].contains("2 times") && trial.label.contains("by hand"), "{:?}", trial.notes);
+    }
+
+    #[test]
+    fn a_course_and_a_closed_loop_are_left_alone() {
+        let stages = vec![run::Stage { seconds: 1.0, from: 1.0, to: 2.0 }];
+        for plan in [LoadPlan::default(), LoadPlan { stages, ..plan() }] {
+            assert_eq!(ByHand::default().look(&plan, 2.0, 1.0), None);
+        }
+        let mut trial = Trial::default();
+        ByHand::default().put(&mut trial);
+        assert_eq!(trial, Trial::default());
+    }
+}

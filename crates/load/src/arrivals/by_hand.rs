@@ -1,0 +1,91 @@
+//! How arrivals run with time where somebody changes their rate by hand: the even process goes on as it is, faster or slower.
+
+use std::collections::VecDeque;
+
+/// From a moment on the even process runs so many times as fast.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// The moment by the even process, and by the clock, nanoseconds since the start.
+    even_ns: f64,
+    at_ns: f64,
+    factor: f64,
+}
+
+/// The turns so far.
+#[derive(Clone, Debug)]
+pub(super) struct ByHand {
+    /// The one that holds where this copy of the process is, and those that come after it.
+    now: Turn,
+    ahead: VecDeque<Turn>,
+}
+
+impl Default for ByHand {
+    fn default() -> Self {
+        Self { now: Turn { even_ns: 0.0, at_ns: 0.0, factor: 1.0 }, ahead: VecDeque::new() }
+    }
+}
+
+impl ByHand {
+    /// From `now_ns` on it is this factor.
+    pub(super) fn turn(&mut self, now_ns: u64, factor: f64) {
+        let last = self.ahead.back().copied().unwrap_or(self.now);
+        let at_ns = (now_ns as f64).max(last.at_ns);
+        let even_ns = last.even_ns + (at_ns - last.at_ns) * last.factor;
+        self.ahead.push_back(Turn { even_ns, at_ns, factor });
+    }
+
+    /// When the request is due that the even process has at `even_ns`; asked in rising order.
+    #[inline]
+    pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
+        while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {
+            self.now = *next;
+            self.ahead.pop_front();
+        }
+        (self.now.at_ns + (even_ns - self.now.even_ns) / self.now.factor) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::Arrival;
+
+    use super::super::Arrivals;
+
+    fn arrivals(arrival: &Arrival) -> Arrivals {
+        Arrivals::new(arrival, 100.0, (0, 1), 0.0, 5)
+    }
+
+    #[test]
+    fn the_rate_is_another_one_from_that_moment_on() {
+        let mut due = arrivals(&Arrival::Constant);
+        let mut times = vec![due.next_ns()];
+        for (until_ns, factor) in [(1_000_000_000, 3.0), (2_000_000_000, 0.5), (6_000_000_000, 1.0)] {
+            while times.last().is_some_and(|t| *t <= until_ns) {
+                times.push(due.next_ns());
+            }
+            assert!(due.turn(until_ns, factor));
+            *times.last_mut().unwrap() = due.again_ns();
+        }
+        let between = |from: u64, to: u64| times.iter().filter(|t| (from..to).contains(*t)).count();
+        for (from_s, to_s, n) in [(0, 1, 100_usize), (1, 2, 300), (2, 6, 200)] {
+            let seen = between(from_s * 1_000_000_000, to_s * 1_000_000_000);
+            assert!(seen.abs_diff(n) <= 1, "{seen} of {n} from {from_s} s to {to_s} s");
+        }
+        assert!(times.windows(2).all(|w| w[0] <= w[1]));
+    }
+
+    #[test]
+    fn a_copy_behind_has_the_times_that_the_one_ahead_gave() {
+        let (mut ahead, mut behind) = (arrivals(&Arrival::Poisson), arrivals(&Arrival::Poisson));
+        let mut given: Vec<u64> = (0..300).map(|_| ahead.next_ns()).collect();
+        let now_ns = given[298] + 1;
+        assert!(ahead.turn(now_ns, 2.0));
+        *given.last_mut().unwrap() = ahead.again_ns();
+        let mut seen: Vec<u64> = (0..50).map(|_| behind.next_ns()).collect();
+        assert!(behind.turn(now_ns, 2.0));
+        given.extend((0..300).map(|_| ahead.next_ns()));
+        seen.extend((0..550).map(|_| behind.next_ns()));
+        assert_eq!(given, seen);
+        assert!(given.windows(2).all(|w| w[0] <= w[1]));
+    }
+}
