@@ -1,14 +1,14 @@
-//! Drift: what of the server grew all through a long window under one load. A leak looks like this, and so does a cache that
-//! is not full yet: which one it is only a longer run shows.
+//! Drift: what grew all through a long window under one load: memory and descriptors of the server, the response time, the
+//! share of failures. A leak looks like this, and so does a cache that is not full yet: which one it is only a longer run shows.
 //!
 //! Sources: H. Mann, Econometrica 13 (1945), and M. Kendall, *Rank Correlation Methods* (1975), for the test; P. Sen, Journal
 //! of the American Statistical Association 63 (1968), for the slope. Both go by ranks, so that neither a spike nor the shape
 //! of the noise matters.
 
-use run::{CounterId, Drift, Side, Trial, Window};
+use run::{CounterId, Drift, DriftOf, Side, Trial, Window};
 
 use crate::Facts;
-use crate::number::figure;
+use crate::number::{duration, figure, percent};
 use crate::sides::window_of;
 
 /// Shorter windows show how a server warms up.
@@ -21,8 +21,11 @@ const SURE: f64 = 3.29;
 const STILL: f64 = 1.96;
 /// Of the slope of all of it, what that of the later half must have: what fills up and stops is no drift.
 const GOES_ON: f64 = 0.25;
-/// Growth in the window, as a share of the median, below which it does not matter.
-const MATTERS: f64 = 0.05;
+/// What the growth in a window must be to matter: of a level and of a response time, as a share of their median; of the share
+/// of requests that failed, as it is. Response times are known within 9 % and follow every neighbour of the machine.
+const LEVEL_MATTERS: f64 = 0.05;
+const TIME_MATTERS: f64 = 0.25;
+const FAILURES_MATTER: f64 = 0.01;
 
 /// A level: its counter, what it is, and its figure in words.
 type Level = (&'static str, &'static str, fn(f64) -> String);
@@ -39,44 +42,94 @@ fn mebibytes(bytes: f64) -> String {
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();
-    trial.filter(|_| steady).map(of_trial).unwrap_or_default()
+    trial.filter(|trial| steady && trial.by_hand.is_empty()).map(of_trial).unwrap_or_default()
 }
 
 fn of_trial(trial: &Trial) -> Vec<Drift> {
     let window = window_of(trial);
-    let long = window.length_s() >= LONG_S && window.length_s() < f64::MAX;
-    let Some(server) = trial.server.as_ref().filter(|_| long) else { return Vec::new() };
-    LEVELS.iter().filter_map(|(id, what, words)| drift(server, window, id, what, *words)).collect()
+    if window.length_s() < LONG_S || window.length_s() >= f64::MAX {
+        return Vec::new();
+    }
+    let levels = LEVELS.iter().filter_map(|level| of_level(trial.server.as_ref()?, window, *level));
+    levels.chain(of_response(trial, window)).chain(of_failures(trial, window)).collect()
 }
 
-fn drift(side: &Side, window: Window, id: &'static str, what: &str, words: fn(f64) -> String) -> Option<Drift> {
-    let parts = parts(side, window, id);
-    let (z, per_s) = trend(&parts)?;
-    let (later_z, later_per_s) = trend(&parts[parts.len() / 2..])?;
-    let median = median(parts.iter().map(|(_, v)| *v).collect())?;
-    let grown = per_s * window.length_s();
-    let drifts = z >= SURE && later_z >= STILL && later_per_s >= GOES_ON * per_s && grown >= MATTERS * median;
+fn of_level(side: &Side, window: Window, (id, what, words): Level) -> Option<Drift> {
+    let found = growth(&parts(window, level(side, id)), window)?;
     let sentence = format!(
         "the server's {what} grew all through the window, by {} in {} s, which is {} an hour: a leak, or a cache that is not \
          full yet; a longer run tells them apart",
-        words(grown),
+        words(found.grown),
         figure(window.length_s()),
-        words(per_s * 3600.0)
+        words(found.per_s * 3600.0)
     );
-    drifts.then(|| Drift { counter: CounterId::new(id), median, per_s, z, sentence })
+    let matters = found.grown >= LEVEL_MATTERS * found.median;
+    matters.then(|| found.drift(DriftOf::Level, Some(CounterId::new(id)), sentence))
 }
 
-/// Means of a level, summed over the side's own processes, in equal parts of the window: time and value.
-fn parts(side: &Side, window: Window, id: &str) -> Vec<(f64, f64)> {
+fn of_response(trial: &Trial, window: Window) -> Option<Drift> {
+    let medians = trial.moments.iter().filter_map(|m| Some((m.t_s, m.p50_us?)));
+    let found = growth(&parts(window, medians), window)?;
+    let sentence = format!(
+        "the median response time grew all through the window under one load, by {} in {} s, from about {}: something piles up \
+         (a queue, a table, a heap), or the machine slows down",
+        duration(found.grown),
+        figure(window.length_s()),
+        duration((found.median - found.grown / 2.0).max(0.0))
+    );
+    (found.grown >= TIME_MATTERS * found.median).then(|| found.drift(DriftOf::ResponseTime, None, sentence))
+}
+
+fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
+    let shares = trial.moments.iter().filter_map(|m| Some((m.t_s, m.failed_share()?)));
+    let found = growth(&parts(window, shares), window)?;
+    let sentence = format!(
+        "the share of requests that failed grew all through the window under one load, by {} of all in {} s: something runs out",
+        percent(found.grown),
+        figure(window.length_s())
+    );
+    (found.grown >= FAILURES_MATTER).then(|| found.drift(DriftOf::Failures, None, sentence))
+}
+
+/// A growth that is no noise and goes on.
+struct Growth {
+    median: f64,
+    per_s: f64,
+    z: f64,
+    /// In the whole window.
+    grown: f64,
+}
+
+impl Growth {
+    fn drift(&self, of: DriftOf, counter: Option<CounterId>, sentence: String) -> Drift {
+        Drift { of, counter, median: self.median, per_s: self.per_s, z: self.z, sentence }
+    }
+}
+
+fn growth(parts: &[(f64, f64)], window: Window) -> Option<Growth> {
+    let (z, per_s) = trend(parts)?;
+    let (later_z, later_per_s) = trend(&parts[parts.len() / 2..])?;
+    let goes_on = z >= SURE && later_z >= STILL && later_per_s >= GOES_ON * per_s;
+    let median = median(parts.iter().map(|(_, v)| *v).collect())?;
+    goes_on.then(|| Growth { median, per_s, z, grown: per_s * window.length_s() })
+}
+
+/// A level over time, summed over the side's own processes.
+fn level<'a>(side: &'a Side, id: &'a str) -> impl Iterator<Item = (f64, f64)> + 'a {
     let own = side.own();
     let columns: Vec<_> = side.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
+    let sum =
+        move |row: usize| columns.iter().filter_map(|c| c.values.get(row).copied().flatten()).reduce(|a, b| a + b);
+    side.recording.t_s.iter().enumerate().filter_map(move |(row, t_s)| Some((*t_s, sum(row)?)))
+}
+
+/// Means in equal parts of the window: time and value.
+fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0, 0_u32); PARTS];
-    for (row, t_s) in side.recording.t_s.iter().enumerate().filter(|(_, t)| window.holds(**t)) {
-        let level = columns.iter().filter_map(|c| c.values.get(row).copied().flatten()).reduce(|a, b| a + b);
-        let Some(level) = level.filter(|v| v.is_finite()) else { continue };
+    for (t_s, value) in points.filter(|(t_s, value)| window.holds(*t_s) && value.is_finite()) {
         let place = ((t_s - window.begin_s) / window.length_s() * PARTS as f64).clamp(0.0, PARTS as f64 - 1.0);
         let part = &mut sums[place as usize];
-        *part = (part.0 + t_s, part.1 + level, part.2 + 1);
+        *part = (part.0 + t_s, part.1 + value, part.2 + 1);
     }
     let known = sums.into_iter().filter(|(_, _, n)| *n > 0);
     known.map(|(t, v, n)| (t / f64::from(n), v / f64::from(n))).collect()
@@ -109,7 +162,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{Column, Recording, Run, TrialKind};
+    use run::{Column, Moment, Recording, Run, TrialKind};
 
     const SECONDS: usize = 600;
 
@@ -132,7 +185,8 @@ mod tests {
     fn a_planted_leak_is_named_with_its_slope() {
         let run = watched(|t| 50e6 + 20_000.0 * t);
         let drift = run.findings.drifts.first().expect("20 kB a second for ten minutes is a leak");
-        assert!(drift.counter.as_str() == "process.rss" && drift.z > SURE, "{drift:?}");
+        let memory = drift.counter.as_ref().is_some_and(|c| c.as_str() == "process.rss");
+        assert!(memory && drift.of == DriftOf::Level && drift.z > SURE, "{drift:?}");
         assert!((drift.per_s - 20_000.0).abs() < 1000.0, "{}", drift.per_s);
         assert!(drift.sentence.contains("memory grew") && drift.sentence.contains("an hour"), "{}", drift.sentence);
         assert!(run.findings.trust.warnings.contains(&drift.sentence), "it is shown");
@@ -149,5 +203,57 @@ mod tests {
         ] {
             assert_eq!(run.findings.drifts, [], "{what}");
         }
+    }
+
+    /// A load of ten minutes at one rate, with this median in microseconds and this share of failures at each second.
+    fn loaded(p50_us: impl Fn(f64) -> f64, failed: impl Fn(f64) -> f64) -> Vec<DriftOf> {
+        let mut random = fastrand::Rng::with_seed(11);
+        let moment = |i: usize| {
+            let t_s = i as f64 + 0.5;
+            let noise = 0.9 + 0.2 * random.f64();
+            let failed = (1000.0 * failed(t_s) * noise) as u64;
+            Moment {
+                t_s,
+                seconds: 1.0,
+                completed: 1000 - failed,
+                failed,
+                p50_us: Some(p50_us(t_s) * noise),
+                p99_us: None,
+            }
+        };
+        let mut trial = Trial { moments: (0..SECONDS).map(moment).collect(), ..Trial::default() };
+        trial.rates.completed_rate = 1000.0;
+        trial.measured.window = Window { begin_s: 0.0, end_s: SECONDS as f64 };
+        let mut run = Run { trials: vec![trial], ..Run::default() };
+        crate::judge(&mut run);
+        run.findings.drifts.iter().map(|drift| drift.of).collect()
+    }
+
+    #[test]
+    fn response_times_and_failures_that_creep_up_are_named() {
+        assert_eq!(loaded(|t| 1000.0 + t, |_| 0.0), [DriftOf::ResponseTime]);
+        assert_eq!(loaded(|_| 1000.0, |t| t / 6000.0), [DriftOf::Failures]);
+        assert_eq!(loaded(|t| 500.0 + 2.0 * t, |t| t / 3000.0), [DriftOf::ResponseTime, DriftOf::Failures]);
+    }
+
+    #[test]
+    fn those_that_only_vary_are_not() {
+        let none: [DriftOf; 0] = [];
+        assert_eq!(loaded(|_| 1000.0, |_| 0.02), none);
+        assert_eq!(loaded(|t| 1000.0 + t / 10.0, |t| t / 100_000.0), none, "too little to matter");
+        assert_eq!(loaded(|t| if t > 300.0 { 2000.0 } else { 1000.0 }, |_| 0.0), none, "a step");
+        assert_eq!(loaded(|t| 1000.0 + 800.0 * (t / 30.0).sin(), |_| 0.0), none, "up and down");
+    }
+
+    /// Of ten thousand windows without a trend this many standard deviations are one in some.
+    #[test]
+    fn noise_is_hardly_ever_a_trend() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let window = Window { begin_s: 0.0, end_s: 40.0 };
+        let named = (0..2000).filter(|_| {
+            let points: Vec<(f64, f64)> = (0..PARTS).map(|i| (2.0 * i as f64 + 1.0, random.f64())).collect();
+            growth(&points, window).is_some()
+        });
+        assert!(named.count() <= 3);
     }
 }

@@ -113,6 +113,7 @@ impl<'w> Act<'w> {
     /// server stands still, or the requests that wait in it would be in no percentile.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> Ended {
         let begin_s = self.origin.now_s();
+        self.progress.stretch(begin_s, plan.duration_s);
         // What ends the window is ordered ahead of its end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let until = Instant::now() + Duration::from_secs_f64((plan.duration_s - lead_s).max(0.001));
@@ -152,10 +153,10 @@ impl<'w> Act<'w> {
     /// Hears at most one thing, and looks whether to go on. S-Clients do what they do whatever becomes of the server.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> Ended {
         self.hear(until);
-        let whatever = matches!(plan.intensity, Intensity::SClients { .. });
         if let Some(command) = self.by_hand.look(plan, self.watch.factor(), self.origin.now_s()) {
             self.group.tell_all(&command);
         }
+        let whatever = matches!(plan.intensity, Intensity::SClients { .. });
         if self.watch.stop() {
             Ended::ByUser
         } else if !whatever && (!self.died.is_empty() || self.broken()) {
@@ -231,9 +232,10 @@ impl<'w> Act<'w> {
             whole.total.completed = whole.total.completed.saturating_add(tick.completed);
         }
         let mut trial = merge::trial(point, loads, whole, window);
-        trial.measured.series_completed = self.progress.rates(window.begin_s, window.end_s);
         self.by_hand.put(&mut trial);
+        trial.measured.series_completed = self.progress.rates(window.begin_s, window.end_s);
         trial.measured.apart = apart;
+        trial.moments = self.progress.moments(window.end_s);
         if self.group.agents().iter().any(Agent::is_remote) {
             trial.host_loads = hosts;
         }

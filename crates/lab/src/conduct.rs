@@ -36,6 +36,9 @@ pub struct Load<'a> {
     pub plan: LoadPlan,
 }
 
+/// From this length on a window is looked at in stretches, seconds.
+const LONG_S: f64 = 10.0;
+
 /// Everything that a trial stands on.
 pub(crate) struct Stage<'a> {
     pub(crate) program: &'a Path,
@@ -131,7 +134,7 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
                 plan: Box::new(plan),
                 addr: load.addr.clone(),
                 at_once: false,
-                detailed: stage.looked_at,
+                detailed: stage.looked_at || load.plan.duration_s >= LONG_S,
             };
             group.start(host, stage.program, &name, &spec)?;
         }

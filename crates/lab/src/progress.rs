@@ -1,6 +1,8 @@
 //! The ticks of all load agents of a trial, put together: how much was completed at any moment.
 
-use run::{Incident, IncidentKind, Tick, TickDetail};
+use run::{Incident, IncidentKind, Moment, Tick, TickDetail};
+
+use crate::stretches::Stretches;
 
 /// What the agents said so far, by agent.
 #[derive(Clone, Debug, Default)]
@@ -8,6 +10,7 @@ pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
     /// The newest detail of each agent; those of before are of no use.
     details: Vec<TickDetail>,
+    stretches: Stretches,
 }
 
 /// Width of one rate of the series, seconds.
@@ -23,7 +26,7 @@ const MISSED: f64 = 20.0;
 
 impl Progress {
     pub(crate) fn new(agents: usize) -> Self {
-        Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents] }
+        Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents], ..Self::default() }
     }
 
     /// An agent said something, heard at `now_s`. A time that cannot be is none: figures are made for each tenth of a second
@@ -32,9 +35,22 @@ impl Progress {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
         if tick.t_s >= since_s && tick.t_s < now_s + AHEAD_S {
-            tick.detail.take().into_iter().for_each(|newest| *detail = *newest);
+            let newer = tick.detail.take().map(|newest| *detail = *newest).is_some();
             ticks.push(tick);
+            if newer && self.stretches.due(now_s) {
+                self.stretches.push(now_s, self.detail());
+            }
         }
+    }
+
+    /// From now on what is known is kept at moments, as many as a window of this length has stretches.
+    pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
+        self.stretches = Stretches::begin(now_s, window_s, self.detail());
+    }
+
+    /// What happened in each stretch since [`Progress::stretch`] until a moment; nothing where agents did not tell.
+    pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
+        self.stretches.moments(until_s)
     }
 
     /// Failures by kind and response times of all agents so far, as they last told them.

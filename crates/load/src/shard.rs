@@ -17,7 +17,7 @@ const SHOW_NS: u64 = 20_000_000;
 const SHOW_SLOTS_NS: u64 = 200_000;
 
 /// What a shard is told. Read in every pass, written a few times in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,
     pub(crate) stop: bool,
@@ -97,12 +97,17 @@ pub(crate) struct Show {
 #[derive(Debug)]
 struct Detail {
     errors: [AtomicU64; ErrorKind::ALL.len()],
+    unexpected: AtomicU64,
     responses: [AtomicU64; CoarseHist::BUCKETS],
 }
 
 impl Default for Detail {
     fn default() -> Self {
-        Self { errors: [const { AtomicU64::new(0) }; _], responses: [const { AtomicU64::new(0) }; _] }
+        Self {
+            errors: [const { AtomicU64::new(0) }; _],
+            unexpected: AtomicU64::new(0),
+            responses: [const { AtomicU64::new(0) }; _],
+        }
     }
 }
 
@@ -119,17 +124,18 @@ impl Show {
     /// Shows failures and response times apart.
     fn publish_detail<C: Client>(&self, core: &Core<C>) {
         let store = |(to, n): (&AtomicU64, &u64)| to.store(*n, Ordering::Relaxed);
+        self.detail.unexpected.store(core.record.counts.unexpected, Ordering::Relaxed);
         self.detail.errors.iter().zip(&core.record.counts.errors).for_each(store);
         self.detail.responses.iter().zip(core.record.coarse.iter()).for_each(store);
     }
 
     /// Failures and response times apart.
-        self.detail.unexpected.store(core.record.counts.unexpected, Ordering::Relaxed);
     pub(crate) fn detail(&self) -> TickDetail {
         let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
         let errors = ErrorKind::ALL.into_iter().zip(self.detail.errors.iter().map(load)).filter(|(_, n)| *n > 0);
         TickDetail {
             errors: run::Errors(errors.collect()),
+            unexpected: load(&self.detail.unexpected),
             responses: CoarseHist::of(self.detail.responses.iter().map(load)),
         }
     }
@@ -182,16 +188,16 @@ pub(crate) fn run<D: Driver, C: Client>(
             phase = told.phase;
             core.enter(driver.ops(), phase);
         }
+        if told.factor != factor {
+            factor = told.factor;
+            core.turn(now, factor);
+        }
         core.advance(driver.ops());
         if now >= show_at {
             show.publish(&core);
             core.retune(now);
             show_at = now + show_ns;
             // What only people look at need not be as fresh as the slots of an experiment.
-        if told.factor != factor {
-            factor = told.factor;
-            core.turn(now, factor);
-        }
             if now >= detail_at {
                 show.publish_detail(&core);
                 detail_at = now + SHOW_NS;

@@ -136,6 +136,9 @@ pub struct Tick {
 pub struct TickDetail {
     /// Failures so far, by kind.
     pub errors: Errors,
+    /// Responses of an unexpected status so far.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unexpected: u64,
     /// Response times so far, of the warm-up too.
     pub responses: CoarseHist,
 }
@@ -147,8 +150,13 @@ impl TickDetail {
             let sum = self.errors.0.entry(*kind).or_default();
             *sum = sum.saturating_add(*n);
         }
+        self.unexpected = self.unexpected.saturating_add(other.unexpected);
         self.responses.merge(&other.responses);
     }
+}
+
+fn is_none(n: &u64) -> bool {
+    *n == 0
 }
 
 /// What one load agent found; parts of several agents merge into one trial.

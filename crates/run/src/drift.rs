@@ -6,11 +6,28 @@ use serde::{Deserialize, Serialize};
 use crate::CounterId;
 use crate::figure::Figure;
 
-/// A level of the server that grew all through the measured window, and still at its end.
+/// What may drift.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriftOf {
+    /// A level of the server: its counter says which.
+    #[default]
+    Level,
+    /// The median response time, microseconds.
+    ResponseTime,
+    /// The share of requests that failed, 0 to 1.
+    Failures,
+}
+
+/// What grew all through the measured window, and still at its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
-    /// The counter, summed over the server's processes.
-    pub counter: CounterId,
+    /// What it is.
+    #[serde(default)]
+    pub of: DriftOf,
+    /// The counter of a level, summed over the server's processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<CounterId>,
     /// Its median in the window.
     #[serde(with = "Figure")]
     pub median: f64,

@@ -83,6 +83,9 @@ pub struct Trial {
     /// What came of each class of a mix of requests; empty where all requests are of one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassPart>,
+    /// A long measured window in stretches; at most some hundreds, however long it was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<crate::Moment>,
     /// The full histograms behind the summaries, by the same names without unit (`response`, `service`, …).
     pub histograms: BTreeMap<String, Hist>,
     /// Whether the measured window was steady.
@@ -112,9 +115,6 @@ impl Trial {
     }
 }
 
-/// Counts. Every one is exact; nothing is sampled.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
 /// A rate that an open loop was given by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateByHand {
@@ -126,6 +126,9 @@ pub struct RateByHand {
     pub rate: f64,
 }
 
+/// Counts. Every one is exact; nothing is sampled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Tally {
     /// Connections that were tried (connect() calls that started).
     pub attempted: u64,

@@ -181,7 +181,7 @@ mod tests {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = completed;
         let errors = Errors([(ErrorKind::Reset, resets)].into());
-        let detail = TickDetail { errors, responses: CoarseHist::of(counts) };
+        let detail = TickDetail { errors, responses: CoarseHist::of(counts), ..TickDetail::default() };
         Progressing { tick: Tick { t_s, completed, ..Tick::default() }, detail, ..Progressing::default() }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{CounterId, Kind, Reading, Run, Side, Stage, Trial, counter};
+use run::{CounterId, Kind, Moment, RateByHand, Reading, Run, Side, Stage, Trial, counter};
 
 use super::pick;
 use crate::number::{quantity, quantity_in};
@@ -12,8 +12,12 @@ use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let mut sections = Vec::new();
-    let small: Vec<Plot> =
-        completed(run, trial).into_iter().chain(CHOSEN.iter().filter_map(|c| over_time(trial, c))).collect();
+    let small: Vec<Plot> = completed(run, trial)
+        .into_iter()
+        .chain(times(trial))
+        .chain(failures(trial))
+        .chain(CHOSEN.iter().filter_map(|c| over_time(trial, c)))
+        .collect();
     if !small.is_empty() {
         let title = format!("Over time, at {}", pick::name(trial));
         sections.push(Section::new("series", &title, Weight::Full, vec![Block::Multiples(small)]));
@@ -66,9 +70,18 @@ fn asked(stages: &[Stage], at_s: f64) -> f64 {
     stages.last().map_or(0.0, |stage| stage.to)
 }
 
+/// The rate that was given by hand and held so many seconds after the begin of the load.
+fn given(rates: &[RateByHand], at_s: f64) -> f64 {
+    rates.iter().rev().find(|given| given.t_s <= at_s).map_or(0.0, |given| given.rate)
+}
+
 fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
-    let stages = &run.plan.load.stages;
-    let offered = |at_s: f64| (at_s, asked(stages, trial.measured.window.begin_s + at_s));
+    let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
+    let changes = !stages.is_empty() || !by_hand.is_empty();
+    let offered = |at_s: f64| {
+        let since_s = trial.measured.window.begin_s + at_s;
+        (at_s, if by_hand.is_empty() { asked(stages, since_s) } else { given(by_hand, since_s) })
+    };
     let rates = &trial.measured.series_completed;
     let points: Vec<(f64, f64)> = rates.iter().enumerate().map(|(i, r)| ((i as f64 + 0.5) / 10.0, *r)).collect();
     (points.len() > 2).then(|| Plot {
@@ -77,7 +90,7 @@ fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
         x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
         y: Axis::new("completed", Unit::Plain, Scale::Linear),
         series: [
-            (!stages.is_empty()).then(|| {
+            changes.then(|| {
                 Series::new("offered", Look::Line, Hue::Second, points.iter().map(|(at_s, _)| offered(*at_s)).collect())
             }),
             Some(Series::new("completed", Look::Line, Hue::Main, points.clone())),
@@ -87,6 +100,43 @@ fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
         .collect(),
         ..Plot::default()
     })
+}
+
+/// Percentiles of the response time in stretches of the window.
+fn times(trial: &Trial) -> Option<Plot> {
+    let line = |name: &str, hue, of: fn(&Moment) -> Option<f64>| {
+        Series::new(name, Look::Line, hue, over_window(trial, of).map(|(at_s, us)| (at_s, us / 1e6)).collect())
+    };
+    (trial.moments.len() > 2).then(|| Plot {
+        title: "response time".into(),
+        caption: "median and 99th percentile".into(),
+        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        y: Axis::new("response time", Unit::Seconds, Scale::Log),
+        series: vec![line("p99", Hue::Second, |m| m.p99_us), line("p50", Hue::Main, |m| m.p50_us)],
+        ..Plot::default()
+    })
+}
+
+/// The share of requests that failed, where some did.
+fn failures(trial: &Trial) -> Option<Plot> {
+    let points: Vec<(f64, f64)> = over_window(trial, Moment::failed_share).collect();
+    let any = points.len() > 2 && points.iter().any(|(_, share)| *share > 0.0);
+    any.then(|| Plot {
+        title: "failed requests".into(),
+        caption: "share of all".into(),
+        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        y: Axis::new("failed", Unit::Share, Scale::Linear),
+        series: vec![Series::new("failed", Look::Line, Hue::Alarm, points)],
+        ..Plot::default()
+    })
+}
+
+fn over_window<'a>(
+    trial: &'a Trial,
+    of: impl Fn(&Moment) -> Option<f64> + 'a,
+) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let begin_s = trial.measured.window.begin_s;
+    trial.moments.iter().filter_map(move |m| Some((m.t_s - begin_s, of(m)?)))
 }
 
 fn over_time(trial: &Trial, id: &str) -> Option<Plot> {

@@ -1,0 +1,95 @@
+//! What was known of a load at moments of a long window, so that it can be told in stretches: memory for some hundreds of
+//! them, however long the window is.
+
+use run::{Moment, TickDetail};
+
+/// Shortest stretch, seconds: ticks tell their detail five times a second.
+const SHORTEST_S: f64 = 1.0;
+/// Most stretches of a window.
+const MOST: f64 = 400.0;
+
+/// See the head of this file. Nothing is kept before [`Stretches::begin`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stretches {
+    step_s: f64,
+    states: Vec<(f64, TickDetail)>,
+}
+
+impl Stretches {
+    /// Begins at a moment with what is known then; the window is to be so long.
+    pub(crate) fn begin(now_s: f64, window_s: f64, known: TickDetail) -> Self {
+        Self { step_s: (window_s / MOST).max(SHORTEST_S), states: vec![(now_s, known)] }
+    }
+
+    /// Whether a stretch is over. A window that goes on beyond its plan has no more of them.
+    pub(crate) fn due(&self, now_s: f64) -> bool {
+        let full = self.states.len() as f64 > MOST + 1.0;
+        self.states.last().is_some_and(|(since_s, _)| now_s >= since_s + self.step_s) && !full
+    }
+
+    /// This is known at the end of a stretch.
+    pub(crate) fn push(&mut self, now_s: f64, known: TickDetail) {
+        self.states.push((now_s, known));
+    }
+
+    /// What happened in each until a moment.
+    pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
+        let known = self.states.windows(2).filter(|pair| pair[1].0 <= until_s);
+        known.map(|pair| between(&pair[0], &pair[1])).collect()
+    }
+}
+
+fn between((from_s, before): &(f64, TickDetail), (to_s, after): &(f64, TickDetail)) -> Moment {
+    let responses = after.responses.since(&before.responses);
+    let failures = |detail: &TickDetail| detail.errors.0.values().fold(detail.unexpected, |a, n| a.saturating_add(*n));
+    Moment {
+        t_s: from_s.midpoint(*to_s),
+        seconds: to_s - from_s,
+        completed: responses.len(),
+        failed: failures(after).saturating_sub(failures(before)),
+        p50_us: responses.quantile_us(0.5),
+        p99_us: responses.quantile_us(0.99),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{CoarseHist, ErrorKind, Errors};
+
+    use super::*;
+
+    /// So many answers of a millisecond and so many resets so far.
+    fn known(answers: u64, resets: u64) -> TickDetail {
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        counts[CoarseHist::bucket(1_000_000)] = answers;
+        let errors = Errors([(ErrorKind::Reset, resets)].into());
+        TickDetail { errors, unexpected: 2 * resets, responses: CoarseHist::of(counts) }
+    }
+
+    #[test]
+    fn a_stretch_is_what_happened_between_two_moments() {
+        let mut stretches = Stretches::begin(5.0, 10.0, known(100, 0));
+        assert!(!stretches.due(5.9) && stretches.due(6.0));
+        stretches.push(6.0, known(300, 0));
+        stretches.push(7.5, known(300, 5));
+        stretches.push(9.0, known(900, 5));
+        let moments = stretches.moments(8.0);
+        let figures: Vec<(f64, f64, u64, u64)> =
+            moments.iter().map(|m| (m.t_s, m.seconds, m.completed, m.failed)).collect();
+        assert_eq!(figures, [(5.5, 1.0, 200, 0), (6.75, 1.5, 0, 15)]);
+        assert!(moments[0].p50_us.is_some_and(|us| (us - 1000.0).abs() < 90.0) && moments[1].p50_us.is_none());
+    }
+
+    #[test]
+    fn a_day_has_as_many_as_some_minutes_and_none_began_has_none() {
+        let mut day = Stretches::begin(0.0, 86_400.0, known(0, 0));
+        for second in 1..200_000 {
+            let now_s = f64::from(second);
+            if day.due(now_s) {
+                day.push(now_s, known(1, 0));
+            }
+        }
+        assert!((390..=402).contains(&day.moments(1e9).len()), "{}", day.moments(1e9).len());
+        assert!(!Stretches::default().due(100.0) && Stretches::default().moments(100.0).is_empty());
+    }
+}
