@@ -28,7 +28,7 @@ fn no_page_is_wider_than_its_window() {
             );
         }
     }
-    // The pages themselves run no script; this one looks into them.
+    // This script looks into the pages.
     let look = "<script>onload=()=>{for(let i=0;i<frames.length;i++){const f=frames[i],d=f.document,e=d.documentElement;\
         o.textContent+=`|${f.name} ${e.scrollWidth-e.clientWidth} ${d.querySelectorAll('svg[role]').length}`}}</script>";
     std::fs::write(dir.path().join("all.html"), format!("<pre id=o></pre>{frames}{look}")).unwrap();
@@ -41,6 +41,30 @@ fn no_page_is_wider_than_its_window() {
         let charts: usize = words[3].parse().unwrap();
         assert!(charts >= if words[0] == "awkward" { 0 } else { 6 }, "{row}: charts are missing");
     }
+}
+
+/// The page allows its own script alone, so what it does shows that the browser took it.
+#[test]
+fn the_value_near_the_pointer_is_told_and_a_link_opens_what_it_leads_to() {
+    if !testkit::has("values near the pointer", "chromium") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let html = render("html", &common::find(), &Style::default()).unwrap();
+    std::fs::write(dir.path().join("find.html"), html).unwrap();
+    let frame = "<iframe src=\"find.html#counters\" style=\"width:1280px;height:900px\"></iframe>";
+    let look = "<script>onload=()=>{const f=frames[0],d=f.document;\
+        const open=d.querySelector('#counters>details').open;\
+        const p=d.querySelector('.page svg[role] circle:has(title)'),b=p.getBoundingClientRect(),s=p.closest('svg[role]');\
+        const at={clientX:b.left+4,clientY:b.top+4,bubbles:true};\
+        s.dispatchEvent(new f.PointerEvent('pointermove',at));\
+        const told=s.parentElement.querySelector('.told').textContent;\
+        s.dispatchEvent(new f.PointerEvent('pointerleave',at));\
+        const gone=s.parentElement.querySelector('.told').textContent;\
+        o.textContent=`|${open}|${told===p.querySelector('title').textContent}|${told.length>5}|${gone}|`}</script>";
+    std::fs::write(dir.path().join("all.html"), format!("<pre id=o></pre>{frame}{look}")).unwrap();
+    let told = dump(dir.path());
+    assert!(told.contains("|true|true|true||"), "{told}");
 }
 
 /// What the page that looks into the others has written.

@@ -5,7 +5,10 @@
 
 mod common;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use loadline_report::{FORMS, ReportError, Style, brief, render};
+use sha2::{Digest as _, Sha256};
 
 fn made(form: &str, run: &run::Run) -> String {
     render(form, run, &Style::default()).unwrap()
@@ -157,7 +160,7 @@ fn hostile_names_stay_text() {
         assert!(!text.contains('\u{1b}'), "{} lets an escape through", form.name);
     }
     let html = made("html", &common::awkward());
-    assert!(!html.contains("<script") && !html.contains("alert('x')"));
+    assert!(html.matches("<script").count() == 1 && !html.contains("alert('x')"), "there is one script, which is ours");
 }
 
 /// A run whose every text is the same hostile one.
@@ -201,7 +204,7 @@ fn what_cannot_be_seen_is_written_out_in_every_form() {
 fn the_page_needs_nothing_but_itself() {
     let html = made("html", &common::find());
     let links = html.replace("http://127.0.0.1:8080", "");
-    for wanted in ["http:", "https:", "<script", "<link", "src=", "@import", "url("] {
+    for wanted in ["http:", "https:", "<script ", "<link", "src=", "@import", "url(", "fetch", "XMLHttp", "import("] {
         assert!(!links.contains(wanted), "the page refers to something outside: {wanted}");
     }
     assert!(html.contains("prefers-color-scheme:dark") && html.contains("name=\"viewport\""));
@@ -209,6 +212,26 @@ fn the_page_needs_nothing_but_itself() {
     assert!(html.matches("<desc>").count() >= 8, "charts tell what they show");
     let colours = html.split("</style>").nth(1).unwrap();
     assert!(!colours.contains("fill=\"#") && !colours.contains("stroke=\"#"), "colours come from the style sheet");
+}
+
+/// A link to a part of the page leads somewhere, and each part has one.
+#[test]
+fn each_section_can_be_linked_to() {
+    let html = made("html", &common::find());
+    let links: Vec<&str> = html.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(links.len() >= 8, "{links:?}");
+    for link in links {
+        assert_eq!(html.matches(&format!("id=\"{link}\"")).count(), 1, "{link}");
+    }
+}
+
+/// The browser runs the one script whose digest the page names, and no other.
+#[test]
+fn the_script_of_the_page_is_the_one_that_it_allows() {
+    let html = made("html", &common::awkward());
+    let script = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
+    let digest = STANDARD.encode(Sha256::digest(script));
+    assert!(html.contains(&format!("script-src 'sha256-{digest}'")), "{digest}");
 }
 
 #[test]

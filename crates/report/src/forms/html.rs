@@ -1,8 +1,12 @@
-//! The HTML form: one file with style and charts inside. No network and no script is needed; colours follow the
-//! reader's choice of light or dark; charts are laid out twice, for the page and for a phone.
+//! The HTML form: one file with style and charts inside. No network and no script is needed (a few lines show the value that is
+//! nearest to the pointer); colours follow the reader's choice of light or dark; charts are laid out twice, for the page and
+//! for a phone.
 
 use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use run::Run;
+use sha2::{Digest as _, Sha256};
 
 use super::html_table::TableHtml;
 use crate::plot::{Frame, bars_svg, plot_svg};
@@ -14,6 +18,9 @@ struct Page<'a> {
     doc: &'a Doc,
     version: &'a str,
     style: &'static str,
+    script: &'static str,
+    /// The one script that a browser runs here, whatever else found its way into the page.
+    script_hash: String,
     sections: Vec<Shown<'a>>,
 }
 
@@ -55,7 +62,9 @@ pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportErro
         sections.push(Shown { section, folded, body: body(&section.blocks)? });
     }
     let style = include_str!("../../templates/style.css");
-    let page = filled(&Page { doc, version: &run.version, style, sections })?;
+    let script = include_str!("../../templates/page.js");
+    let script_hash = format!("sha256-{}", STANDARD.encode(Sha256::digest(script)));
+    let page = filled(&Page { doc, version: &run.version, style, script, script_hash, sections })?;
     // Names may come from a server: what cannot be seen has no business on a page.
     let lines: Vec<_> = page.split('\n').map(run::visible).collect();
     Ok(lines.join("\n") + "\n")

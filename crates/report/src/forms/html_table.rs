@@ -1,6 +1,6 @@
 //! A table on the page, and what becomes of it on a phone: one that fits stays as it is, a narrow one with sentences is
 //! stacked (each row a card, each figure with its heading), any other scrolls in its own box, says so, and keeps its
-//! first column in sight. The page runs no script, so the room a table takes is told from its texts.
+//! first column in sight. The page needs no script, so the room a table takes is told from its texts.
 
 use askama::Template;
 

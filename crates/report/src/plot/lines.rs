@@ -14,6 +14,8 @@ const LINE: f64 = 15.0;
 const KEYLESS_TOP: f64 = 28.0;
 /// A series of more points than this is a line without dots.
 const MOST_DOTS: usize = 80;
+/// Values of a line without dots that can be asked for.
+const MOST_HITS: usize = 48;
 /// Points alone are drawn up to this many.
 const MOST_POINTS: usize = 400;
 
@@ -181,14 +183,33 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
              <path class=\"line {hue}{dashed}\" d=\"{path}\"/></svg>"
         );
     }
+    if series.look == Look::Line {
+        return hits(series, plot, area, out);
+    }
     let most = if matches!(series.look, Look::Dots | Look::Hollow) { MOST_POINTS } else { MOST_DOTS };
-    if matches!(series.look, Look::Line | Look::Dashed) || series.points.len() > most {
+    if series.look == Look::Dashed || series.points.len() > most {
         return;
     }
-    for (x, y) in &series.points {
-        if let (Some(px), Some(py)) = (area.x.inside(*x), area.y.inside(*y)) {
-            let told = format!("{}: {} at {}", series.label, quantity(*y, plot.y.unit), quantity(*x, plot.x.unit));
-            dot(series.look, hue, (px, py), &told, out);
+    for point in &series.points {
+        if let (Some(px), Some(py)) = (area.x.inside(point.0), area.y.inside(point.1)) {
+            dot(series.look, hue, (px, py), &told(series, plot, *point), out);
+        }
+    }
+}
+
+/// A point in words.
+fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
+    format!("{}: {} at {}", series.label, quantity(y, plot.y.unit), quantity(x, plot.x.unit))
+}
+
+/// Places of a line without dots that tell their values: some, evenly, since a series may have thousands.
+fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
+    let every = series.points.len().div_ceil(MOST_HITS).max(1);
+    for point in series.points.iter().step_by(every) {
+        if let (Some(x), Some(y)) = (area.x.inside(point.0), area.y.inside(point.1)) {
+            let told = escape(&told(series, plot, *point));
+            let _ =
+                write!(out, "<circle class=\"hit\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"><title>{told}</title></circle>");
         }
     }
 }

@@ -1,0 +1,42 @@
+(() => {
+  // What a link leads to is open, and what is printed, too.
+  const open = () => {
+    const to = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!to) return;
+    to.querySelectorAll(":scope > details").forEach((d) => (d.open = true));
+    to.scrollIntoView();
+  };
+  addEventListener("hashchange", open);
+  open();
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  // The value that is nearest to the pointer stands in the corner of its chart: a point itself is small.
+  for (const chart of document.querySelectorAll(".chart svg[role]")) {
+    const points = [...chart.querySelectorAll("circle, rect")].filter((p) => p.querySelector("title"));
+    if (!points.length) continue;
+    const told = document.createElement("output");
+    told.className = "told";
+    told.setAttribute("aria-hidden", "true");
+    chart.after(told);
+    let lit;
+    const show = (point) => {
+      if (lit) lit.classList.remove("lit");
+      lit = point;
+      if (lit) lit.classList.add("lit");
+      told.textContent = lit ? lit.querySelector("title").textContent : "";
+    };
+    const away = (point, event) => {
+      const box = point.getBoundingClientRect();
+      const beyond = (at, low, high) => Math.max(low - at, 0, at - high);
+      return Math.hypot(beyond(event.clientX, box.left, box.right), beyond(event.clientY, box.top, box.bottom));
+    };
+    chart.addEventListener("pointermove", (event) => {
+      let best = null, least = 60;
+      for (const point of points) {
+        const far = away(point, event);
+        if (far < least) (best = point), (least = far);
+      }
+      show(best);
+    });
+    chart.addEventListener("pointerleave", () => show(null));
+  }
+})();
