@@ -317,7 +317,7 @@ mod tests {
         let spec = AgentSpec::Serve(ServePlan::default());
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
         let error = group.await_ready(Duration::from_secs(5)).unwrap_err().to_string();
-        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 2"), "{error}");
+        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 3"), "{error}");
     }
 
     #[test]
