@@ -21,7 +21,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 fn latency(run: &Run, steps: &[&Trial]) -> Plot {
     let time = |label: &str, hue, get: fn(&Trial) -> f64| {
         let points = steps.iter().filter(|t| t.latency_us.count > 0).map(|t| (t.rates.offered_rate, get(t)));
-        Series::new(label, Look::LineDots, hue, points.collect())
+        Series::new(label, pick::look(steps), hue, points.collect())
     };
     let mut marks = marks(run);
     let limits = &run.findings.limits;
@@ -50,7 +50,7 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
 
 fn completed(run: &Run, steps: &[&Trial]) -> Plot {
     let rate = |label: &str, hue, get: fn(&Trial) -> f64| {
-        Series::new(label, Look::LineDots, hue, steps.iter().map(|t| (t.rates.offered_rate, get(t))).collect())
+        Series::new(label, pick::look(steps), hue, steps.iter().map(|t| (t.rates.offered_rate, get(t))).collect())
     };
     let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max);
     let mut series = vec![rate("completed", Hue::Main, |t| t.rates.completed_rate)];

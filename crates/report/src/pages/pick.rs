@@ -3,6 +3,7 @@
 use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::number::{count, number};
+use crate::plot::Look;
 
 /// What the state of the decisive trial is called: a load that the user fixed need not saturate anything.
 pub(super) const fn state(trial: &Trial) -> &'static str {
@@ -12,6 +13,11 @@ pub(super) const fn state(trial: &Trial) -> &'static str {
 /// Trials of some kinds, in the order they were run.
 pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
+}
+
+/// How the points of these trials are drawn: a line through several repeats would go to and fro.
+pub(super) fn look(trials: &[&Trial]) -> Look {
+    if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }
 
 /// Requests in flight: what was measured, else what was asked for.

@@ -92,7 +92,7 @@ fn knee_mark(knee: &Knee) -> Mark {
 fn measured(label: &str, hue: Hue, steps: &[&Trial], value: impl Fn(&Trial) -> f64) -> Series {
     let points = steps.iter().filter(|t| t.latency_us.count > 0 || t.rates.completed_rate > 0.0);
     let points = points.map(|t| (pick::concurrency(t), value(t))).collect();
-    Series::new(label, Look::LineDots, hue, points)
+    Series::new(label, pick::look(steps), hue, points)
 }
 
 /// A formula as a dashed line.
