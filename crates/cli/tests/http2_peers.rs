@@ -1,0 +1,105 @@
+//! HTTP/2 against servers of other projects: node and Apache's mod_http2. What is counted is what each of them counts.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json as value};
+use testkit::{Held, Running, alone, binary, eventually, first_line, free_port, has, json, program, skip, total};
+
+/// node's server, with prior knowledge; what it was asked is written down every 20 ms.
+const NODE: &str = r#"
+const http2 = require("node:http2"), fs = require("node:fs"), dir = process.argv[1];
+let asked = 0;
+const server = http2.createServer({ settings: { maxConcurrentStreams: 6 } }, (request, response) => {
+  asked += 1;
+  request.resume();
+  request.on("end", () => response.end("x".repeat(3000)));
+});
+setInterval(() => { fs.writeFileSync(dir + "/new", String(asked)); fs.renameSync(dir + "/new", dir + "/asked"); }, 20);
+server.listen(0, "127.0.0.1", () => console.log("127.0.0.1:" + server.address().port));
+"#;
+
+fn load(url: &str, more: &[&str]) -> Value {
+    let mut args = vec!["load", url, "--http2", "--connections", "3", "--duration", "400ms", "--warmup", "0s"];
+    args.extend(more);
+    json(binary!(), &args)
+}
+
+#[test]
+fn node_counts_what_is_counted_here() {
+    let _alone = alone();
+    if !has("node's HTTP/2", "node") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Held::start(Command::new("node").args(["-e", NODE]).arg(dir.path()).stdout(Stdio::piped()));
+    let url = format!("http://{}/page", first_line(&mut server.0));
+    let body = dir.path().join("body");
+    std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
+    let (asked, body) = (dir.path().join("asked"), body.display().to_string());
+    let mut seen = 0;
+    // Twelve at once for a server that takes six: none may be refused.
+    for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
+        let run = load(&url, more);
+        let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
+        assert_eq!((&run["trials"][0]["errors"], sent), (&value!({}), completed), "{more:?}");
+        assert_eq!(run["trials"][0]["stream_limit"], value!(6));
+        assert!(completed > 5 && total(&run, "bytes_received") > completed * 3000, "{more:?}: {completed}");
+        seen += completed;
+        assert_eq!(counted(&asked, seen), seen, "{more:?}");
+    }
+}
+
+/// The number in a file, once it is as large as expected.
+fn counted(file: &Path, expected: u64) -> u64 {
+    eventually(|| std::fs::read_to_string(file).ok()?.trim().parse().ok().filter(|n| *n >= expected))
+}
+
+/// Apache with mod_http2 on a plain port; a line of its log is the protocol and the status.
+fn apache() -> Option<Running> {
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    let modules = "/usr/lib/apache2/modules";
+    if !Path::new(modules).join("mod_http2.so").exists() {
+        skip("Apache's HTTP/2", "apache2 with mod_http2 is not installed");
+        return None;
+    }
+    let d = dir.path().display().to_string();
+    std::fs::write(dir.path().join("page"), vec![b'x'; 3000]).unwrap();
+    assert!(Command::new("chmod").args(["755", &d]).status().unwrap().success());
+    let config = format!(
+        "ServerRoot {d}\nDefaultRuntimeDir {d}\nPidFile {d}/pid\nServerName localhost\nListen 127.0.0.1:{port}\n\
+         LoadModule mpm_event_module {modules}/mod_mpm_event.so\nLoadModule authz_core_module {modules}/mod_authz_core.so\n\
+         LoadModule http2_module {modules}/mod_http2.so\nProtocols h2c http/1.1\nH2MaxSessionStreams 9\n\
+         User nobody\nGroup nogroup\nStartServers 1\nServerLimit 1\nThreadsPerChild 25\nMaxRequestWorkers 25\n\
+         MaxKeepAliveRequests 0\nDocumentRoot {d}\nErrorLog {d}/error\nLogFormat \"%H %>s\" t\nCustomLog {d}/access t\n"
+    );
+    std::fs::write(dir.path().join("conf"), config).unwrap();
+    let mut command = Command::new(program("apache2")?);
+    command.arg("-f").arg(dir.path().join("conf")).arg("-DFOREGROUND");
+    Some(Running::start(command, port, dir))
+}
+
+#[test]
+fn apache_logs_what_is_counted_here() {
+    let _alone = alone();
+    if !has("Apache's HTTP/2", "apache2") {
+        return;
+    }
+    let Some(server) = apache() else { return };
+    let (url, log) = (format!("http://{}/page", server.addr), server.dir.path().join("access"));
+    let mut seen = 0;
+    for streams in ["1", "20"] {
+        let run = load(&url, &["--streams", streams]);
+        let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
+        assert_eq!((&run["trials"][0]["errors"], sent), (&value!({}), completed), "{streams}");
+        assert_eq!(run["trials"][0]["stream_limit"], value!(9));
+        assert!(completed > 5 && total(&run, "bytes_received") > completed * 3000, "{streams}: {completed}");
+        seen += completed as usize;
+        let lines = || std::fs::read_to_string(&log).unwrap_or_default();
+        let text = eventually(|| Some(lines()).filter(|text| text.lines().count() >= seen));
+        assert_eq!(text.lines().count(), seen, "{streams}");
+        assert!(text.lines().all(|line| line == "HTTP/2.0 200"), "{:?}", text.lines().find(|l| *l != "HTTP/2.0 200"));
+    }
+}
