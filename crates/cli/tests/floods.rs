@@ -1,0 +1,146 @@
+//! Servers that send without end: what the generator keeps of it is bounded, whatever the protocol lets them say.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::{alone, binary, children};
+
+/// What a process of loadline may have in memory at most under any of these, KiB. It has about a third of that under a
+/// server that behaves.
+const MOST_KIB: u64 = 96 * 1024;
+/// What a server sends on each connection, if it is read so far, bytes.
+const FLOOD: usize = 64 << 20;
+
+/// A server: what it says first, what a request is known by, the right answer to the very first, and what the others get
+/// again and again.
+struct Hostile {
+    scheme: &'static str,
+    hello: Vec<u8>,
+    asked: fn(&[u8]) -> bool,
+    answer: Vec<u8>,
+    begin: Vec<u8>,
+    flood: Vec<u8>,
+}
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+/// Whether HEADERS have come after the preface.
+fn has_headers(bytes: &[u8]) -> bool {
+    let mut rest = bytes.get(24..).unwrap_or_default();
+    while rest.len() >= 9 {
+        if rest[3] == 1 {
+            return true;
+        }
+        let length = u32::from_be_bytes([0, rest[0], rest[1], rest[2]]) as usize;
+        rest = rest.get(9 + length..).unwrap_or_default();
+    }
+    false
+}
+
+fn h2(begin: Vec<u8>, flood: Vec<u8>) -> Hostile {
+    let (hello, answer) = (frame(4, 0, 0, &[]), frame(1, 5, 1, &[0x88]));
+    Hostile { scheme: "h2c", hello, asked: has_headers, answer, begin, flood }
+}
+
+fn all() -> Vec<(&'static str, Hostile)> {
+    // A header of 4,000 bytes that enters the table, and then is named again and again.
+    let long = [&[0x88, 0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
+    let bomb = frame(1, 4, 1, &[&long[..], &[0xbe; 12_000]].concat());
+    let redis = Hostile {
+        scheme: "redis",
+        hello: Vec::new(),
+        asked: |bytes| !bytes.is_empty(),
+        answer: b"+PONG\r\n".to_vec(),
+        begin: Vec::new(),
+        flood: b"*1\r\n".repeat(4096),
+    };
+    vec![
+        ("CONTINUATION", h2(frame(1, 0, 1, &[0x88]), frame(9, 0, 1, &[0x88; 16_000]))),
+        ("small CONTINUATION", h2(frame(1, 0, 1, &[0x88]), frame(9, 0, 1, &[0x88]).repeat(1000))),
+        ("SETTINGS", h2(Vec::new(), frame(4, 0, 0, &[0, 3, 0, 0, 0, 9]).repeat(1000))),
+        ("PING", h2(Vec::new(), frame(6, 0, 0, &[7; 8]).repeat(1000))),
+        ("HPACK", h2(bomb.clone(), bomb)),
+        ("RESP", redis),
+    ]
+}
+
+/// The first connection is answered as it should be, the others are flooded.
+fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.set_write_timeout(Some(Duration::from_secs(1)))?;
+    let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
+    stream.write_all(&hostile.hello)?;
+    while !(hostile.asked)(&seen) {
+        match stream.read(&mut piece)? {
+            0 => return Ok(()),
+            n => seen.extend_from_slice(&piece[..n]),
+        }
+    }
+    if first {
+        stream.write_all(&hostile.answer)?;
+        return std::io::copy(stream, &mut std::io::sink()).map(drop);
+    }
+    stream.write_all(&hostile.begin)?;
+    (0..FLOOD / hostile.flood.len()).try_for_each(|_| stream.write_all(&hostile.flood))
+}
+
+/// A server on a port of its own, for as long as the test runs.
+fn start(hostile: Hostile) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("{}://{}", hostile.scheme, listener.local_addr().unwrap());
+    let (hostile, connections) = (Arc::new(hostile), Arc::new(AtomicU32::new(0)));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let (hostile, first) = (hostile.clone(), connections.fetch_add(1, Ordering::Relaxed) == 0);
+            // A client that goes away while it is flooded is what is hoped for.
+            std::thread::spawn(move || drop(serve(&mut stream, &hostile, first)));
+        }
+    });
+    url
+}
+
+/// The most that a process ever had in memory, KiB; 0 once it has ended.
+fn peak_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn what_is_kept_of_a_flood_is_bounded() {
+    let _alone = alone();
+    for (what, hostile) in all() {
+        let url = start(hostile);
+        let mut command = Command::new(binary!());
+        command.args(["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s", "--json"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let said = std::thread::spawn(move || {
+            let mut said = String::new();
+            stdout.read_to_string(&mut said).unwrap();
+            said
+        });
+        let (mut peak, mut generators) = (0, 0);
+        while child.try_wait().unwrap().is_none() {
+            let agents = children(child.id());
+            generators = generators.max(agents.len());
+            peak = std::iter::once(child.id()).chain(agents).map(peak_kib).fold(peak, u64::max);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let run: Value = serde_json::from_str(&said.join().unwrap()).unwrap_or_else(|e| panic!("{what}: no run: {e}"));
+        let failed: u64 = run["trials"][0]["errors"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+        println!("{what}: {peak} KiB at most, {failed} failed");
+        assert!(failed > 0 && generators > 0, "{what}: {}", run["trials"][0]["errors"]);
+        assert!(peak > 0 && peak < MOST_KIB, "{what}: {peak} KiB");
+    }
+}
