@@ -1,6 +1,6 @@
 //! A rate that somebody changes by hand while an open loop goes on: told to the agents, and written down as what was offered.
 
-use run::{AgentCommand, Intensity, LoadPlan, RateByHand, Trial};
+use run::{AgentCommand, Intensity, LoadPlan, RateByHand, Trial, Window};
 
 /// Between two changes, seconds: a key that is held down makes dozens a second.
 const APART_S: f64 = 0.1;
@@ -30,8 +30,9 @@ impl ByHand {
     /// Writes down what was offered in the place of what was planned.
     pub(crate) fn put(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        if let Intensity::Open { rate, .. } = &mut trial.intensity {
-            *rate = trial.rates.offered_rate;
+        // What was counted as due may have been so before the window, where a generator stood still.
+        if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
+            (*rate, trial.rates.offered_rate) = (mean, mean);
         }
         trial.label = format!("{}, changed by hand", trial.label);
         trial.notes.push(format!(
@@ -41,6 +42,16 @@ impl ByHand {
             last.t_s
         ));
         trial.by_hand.clone_from(&self.rates);
+    }
+
+    /// The mean rate of a window; none of an empty one.
+    fn mean(&self, window: Window) -> Option<f64> {
+        let ends = self.rates.iter().skip(1).map(|next| next.t_s).chain([f64::INFINITY]);
+        let within = |(given, end_s): (&RateByHand, f64)| {
+            given.rate * (end_s.min(window.end_s) - given.t_s.max(window.begin_s)).max(0.0)
+        };
+        let requests: f64 = self.rates.iter().zip(ends).map(within).sum();
+        (window.length_s() > 0.0).then(|| requests / window.length_s())
     }
 }
 
@@ -71,11 +82,16 @@ mod tests {
         assert_eq!(by_hand.look(&plan(), 1.6, 2.05), None, "not at each press of a key that is held");
         assert_eq!(by_hand.look(&plan(), 1.0, 4.0), Some(AgentCommand::Rate { factor: 1.0 }));
         let mut trial = Trial { label: "offered 100/s".into(), intensity: plan().intensity, ..Trial::default() };
-        trial.rates.offered_rate = 120.0;
+        trial.rates.offered_rate = 300.0;
+        // A second of 100/s, two of 150/s, and one of 100/s again.
+        trial.measured.window = Window { begin_s: 1.0, end_s: 5.0 };
         by_hand.put(&mut trial);
         let rates: Vec<(f64, f64)> = trial.by_hand.iter().map(|r| (r.t_s, r.rate)).collect();
         assert_eq!(rates, [(0.0, 100.0), (2.0, 150.0), (4.0, 100.0)]);
-        assert!(matches!(trial.intensity, Intensity::Open { rate, .. } if rate == 120.0));
+        assert!(
+            matches!(trial.intensity, Intensity::Open { rate, .. } if rate == 125.0)
+                && trial.rates.offered_rate == 125.0
+        );
         assert!(trial.notes[0].contains("2 times") && trial.label.contains("by hand"), "{:?}", trial.notes);
     }
 
