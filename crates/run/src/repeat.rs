@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{Run, Trial};
 
 /// How often all of a load can be made at most.
 pub const MOST_REPEATS: u32 = 100;
@@ -37,16 +36,4 @@ pub struct Repeat {
     /// 0 to 1, as that of the whole run.
     #[serde(with = "Figure")]
     pub confidence: f64,
-}
-
-impl Run {
-    /// The trials of each repeat, in order; all together where nothing was repeated.
-    pub fn repeats(&self) -> impl Iterator<Item = &[Trial]> {
-        self.trials.chunk_by(|a, b| a.repeat == b.repeat)
-    }
-
-    /// The trials of the repeat that goes on.
-    pub fn last_repeat(&self) -> &[Trial] {
-        self.repeats().last().unwrap_or_default()
-    }
 }

@@ -73,6 +73,16 @@ impl Run {
         self.trials.get(place(&self.findings.picks)?)
     }
 
+    /// The trials of each repeat, in order; all together where nothing was repeated.
+    pub fn repeats(&self) -> impl Iterator<Item = &[Trial]> {
+        self.trials.chunk_by(|a, b| a.repeat == b.repeat)
+    }
+
+    /// The trials of the repeat that goes on.
+    pub fn last_repeat(&self) -> &[Trial] {
+        self.repeats().last().unwrap_or_default()
+    }
+
     /// The trials, each with what it came to; nothing is known of a run that was not judged.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Trial, crate::Outcome)> {
         let known = self.findings.outcomes.iter().copied().chain(std::iter::repeat(crate::Outcome::default()));
