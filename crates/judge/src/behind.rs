@@ -1,8 +1,7 @@
 //! What stands behind the server: how busy each process there was at the limit, and which of them the server waits for.
 
-use run::{Behind, BehindLimit, BehindLoad, Evidence, Own, WaitsFor};
+use run::{Behind, BehindLimit, BehindLoad, Evidence, Own, Trial, WaitsFor};
 
-use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::single::server_of;
@@ -17,9 +16,9 @@ const ONE_CPU: f64 = 1.05;
 
 /// What stands behind the server, nearest first, under the most clients of the trials that came to the highest rate: with
 /// fewer it may have idled between two requests.
-pub(crate) fn loads(facts: &Facts<'_>) -> Vec<BehindLoad> {
-    let most = top(&facts.sweep).last().copied().and_then(server_of);
-    most.or_else(|| facts.server()).map(|view| loads_of(&view)).unwrap_or_default()
+pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<BehindLoad> {
+    let most = top(sweep).last().copied().and_then(server_of);
+    most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()
 }
 
 fn loads_of(view: &View<'_>) -> Vec<BehindLoad> {
@@ -53,8 +52,8 @@ pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
 }
 
 /// What the server waits for, where it is seen.
-pub(crate) fn waits_for(facts: &Facts<'_>) -> Option<WaitsFor> {
-    let Behind { address, processes, .. } = full(&facts.behind)?.behind.clone();
+pub(crate) fn waits_for(loads: &[BehindLoad]) -> Option<WaitsFor> {
+    let Behind { address, processes, .. } = full(loads)?.behind.clone();
     Some(WaitsFor { address, processes })
 }
 

@@ -70,8 +70,8 @@ impl<'a> Facts<'a> {
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, decisive);
         let unloaded = lightest(&sweep);
-        let facts = Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, behind: Vec::new() };
-        Self { behind: crate::behind::loads(&facts), ..facts }
+        let behind = crate::behind::loads(&sweep, decisive);
+        Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, behind }
     }
 
     /// The trial that shows which processor is full: of the steps of the sweep that still have 97 % of the highest rate

@@ -44,7 +44,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         missing = NOT_WATCHED.map(str::to_string).into();
     }
     let (confidence, sentence) = weakened(facts, *confidence, sentence);
-    let waits_for = if winner.waits { crate::behind::waits_for(facts) } else { None };
+    let waits_for = if winner.waits { crate::behind::waits_for(&facts.behind) } else { None };
     let of_rule = winner.advice.iter().map(|a| (*a).to_string());
     Bottleneck {
         id: winner.id.into(),
