@@ -5,7 +5,7 @@
 //! of the American Statistical Association 63 (1968), for the slope. Both go by ranks, so that neither a spike nor the shape
 //! of the noise matters.
 
-use run::{CounterId, Drift, DriftOf, Side, Trial, Window};
+use run::{CounterId, Drift, DriftOf, Intensity, Run, Side, Trial, Window};
 
 use crate::Facts;
 use crate::number::{duration, figure, percent};
@@ -27,12 +27,14 @@ const LEVEL_MATTERS: f64 = 0.05;
 const TIME_MATTERS: f64 = 0.25;
 const FAILURES_MATTER: f64 = 0.01;
 
+/// What connections are part of.
+const DESCRIPTORS: &str = "process.fds";
+
 /// A level: its counter, what it is, and its figure in words.
 type Level = (&'static str, &'static str, fn(f64) -> String);
 
 /// Levels that a server shall not grow by serving.
-const LEVELS: [Level; 2] =
-    [("process.rss", "memory", mebibytes), ("process.fds", "number of open descriptors", figure)];
+const LEVELS: [Level; 2] = [("process.rss", "memory", mebibytes), (DESCRIPTORS, "number of open descriptors", figure)];
 
 fn mebibytes(bytes: f64) -> String {
     format!("{} MiB", figure(bytes / 1_048_576.0))
@@ -42,19 +44,27 @@ fn mebibytes(bytes: f64) -> String {
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();
-    trial.filter(|trial| steady && trial.by_hand.is_empty()).map(of_trial).unwrap_or_default()
+    let trial = trial.filter(|trial| steady && trial.by_hand.is_empty());
+    trial.map(|trial| of_trial(trial, opened(facts.run, trial))).unwrap_or_default()
 }
 
-fn of_trial(trial: &Trial) -> Vec<Drift> {
+/// Connections that the load opened in the window and kept: the pool of an open loop grows with each answer that is late, and
+/// so do the server's descriptors, which is no leak. Connections of one request each come and go.
+fn opened(run: &Run, trial: &Trial) -> f64 {
+    let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });
+    if come_and_go { 0.0 } else { trial.measured.tally.connected as f64 }
+}
+
+fn of_trial(trial: &Trial, opened: f64) -> Vec<Drift> {
     let window = window_of(trial);
     if window.length_s() < LONG_S || window.length_s() >= f64::MAX {
         return Vec::new();
     }
-    let levels = LEVELS.iter().filter_map(|level| of_level(trial.server.as_ref()?, window, *level));
+    let levels = LEVELS.iter().filter_map(|level| of_level(trial.server.as_ref()?, window, *level, opened));
     levels.chain(of_response(trial, window)).chain(of_failures(trial, window)).collect()
 }
 
-fn of_level(side: &Side, window: Window, (id, what, words): Level) -> Option<Drift> {
+fn of_level(side: &Side, window: Window, (id, what, words): Level, opened: f64) -> Option<Drift> {
     let found = growth(&parts(window, level(side, id)), window)?;
     let sentence = format!(
         "the server's {what} grew all through the window, by {} in {} s, which is {} an hour: a leak, or a cache that is not \
@@ -63,7 +73,8 @@ fn of_level(side: &Side, window: Window, (id, what, words): Level) -> Option<Dri
         figure(window.length_s()),
         words(found.per_s * 3600.0)
     );
-    let matters = found.grown >= LEVEL_MATTERS * found.median;
+    let explained = if id == DESCRIPTORS { opened } else { 0.0 };
+    let matters = found.grown - explained >= LEVEL_MATTERS * found.median;
     matters.then(|| found.drift(DriftOf::Level, Some(CounterId::new(id)), sentence))
 }
 
@@ -162,23 +173,39 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{Column, Moment, Recording, Run, TrialKind};
+    use run::{Column, Moment, Recording, TrialKind};
 
     const SECONDS: usize = 600;
 
     /// A server that was watched for ten minutes, whose memory is what `of` says at each second.
     fn watched(of: impl Fn(f64) -> f64) -> Run {
         let mut random = fastrand::Rng::with_seed(7);
+        level_of("process.rss", 0, |t| of(t) + 2e6 * random.f64())
+    }
+
+    /// The same of any level, while so many connections were opened.
+    fn level_of(id: &'static str, connected: u64, of: impl FnMut(f64) -> f64) -> Run {
         let t_s: Vec<f64> = (0..=SECONDS).map(|i| i as f64).collect();
-        let values = t_s.iter().map(|t| Some(of(*t) + 2e6 * random.f64())).collect();
-        let columns = vec![Column { counter: CounterId::new("process.rss"), instance: "app:7".into(), values }];
+        let values = t_s.iter().copied().map(of).map(Some).collect();
+        let columns = vec![Column { counter: CounterId::new(id), instance: "app:7".into(), values }];
         let recording = Recording { t_s, columns, absent: Vec::new() };
         let server = Side { processes: vec!["app:7".into()], recording, ..Side::default() };
         let mut trial = Trial { kind: TrialKind::Watched, server: Some(server), ..Trial::default() };
         trial.measured.window = Window { begin_s: 0.0, end_s: SECONDS as f64 };
+        trial.measured.tally.connected = connected;
         let mut run = Run { trials: vec![trial], ..Run::default() };
         crate::judge(&mut run);
         run
+    }
+
+    /// The pool of an open loop grew from two connections to eight in half a minute: a leak was said.
+    #[test]
+    fn connections_that_the_load_opened_are_no_leak() {
+        let found =
+            |opened, at_end: f64| level_of(DESCRIPTORS, opened, |t| (6.0 + at_end * t / 600.0).floor()).findings.drifts;
+        assert_eq!(found(6, 6.0), []);
+        assert_eq!(found(0, 6.0).len(), 1);
+        assert_eq!(found(6, 60.0).len(), 1);
     }
 
     #[test]

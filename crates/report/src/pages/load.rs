@@ -35,8 +35,12 @@ fn figures(trial: &Trial, outcome: Outcome) -> Vec<KeyFigure> {
     let median =
         if response.count == 0 { "n/a".into() } else { format!("p50 {}", quantity(response.p50, Unit::Micros)) };
     figures.push(plain("Response", median, if response.count == 0 { String::new() } else { tail }));
+    let again = match tally.unprocessed {
+        0 => String::new(),
+        n => format!("; {} made again, since the server had left their connection without them", count(n)),
+    };
     let counted = format!(
-        "{} sent, {} connections of {} tried",
+        "{} sent, {} connections of {} tried{again}",
         count(tally.sent),
         count(tally.connected),
         count(tally.attempted)
