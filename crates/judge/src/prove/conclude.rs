@@ -14,8 +14,9 @@ const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
 const MOST: f64 = 0.5;
 /// No verdict is surer than this when two resources are too close to tell.
 const CLOSE: f64 = 0.6;
-/// A resource whose elasticity is surely above this was not slowed alone.
-const STEEPEST: f64 = 1.25;
+/// By how much all parts may surely be more than 1 without a doubt of each. A little more is no wonder: what a server does in
+/// each period of a quota, whatever its length, makes the rest of it dearer.
+const EXCESS: f64 = 0.25;
 /// Nor than this when an experiment spoke against it and none for another.
 const REFUTED: f64 = 0.3;
 /// How sure a verdict is that an experiment has shown.
@@ -102,7 +103,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
     let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
     let predicts = proof.prediction.is_some();
     match weigh(&shares, argued, predicts) {
-        _ if found.remainder.high < 0.0 && overlap(&shares) => dependent(proof, verdict, &shares),
+        _ if found.remainder.high < -EXCESS => dependent(proof, verdict, &shares),
         Weighed::Proven => proven(proof, verdict, &shares),
         Weighed::Other(lever) => refuted(proof, verdict, &shares, &lever, predicts),
         Weighed::Close => close(proof, verdict, &shares),
@@ -185,13 +186,6 @@ fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estim
     verdict.advice = advice.iter().map(|a| (*a).to_string()).collect();
     verdict.ruled_out.retain(|r| r.id != id);
     verdict.next = None;
-}
-
-/// Whether parts that add up to more than 1 are of levers that slow more than their own resource. One alone may lie a little
-/// above 1 without: what a server does in each period of a quota whatever its length, say, makes the rest of it dearer.
-fn overlap(shares: &[(String, Estimate)]) -> bool {
-    let mut pulled = shares.iter().filter(|(lever, _)| lever != REMAINDER).map(|(_, e)| e);
-    pulled.next().is_some_and(|top| top.low > STEEPEST) || pulled.any(|other| other.low > 0.0)
 }
 
 /// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
