@@ -3,42 +3,20 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
-use testkit::{binary, json, num, program, python_server, skip};
+use testkit::{binary, json, num, one_loop, script_server, skip};
 
-/// A server that keeps so many bytes of each request, and opens a file at each fiftieth where it keeps any.
-const SERVER: &str = "
-import os, selectors, socket, sys
-kept, files, bytes_each, requests = [], [], int(sys.argv[1]), 0
-s = socket.create_server(('127.0.0.1', 0), backlog=64)
-print('%s:%d' % s.getsockname(), flush=True)
-ready = selectors.DefaultSelector()
-ready.register(s, selectors.EVENT_READ)
-answer = b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok'
-while True:
-    for key, _ in ready.select():
-        c = key.fileobj
-        if c is s:
-            ready.register(s.accept()[0], selectors.EVENT_READ)
-            continue
-        try:
-            if not c.recv(65536): raise OSError
-            requests += 1
-            if bytes_each:
-                kept.append(os.urandom(bytes_each))
-                if requests % 50 == 0: files.append(os.open('/dev/null', os.O_RDONLY))
-            c.sendall(answer)
-        except OSError:
-            ready.unregister(c)
-            c.close()
+/// What a server that leaks keeps of each request: memory, and a file at each fiftieth.
+const LEAKS: &str = "
+kept.append(os.urandom(5000))
+if requests % 50 == 0: kept.append(os.open('/dev/null', os.O_RDONLY))
 ";
 
 /// What the server's counters that drifted are after half a minute at 200 requests a second, which it does not notice.
-fn drifted(bytes_each: &str) -> Option<(Value, Vec<String>)> {
-    let Some(python) = program("python3") else {
+fn drifted(each: &str) -> Option<(Value, Vec<String>)> {
+    let Some((_server, addr)) = script_server(&one_loop("kept = []", each)) else {
         skip("a leak", "python3 is not installed");
         return None;
     };
-    let (_server, addr) = python_server(&python, SERVER, &[bytes_each]);
     let url = format!("http://{addr}/");
     let load = ["load", &url, "--rate", "200", "--max-connections", "8", "--duration", "31s", "--at-rest", "0"];
     let run = json(binary!(), &load);
@@ -49,7 +27,7 @@ fn drifted(bytes_each: &str) -> Option<(Value, Vec<String>)> {
 
 #[test]
 fn a_leak_is_named_with_its_rate() {
-    let Some((run, counters)) = drifted("5000") else { return };
+    let Some((run, counters)) = drifted(LEAKS) else { return };
     assert_eq!(counters, ["process.rss", "process.fds"], "{}", run["findings"]["drifts"]);
     let drifts = &run["findings"]["drifts"];
     // 200 a second, 5000 bytes and a fiftieth of a file each.
@@ -64,6 +42,6 @@ fn a_leak_is_named_with_its_rate() {
 
 #[test]
 fn a_server_that_keeps_nothing_has_no_leak() {
-    let Some((run, counters)) = drifted("0") else { return };
+    let Some((run, counters)) = drifted("") else { return };
     assert!(counters.is_empty(), "{}", run["findings"]["drifts"]);
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::{binary, json, loadline, num, script_server, serve, skip};
+use testkit::{binary, json, loadline, num, one_loop, script_server, serve, skip};
 
 #[test]
 fn people_think_between_an_answer_and_the_next_request() {
@@ -20,32 +20,10 @@ fn people_think_between_an_answer_and_the_next_request() {
     assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("--think"));
 }
 
-/// One at a time and 20 ms each, whoever asks: 50 a second.
-const ONE_AT_A_TIME: &str = "
-import selectors, socket, time
-s = socket.create_server(('127.0.0.1', 0), backlog=512)
-print('%s:%d' % s.getsockname(), flush=True)
-ready = selectors.DefaultSelector()
-ready.register(s, selectors.EVENT_READ)
-answer = b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok'
-while True:
-    for key, _ in ready.select():
-        c = key.fileobj
-        if c is s:
-            ready.register(s.accept()[0], selectors.EVENT_READ)
-            continue
-        try:
-            if not c.recv(65536): raise OSError
-            time.sleep(0.02)
-            c.sendall(answer)
-        except OSError:
-            ready.unregister(c)
-            c.close()
-";
-
 #[test]
 fn the_capacity_is_found_in_users() {
-    let Some((_server, addr)) = script_server(ONE_AT_A_TIME) else {
+    // One at a time and 20 ms each, whoever asks: 50 a second.
+    let Some((_server, addr)) = script_server(&one_loop("", "time.sleep(0.02)")) else {
         return skip("users of a server that serves one at a time", "python3 is not installed");
     };
     let url = format!("http://{addr}/");

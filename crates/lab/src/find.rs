@@ -29,11 +29,8 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
         }
         _ => (Budget::new(live.lab.run.plan.search.budget_s), 0.0),
     };
-    for repeat in 0..live.lab.run.plan.repeats.max(1) {
+    for repeat in 0..live.lab.run.plan.times() {
         live.search(repeat, budget)?;
-    }
-    if users {
-        return live.lab.finish();
     }
     live.prove(proof_s)?;
     live.lab.finish()

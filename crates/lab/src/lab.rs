@@ -195,7 +195,7 @@ impl<'w> Lab<'w> {
     /// Adds a trial to the run, judges it, and saves.
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         trial.repeat = self.repeat;
-        if self.run.plan.repeats > 1 {
+        if self.run.plan.times() > 1 {
             trial.label += &format!(", repeat {}", self.repeat + 1);
         }
         let single = std::mem::take(&mut self.single);

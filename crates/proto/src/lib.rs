@@ -23,6 +23,8 @@ mod row;
 mod session;
 pub mod source;
 mod store;
+#[cfg(test)]
+mod testing;
 pub mod tls;
 pub mod websocket;
 

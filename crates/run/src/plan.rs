@@ -48,6 +48,11 @@ fn is_once(repeats: &u32) -> bool {
 }
 
 impl Plan {
+    /// How often all of it is done, at least once.
+    pub fn times(&self) -> u32 {
+        self.repeats.max(1)
+    }
+
     /// The name of the experiment where `loadline lab NAME` was run.
     pub fn experiment(&self) -> Option<&str> {
         self.command.strip_prefix("lab ").map(str::trim)

@@ -27,7 +27,7 @@ pub use echoing::echoing;
 pub use loadline::{bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict};
 pub use need::{has, has_testbed, is_root, program, python_with, required, skip, two_processors};
 pub use process::{
-    Held, Hog, Running, children, eventually, first_line, free_port, python_server, script_server, signal,
+    Held, Hog, Running, children, eventually, first_line, free_port, one_loop, python_server, script_server, signal,
 };
 pub use remote::{SshHosts, kill};
 pub use servers::{apache, apache_with_log, nginx, python};

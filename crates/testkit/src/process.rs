@@ -105,7 +105,38 @@ pub fn script_server(code: &str) -> Option<(Held, SocketAddr)> {
     Some(python_server(&crate::program("python3")?, code, &[]))
 }
 
-/// The same by a Python that is named, with arguments.
+/// A script for [`script_server`]: one loop that does `each` (lines of Python, `requests` counts) before every answer, after
+/// what `begin` does once.
+pub fn one_loop(begin: &str, each: &str) -> String {
+    let each: String = each.trim().lines().map(|line| format!("            {line}\n")).collect();
+    format!(
+        "
+import os, selectors, socket, time
+requests = 0
+{begin}
+s = socket.create_server(('127.0.0.1', 0), backlog=512)
+print('%s:%d' % s.getsockname(), flush=True)
+ready = selectors.DefaultSelector()
+ready.register(s, selectors.EVENT_READ)
+answer = b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok'
+while True:
+    for key, _ in ready.select():
+        c = key.fileobj
+        if c is s:
+            ready.register(s.accept()[0], selectors.EVENT_READ)
+            continue
+        try:
+            if not c.recv(65536): raise OSError
+            requests += 1
+{each}            c.sendall(answer)
+        except OSError:
+            ready.unregister(c)
+            c.close()
+"
+    )
+}
+
+/// What [`script_server`] starts, by a Python that is named, with arguments.
 pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (Held, SocketAddr) {
     let mut server = Held::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
     let addr = first_line(&mut server.0);

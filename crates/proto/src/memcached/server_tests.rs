@@ -5,15 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn said(bytes: &[u8], cut: usize) -> (String, Progress) {
-    let (mut server, mut sum) = (ServerSession::new(Arc::default()), Progress::default());
-    let (mut all, mut piece) = (Vec::new(), [0; 7]);
-    for part in bytes.chunks(cut) {
-        sum.merge(server.receive(part).unwrap());
-        while let n @ 1.. = server.transmit(&mut piece) {
-            all.extend_from_slice(&piece[..n]);
-        }
-    }
-    (String::from_utf8_lossy(&all).into_owned(), sum)
+    crate::testing::said(ServerSession::new(Arc::default()), bytes, cut)
 }
 
 /// Each command and what memcached 1.6 answers to it.
