@@ -25,6 +25,8 @@ const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
 const AN_AGENT: Duration = Duration::from_millis(50);
 /// From an order to its moment, besides twice the longest way there and back: longer than taking it needs.
 const LEAD: Duration = Duration::from_millis(50);
+/// And each of many agents is told after the one before.
+const TELLING_AN_AGENT: Duration = Duration::from_micros(200);
 
 /// One load of a trial: who sends what where. Most trials have one; several hosts or kinds of clients are several.
 pub struct Load<'a> {
@@ -68,7 +70,7 @@ pub(crate) fn conduct(
         Err(LabError::Killed { name, why }) => return Ok((killed(stage, point, &name, &why), Ended::Broken)),
         Err(error) => return Err(error),
     };
-    let lead = LEAD + 2 * group.longest_round_trip();
+    let lead = LEAD + TELLING_AN_AGENT * group.agents().len() as u32 + 2 * group.longest_round_trip();
     let origin = Origin::after(lead);
     group.tell_each(|agent| AgentCommand::Start { at_ns: agent.on_its_clock(origin.ns()) });
     let samplers = samplers(&group, origin);

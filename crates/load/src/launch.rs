@@ -1,7 +1,7 @@
 //! Carries out a plan: prepares, starts the shards, passes phases on, shows progress, merges the parts.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use proto::{Client, Request, Requester, WithClient};
@@ -10,7 +10,8 @@ use sys::peer::Peer;
 use sys::{Errno, clock, limits};
 
 use crate::LoadError;
-use crate::drivers::{self, DriverSpec, Setup, Shard};
+use crate::begin::Begin;
+use crate::drivers::{self, DriverSpec, Never, Setup, Shard};
 use crate::hiccup::HiccupMeter;
 use crate::partner::{self, Partner};
 use crate::shard::{LONGEST_WAIT_NS, Orders, Show};
@@ -26,7 +27,7 @@ struct Common {
     plan: LoadPlan,
     addr: Peer,
     driver: &'static DriverSpec,
-    origin_ns: u64,
+    begin: Begin,
     limit: u64,
     orders: Orders,
     shows: Vec<Show>,
@@ -44,8 +45,8 @@ pub enum Start {
 /// Makes the load of a plan against `addr` until the drain ends or the conductor says stop. `control` that is closed means
 /// stop.
 ///
-/// The load starts in the warm-up phase and stays there until told otherwise. Reports `Ready` once, before it waits for
-/// its start, and `Tick` ten times a second, every second one with its detail; the end is the return value.
+/// The load starts in the warm-up phase and stays there until told otherwise. Reports `Ready` once, when all memory is taken
+/// and before it waits for its start, and `Tick` ten times a second, every second one with its detail; the end is the return value.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -105,13 +106,9 @@ fn with_client<C: Client>(
         })?;
     }
     let driver = drivers::choose(&plan, &mut notes)?;
-    let (pid, io) = (std::process::id(), driver.name.into());
-    report(AgentReport::Ready { pid, listening: None, io, notes: notes.clone() });
-    let Some(told_ns) = told(start, &control) else { return Ok(LoadPart::default()) };
-    let origin_ns = told_ns.max(clock::monotonic_ns());
     let threads = plan.threads.max(1);
     let common = Arc::new(Common {
-        origin_ns,
+        begin: Begin::default(),
         shows: std::iter::repeat_with(Show::default).take(2 * threads as usize).collect(),
         orders: Orders::default(),
         plan,
@@ -119,23 +116,27 @@ fn with_client<C: Client>(
         driver,
         limit,
     });
-    let mut partners = partners(&common, client)?.into_iter();
-    let (done, parts) = channel();
-    for i in 0..threads {
-        let (common, client, done) = (Arc::clone(&common), client.clone(), done.clone());
-        let partner = partners.next();
-        let body = move || drop(done.send((i, shard_thread(&common, &client, i, partner))));
-        std::thread::Builder::new().name(format!("load-{i}")).spawn(body).map_err(|e| LoadError::System {
-            what: "starting a generator thread",
-            errno: Errno::from_io_error(&e).unwrap_or(Errno::AGAIN),
-            advice: "ask for fewer threads or raise the limit of processes (ulimit -u)",
-        })?;
-    }
-    drop(done);
+    let mut ready = || {
+        let (pid, io) = (std::process::id(), driver.name.into());
+        report(AgentReport::Ready { pid, listening: None, io, notes: notes.clone() });
+        let told_ns = told(start, &control)?;
+        common.begin.at(told_ns.max(clock::monotonic_ns()));
+        Some(told_ns)
+    };
+    // A second process is made with its task, so the begin has to be known before.
+    let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
+    let parts = match known {
+        Some(None) => return Ok(LoadPart::default()),
+        _ => shards(&common, client).inspect_err(|_| common.begin.never())?,
+    };
+    let Some(told_ns) = known.unwrap_or_else(ready) else {
+        common.begin.never();
+        return Ok(LoadPart::default());
+    };
     let slots = slot_watch(&common)?;
-    let hiccups = (!common.plan.late_us.is_empty()).then(|| HiccupMeter::start(common.origin_ns)).flatten();
+    let hiccups = (!common.plan.late_us.is_empty()).then(|| HiccupMeter::start(common.begin.origin_ns())).flatten();
     let mut part = conduct(&common, &control, &parts, report)?;
-    part.late_s = (origin_ns - told_ns) as f64 / 1e9;
+    part.late_s = common.begin.origin_ns().saturating_sub(told_ns) as f64 / 1e9;
     part.pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
     if let Some(slots) = slots {
         part.slot_rates = slots.join().map_err(|_| LoadError::ThreadLost)?;
@@ -144,6 +145,27 @@ fn with_client<C: Client>(
     notes.extend(share::timeout_note(&common.plan.intensity, &part));
     part.notes = notes;
     Ok(part)
+}
+
+/// Starts all threads, each of which waits for the begin with all its memory taken; their parts come when they end.
+fn shards<C: Client>(common: &Arc<Common>, client: &C) -> Result<Parts, LoadError> {
+    let mut partners = partners(common, client)?.into_iter();
+    let (done, parts) = channel();
+    let (warm, all_warm) = channel::<Never>();
+    for i in 0..common.plan.threads.max(1) {
+        let (common, client, done, warm) = (Arc::clone(common), client.clone(), done.clone(), warm.clone());
+        let partner = partners.next();
+        let body = move || drop(done.send((i, shard_thread(&common, &client, i, partner, warm))));
+        std::thread::Builder::new().name(format!("load-{i}")).spawn(body).map_err(|e| LoadError::System {
+            what: "starting a generator thread",
+            errno: Errno::from_io_error(&e).unwrap_or(Errno::AGAIN),
+            advice: "ask for fewer threads or raise the limit of processes (ulimit -u)",
+        })?;
+    }
+    drop(warm);
+    // Ends when each of them is warm, or has failed, which its part says.
+    let _ = all_warm.recv();
+    Ok(parts)
 }
 
 /// The moment at which the load begins; none when it is told to stop before.
@@ -168,7 +190,7 @@ fn slot_watch(common: &Arc<Common>) -> Result<Option<std::thread::JoinHandle<Vec
     let body = move || {
         let _ = limits::exact_timers();
         let completed = || tick(&common, Phase::Measure).completed;
-        slots::rates(&slots, common.origin_ns, completed, || common.orders.stopped())
+        slots::rates(&slots, common.begin.origin_ns(), completed, || common.orders.stopped())
     };
     let started = std::thread::Builder::new().name("slots".into()).spawn(body);
     started.map(Some).map_err(|e| LoadError::System {
@@ -195,9 +217,10 @@ fn shard_thread<C: Client>(
     client: &C,
     i: u32,
     partner: Option<Partner>,
+    warm: Sender<Never>,
 ) -> Result<LoadPart, LoadError> {
     let plan = &common.plan;
-    let task = share::task(plan, i, common.origin_ns, common.limit);
+    let task = share::task(plan, i, common.begin.origin_ns(), common.limit);
     if task.capacity() == 0 {
         return Ok(LoadPart::default());
     }
@@ -209,7 +232,8 @@ fn shard_thread<C: Client>(
         plan,
         setup: setup(common, &task, client),
         task,
-        origin_ns: common.origin_ns,
+        begin: &common.begin,
+        warm,
         orders: &common.orders,
         show: &common.shows[i as usize],
         partner: partner.map(|partner| (partner, theirs)),
@@ -224,7 +248,7 @@ fn partners<C: Client>(common: &Common, client: &C) -> Result<Vec<Partner>, Load
         return Ok(partners);
     }
     for i in 0..common.plan.threads.max(1) {
-        let task = share::handling_task(&common.plan, i, common.origin_ns, common.limit);
+        let task = share::handling_task(&common.plan, i, common.begin.origin_ns(), common.limit);
         let setup = setup(common, &task, client);
         partners.push(partner::start(client, task, &setup, &partners)?);
     }
@@ -345,7 +369,7 @@ fn detail(common: &Common) -> TickDetail {
 }
 
 fn tick(common: &Common, phase: Phase) -> Tick {
-    let t_s = clock::monotonic_ns() as i64 - common.origin_ns as i64;
+    let t_s = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     let mut tick = Tick { t_s: t_s as f64 / 1e9, phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
     tick

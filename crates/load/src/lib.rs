@@ -4,6 +4,7 @@
 //! are merged at the end. Nothing here decides how much load is right or what the outcome means.
 
 pub mod arrivals;
+mod begin;
 mod ceiling;
 mod classes;
 mod cold;

@@ -110,6 +110,11 @@ impl Record {
         }
     }
 
+    /// Time counts from this moment; nothing was recorded yet.
+    pub(crate) fn begin_at(&mut self, origin_ns: u64) {
+        (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
+    }
+
     /// Counts in tenths of a second what `counter` was made for.
     pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
         self.tenths = counter;

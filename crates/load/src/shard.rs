@@ -168,7 +168,7 @@ impl Show {
     }
 }
 
-/// Runs one shard to its end. `order` is asked in every pass with the driver's time and the phase that holds.
+/// Runs one shard that begins now to its end.
 pub(crate) fn run<D: Driver, C: Client>(
     driver: &mut D,
     client: &C,
@@ -176,10 +176,23 @@ pub(crate) fn run<D: Driver, C: Client>(
     show: &Show,
     order: impl Fn(u64, Phase) -> Order,
 ) -> Result<LoadPart, Errno> {
-    let show_ns = if task.slots { SHOW_SLOTS_NS } else { SHOW_NS };
-    let mut core = Core::new(task, client);
+    let slots = task.slots;
+    go(driver, Core::new(task, client), slots, show, order)
+}
+
+/// Runs one shard to its end; counts that are read in `slots` are shown more often. `order` is asked in every pass with the driver's time and the phase that holds.
+pub(crate) fn go<D: Driver, C: Client>(
+    driver: &mut D,
+    mut core: Core<C>,
+    slots: bool,
+    show: &Show,
+    order: impl Fn(u64, Phase) -> Order,
+) -> Result<LoadPart, Errno> {
+    let show_ns = if slots { SHOW_SLOTS_NS } else { SHOW_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
+    // The driver was made a while ago.
+    driver.ops().refresh();
     core.start(driver.ops());
     loop {
         let now = driver.ops().refresh();

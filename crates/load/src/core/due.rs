@@ -25,6 +25,12 @@ impl Dues {
         Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, turned: false }
     }
 
+    /// Time counts from this moment; nothing was taken yet.
+    pub(super) fn begin_at(&mut self, origin_ns: u64) {
+        self.next_ns = origin_ns.saturating_add(self.next_ns - self.origin_ns);
+        self.origin_ns = origin_ns;
+    }
+
     /// The rate is so many times the planned one from `now_ns` on. What is due until then, and when, stays as it was. Says
     /// whether that can be: a course of its own is not changed.
     pub(super) fn turn(&mut self, now_ns: u64, factor: f64) -> bool {

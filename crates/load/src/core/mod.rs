@@ -187,6 +187,20 @@ impl<C: Client> Core<C> {
         }
     }
 
+    /// The load begins at this moment, not at that of the task; nothing was started yet.
+    pub(crate) fn begin_at(&mut self, origin_ns: u64) {
+        self.task.origin_ns = origin_ns;
+        self.tuned.0 = origin_ns;
+        self.record.begin_at(origin_ns);
+        match &mut self.mode {
+            Mode::Open(pool) => pool.begin_at(origin_ns),
+            Mode::SClients(descriptors) => {
+                descriptors.pace.iter_mut().for_each(|pace| pace.dues.begin_at(origin_ns));
+            }
+            Mode::Closed { .. } | Mode::Handling => {}
+        }
+    }
+
     /// Starts the load; the clock must have reached the task's origin.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         match &self.mode {

@@ -32,6 +32,11 @@ impl Need {
         Self { planned, since_ns: origin_ns, arrivals: 0, answers: 0, took_ns: 0, allowed: LEAST, past: 0 }
     }
 
+    /// Time counts from this moment.
+    pub(super) fn begin_at(&mut self, origin_ns: u64) {
+        self.since_ns = origin_ns;
+    }
+
     /// The plan asks for another rate from now on, per second.
     pub(super) fn plan(&mut self, rate: f64) {
         self.planned = rate / 1e9;

@@ -16,6 +16,12 @@ impl Pool {
         Self { dues, need, idle: Vec::with_capacity(capacity), opening: 0 }
     }
 
+    /// Time counts from this moment.
+    pub(super) fn begin_at(&mut self, origin_ns: u64) {
+        self.dues.begin_at(origin_ns);
+        self.need.begin_at(origin_ns);
+    }
+
     pub(super) fn dues(&self) -> &Dues {
         &self.dues
     }

@@ -15,7 +15,7 @@ use run::{Io, LoadPart};
 pub(crate) use self::choose::choose;
 pub use self::row::DriverSpec;
 pub(crate) use self::setup::Setup;
-pub(crate) use self::shard::Shard;
+pub(crate) use self::shard::{Never, Shard};
 use crate::LoadError;
 
 /// The table, and the one place where a driver's row becomes its type: once a thread, before the loop.

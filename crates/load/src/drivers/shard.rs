@@ -1,15 +1,22 @@
 //! One generator thread's share of a load.
 
+use std::sync::mpsc::Sender;
+
 use proto::Client;
 use run::{LoadPart, LoadPlan};
-use sys::{Errno, clock};
+use sys::Errno;
 
 use super::setup::Setup;
 use crate::LoadError;
-use crate::core::Task;
+use crate::begin::Begin;
+use crate::core::{Core, Task};
 use crate::driver::Driver;
 use crate::partner::Partner;
 use crate::shard::{self, Orders, Show};
+
+/// What is never sent: a thread that is warm is seen by the end of its channel.
+#[derive(Debug)]
+pub(crate) enum Never {}
 
 /// One generator thread's share of a load, before it has its driver.
 #[derive(Debug)]
@@ -18,7 +25,9 @@ pub(crate) struct Shard<'a, C> {
     pub(crate) plan: &'a LoadPlan,
     pub(crate) task: Task,
     pub(crate) setup: Setup,
-    pub(crate) origin_ns: u64,
+    pub(crate) begin: &'a Begin,
+    /// Dropped once all memory is there that the loop needs.
+    pub(crate) warm: Sender<Never>,
     pub(crate) orders: &'a Orders,
     pub(crate) show: &'a Show,
     /// The process that handles what is established, and where it shows its counts.
@@ -26,11 +35,15 @@ pub(crate) struct Shard<'a, C> {
 }
 
 impl<C: Client> Shard<'_, C> {
-    /// Makes the load from its start to its end.
+    /// Takes all memory, waits for the begin, and makes the load from its start to its end.
     pub(super) fn drive<D: Driver>(self, driver: &mut D) -> Result<LoadPart, LoadError> {
-        clock::sleep_until_ns(self.origin_ns);
+        let slots = self.task.slots;
+        let mut core = Core::new(self.task, self.client);
+        drop(self.warm);
+        let Some(origin_ns) = self.begin.wait() else { return Ok(LoadPart::default()) };
+        core.begin_at(origin_ns);
         let order = |now, phase| self.orders.read(now, phase);
-        shard::run(driver, self.client, self.task, self.show, order).map_err(failed)
+        shard::go(driver, core, slots, self.show, order).map_err(failed)
     }
 }
 
