@@ -120,6 +120,52 @@ fn find_on_other_hosts_has_evidence_from_the_server_s_and_counts_what_the_server
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
+/// Levers are agents: each works on the host that it belongs to, and what cannot says so.
+#[test]
+fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
+    let Some((hosts, nginx, _alone)) = stage("prove_on_other_hosts", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let prove = args("prove", &nginx.url, &engine, &["--budget", "9s", "--connections", "8", "--intrusive"]);
+    let (run, output) = hosts.run("conductor", &prove, |_| {});
+    let text = said(&output);
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    let proof = &run["findings"]["proof"];
+    let levers = proof["trials"][0]["levers"].as_array().unwrap_or_else(|| panic!("{proof:#}\n{text}"));
+    let on = |lever: &str| levers.iter().find(|l| l["lever"] == lever).map(|l| l["host"].as_str().unwrap());
+    assert_eq!((on("server-cpu"), on("client-cpu")), (Some("server"), Some("a, b")), "{proof:#}");
+    for lever in levers {
+        // Threads that are busy at nice 5 beside those that answer: whoever was slowed had less of a CPU for it.
+        let speeds = lever["speed"].as_array().unwrap();
+        assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
+        assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");
+    }
+    let why = |lever: &str| names_where(&proof["untried"], "lever", lever, "why");
+    assert!(why("quota").contains("run `loadline prove` on server"), "{proof:#}");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+#[test]
+fn idle_connections_are_held_by_all_hosts_of_clients() {
+    let Some((hosts, nginx, _alone)) = stage("idle_connections_are_held", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let more = ["--connections", "2", "--duration", "1500ms", "--warmup", "300ms", "--cold", "101"];
+    let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
+        // The observer of each host, what holds its idle connections, and its generator.
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 3)));
+    });
+    let (text, trial) = (said(&output), &run["trials"][0]);
+    assert_eq!((&trial["key"]["cold"], names_of_loads(&run)), (&101.into(), vec!["a".into(), "b".into()]), "{text}");
+    assert!(notes(trial).iter().all(|note| !note.contains("cold connections")), "{text}");
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+/// What stands under a key of the one whose other key says so.
+fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
+    let found = list.as_array().into_iter().flatten().find(|one| one[key] == is);
+    found.and_then(|one| one[then].as_str()).unwrap_or_default().into()
+}
+
 #[test]
 fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
     let Some((hosts, nginx, _alone)) = stage("a_long_way", "wan:delay=50ms") else { return };

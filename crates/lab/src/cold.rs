@@ -33,13 +33,13 @@ impl Cold {
         descriptors: u64,
     ) -> Result<Self, LabError> {
         let mut group = AgentGroup::default();
-        let shares = split(plan, addr, descriptors);
-        for (n, share) in shares.iter().enumerate() {
+        let shares = over(host, plan, addr, descriptors);
+        for (n, (host, share)) in shares.iter().enumerate() {
             let spec = AgentSpec::Cold { plan: share.clone(), addr: addr.clone() };
-            group.start(host, program, &format!("cold {}", n + 1), &spec)?;
+            group.start(*host, program, &format!("cold {}", n + 1), &spec)?;
         }
         let takes = f64::from(plan.connections) / plan.rate.max(0.1);
-        let ready = group.await_ready(Duration::from_secs_f64(takes + 20.0))?;
+        let ready = group.await_ready(Duration::from_secs_f64(takes + 30.0))?;
         let notes = ready.into_iter().flat_map(|r| r.notes).collect();
         Ok(Self { group, agents: shares.len(), notes })
     }
@@ -72,6 +72,22 @@ pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
             part.held, part.lost
         ));
     }
+}
+
+/// Which host holds which share: this one as many as it can with several processes, others in equal shares.
+fn over<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<(&'a dyn Host, ColdPlan)> {
+    let mut members: Vec<&dyn Host> = host.members().into_iter().map(|(host, _)| host).collect();
+    if members.is_empty() {
+        members.push(host);
+    }
+    let hosts = u32::try_from(members.len()).unwrap_or(u32::MAX);
+    let part = |n: u32| plan.connections / hosts + u32::from(n < plan.connections % hosts);
+    let of = |(n, host): (u32, &'a dyn Host)| {
+        let share = ColdPlan { connections: part(n), rate: plan.rate / f64::from(hosts), ..plan.clone() };
+        let shares = if share.connections > 0 { split(&share, addr, descriptors) } else { Vec::new() };
+        shares.into_iter().map(move |share| (host, share)).collect::<Vec<_>>()
+    };
+    (0..).zip(members).flat_map(of).collect()
 }
 
 fn split(plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<ColdPlan> {

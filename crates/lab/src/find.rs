@@ -24,9 +24,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let users = live.lab.run.plan.search.users;
     let (budget, proof_s) = match live.lab.run.plan.search.prove {
         // The levers' load has no think times: it would be another one than that of the users.
-        Prove::Default | Prove::Intrusive if !users && !live.target_setup.observation.is_remote() => {
-            Budget::with_proof(live.lab.run.plan.search.budget_s)
-        }
+        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(live.lab.run.plan.search.budget_s),
         _ => (Budget::new(live.lab.run.plan.search.budget_s), 0.0),
     };
     for repeat in 0..live.lab.run.plan.times() {
@@ -67,10 +65,6 @@ impl Live<'_> {
         let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
         let connections = *connections;
         if seconds <= 0.0 || self.lab.stopped() {
-            return Ok(());
-        }
-        if self.target_setup.observation.is_remote() {
-            self.lab.note("the verdict is not tried by an experiment: its levers are pulled on this host alone");
             return Ok(());
         }
         prove::prove(&mut self.lab, &self.target_setup, connections, seconds)

@@ -7,7 +7,7 @@ use run::{Address, HostPlan, LoadPlan, ObserverSpec, Role, WatchSpec};
 
 use crate::remote_observer::RemoteObserver;
 use crate::via::Via;
-use crate::{Host, LabError};
+use crate::{Host, LabError, Local};
 
 /// Hosts that a load is spread over.
 #[derive(Clone, Debug)]
@@ -61,9 +61,13 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Where generators run, if not here.
-    pub(crate) fn into_clients(self) -> Option<Box<dyn Host>> {
-        self.clients.map(|fleet| Box::new(fleet) as Box<dyn Host>)
+    /// Where generators run, and where the server does; this host where no other was named.
+    pub(crate) fn into_sides(self) -> [Box<dyn Host>; 2] {
+        let here = || Box::new(Local::default()) as Box<dyn Host>;
+        [
+            self.clients.map_or_else(here, |fleet| Box::new(fleet) as Box<dyn Host>),
+            self.server.map_or_else(here, |via| Box::new(via) as Box<dyn Host>),
+        ]
     }
 
     /// Observers on the clients' hosts.

@@ -13,7 +13,7 @@ use crate::cold::Cold;
 use crate::conduct::{self, Load, Stage};
 use crate::host_watch::HostWatch;
 use crate::observation::{Observation, Watched};
-use crate::{LabError, Local, Point, Watch, look};
+use crate::{Host, LabError, Local, Point, Watch, look};
 
 /// A run while it grows.
 pub struct Lab<'w> {
@@ -125,9 +125,19 @@ impl<'w> Lab<'w> {
 
     /// Opens cold connections on this machine, to be held around trials.
     pub fn open_cold(&mut self, plan: &run::ColdPlan, addr: &run::Address) -> Result<Cold, LabError> {
+        self.open_cold_on(&Local::default(), plan, addr)
+    }
+
+    /// The same on another host, or on several in equal shares.
+    pub(crate) fn open_cold_on(
+        &mut self,
+        host: &dyn Host,
+        plan: &run::ColdPlan,
+        addr: &run::Address,
+    ) -> Result<Cold, LabError> {
         let seconds = f64::from(plan.connections) / plan.rate.max(0.1);
         self.watch.phase(&format!("{} cold connections", plan.connections), seconds);
-        let cold = Cold::open(&Local::default(), &self.program, plan, addr, self.descriptors)?;
+        let cold = Cold::open(host, &self.program, plan, addr, self.descriptors)?;
         cold.notes.iter().for_each(|note| self.note(note.clone()));
         Ok(cold)
     }
@@ -137,14 +147,14 @@ impl<'w> Lab<'w> {
         self.conduct_beside(observation, loads, point, &mut |_, _| {})
     }
 
-    /// The same with something that is begun once the generators are ready: it is told their process ids and the moment
+    /// The same with something that is begun once the generators are ready: it is told who they are and the moment
     /// from which a trial's time counts.
     pub(crate) fn conduct_beside(
         &mut self,
         observation: &Observation,
         loads: &[Load<'_>],
         point: &Point,
-        beside: &mut dyn FnMut(&[u32], Origin),
+        beside: &mut dyn FnMut(&AgentGroup, Origin),
     ) -> Result<Trial, LabError> {
         let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
         self.watch.phase(&point.label, expected);
@@ -152,7 +162,7 @@ impl<'w> Lab<'w> {
         let stage = Stage { program: &self.program, loads, descriptors: self.descriptors, looked_at };
         let interval_s = self.run.plan.observe.interval_s;
         let open = |group: &AgentGroup, origin| {
-            beside(&group.pids(), origin);
+            beside(group, origin);
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = conduct::conduct(&stage, point, open, self.watch)?;

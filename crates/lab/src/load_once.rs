@@ -34,7 +34,8 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     let plan = LoadPlan { seed: target_setup.load.seed.wrapping_add(u64::from(repeat)), ..target_setup.load.clone() };
     let loads = [Load { host: target_setup.host(), addr: target_setup.addr.clone(), plan }];
     let cold = lab.run.plan.cold.clone();
-    let held = (cold.connections > 0).then(|| lab.open_cold(&cold, &target_setup.addr)).transpose()?;
+    let held =
+        (cold.connections > 0).then(|| lab.open_cold_on(target_setup.host(), &cold, &target_setup.addr)).transpose()?;
     let mut trial = lab.conduct(&target_setup.observation, &loads, &point)?;
     if let Some(held) = held {
         crate::cold::put(&mut trial, cold.connections, &held.close());

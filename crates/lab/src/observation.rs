@@ -114,9 +114,14 @@ impl Observation {
         [self.client_hosts.is_empty(), self.server.is_some() && self.server_host.is_none()]
     }
 
-    /// Whether a side is on another host, where nothing can be reached but through its agents.
-    pub fn is_remote(&self) -> bool {
-        self.server_host.is_some() || !self.client_hosts.is_empty()
+    /// The observers on the hosts of the clients, where these are other hosts.
+    pub(crate) fn client_hosts(&self) -> &[RemoteObserver] {
+        &self.client_hosts
+    }
+
+    /// The observer on the server's host, where that is another one.
+    pub(crate) fn server_host(&self) -> Option<&RemoteObserver> {
+        self.server_host.as_ref()
     }
 
     /// The same with the counters of what joins the hosts; they become part of the server's side.

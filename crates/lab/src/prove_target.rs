@@ -6,7 +6,7 @@ use run::{Intensity, Plan, Run, TrialKind};
 
 use crate::conduct::Load;
 use crate::prove;
-use crate::{Lab, LabError, Local, Point, TargetSetup, Watch};
+use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Of the budget, the share of the load without any lever, whose counters make the argument.
 const ARGUED: f64 = 0.15;
@@ -19,10 +19,6 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
         let why = "an experiment needs clients that wait for their answers: give --connections N";
         return Err(LabError::set_up("preparing the experiment", why));
     };
-    if !plan.hosts.is_empty() {
-        let why = "its levers are pulled on this host alone; run it on the server's, or leave the other hosts out";
-        return Err(LabError::set_up("preparing the experiment on other hosts", why));
-    }
     let mut lab = Lab::begin(plan, out, watch)?;
     let setup = TargetSetup::prepare(&mut lab)?;
     let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
@@ -33,7 +29,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
         let point = Point { label: format!("{connections} connections"), kind: TrialKind::Fixed, ..Point::default() };
         let mut load = setup.load.clone();
         (load.warmup_s, load.duration_s) = (load.warmup_s.min(seconds / 4.0), seconds);
-        let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan: load }];
+        let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan: load }];
         lab.trial(&setup.observation, &loads, &point)?;
     }
     let left_s = budget_s - lab.elapsed_s();
@@ -53,6 +49,6 @@ fn one_client(lab: &mut Lab<'_>, setup: &TargetSetup, budget_s: f64) -> Result<(
     load.intensity = Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
     (load.threads, load.warmup_s, load.duration_s) = (1, seconds / 4.0, seconds);
     let point = Point { label: "1 connection".into(), kind: TrialKind::Sweep, ..Point::default() };
-    let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan: load }];
+    let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan: load }];
     lab.trial(&setup.observation, &loads, &point).map(drop)
 }

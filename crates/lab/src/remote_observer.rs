@@ -67,6 +67,11 @@ impl RemoteObserver {
         line.group.agents().first().and_then(Agent::hello).map(|hello| hello.machine.clone()).unwrap_or_default()
     }
 
+    /// Processors that a process may use there.
+    pub(crate) fn processors(&self) -> u32 {
+        self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
+    }
+
     /// Begins to sample for a trial, these processes besides those of its spec; times count from `origin`. None where it is
     /// lost.
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteWatching {

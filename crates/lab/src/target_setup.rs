@@ -9,6 +9,7 @@ use run::{Address, AgentSpec, LoadPlan, RequestSet, ServePlan, TlsPlan};
 
 use crate::agent::AgentGroup;
 use crate::hosts::{self, Hosts};
+use crate::levers::Place;
 use crate::observation::{Observation, Watched};
 use crate::placement::Places;
 use crate::remote_observer::RemoteObserver;
@@ -26,6 +27,8 @@ pub struct TargetSetup {
     pub first_s: f64,
     /// Where generators run.
     host: Box<dyn Host>,
+    /// Where the server runs, as far as it can be reached.
+    server_host: Box<dyn Host>,
     /// The embedded server; it ends when this is dropped.
     _server: Option<AgentGroup>,
 }
@@ -95,8 +98,8 @@ impl TargetSetup {
         lab.run.plan.load.protocol = load.protocol.clone();
         let first_s = first_request(lab, &addr.into(), &load)?;
         let observation = lab.observation(addr, Some(watched));
-        let host = Box::new(Local::default());
-        Ok(Self { addr: addr.into(), observation, load, first_s, host, _server: Some(group) })
+        let [host, server_host] = Hosts::default().into_sides();
+        Ok(Self { addr: addr.into(), observation, load, first_s, host, server_host, _server: Some(group) })
     }
 
     fn of_target(lab: &mut Lab<'_>) -> Result<Self, LabError> {
@@ -117,7 +120,8 @@ impl TargetSetup {
         }
         let watched = Self::find_server(lab, &found.addr, &mut load)?;
         let observation = lab.observation(found.addr.clone(), watched);
-        Ok(Self { addr: found.addr, observation, load, first_s, host: Box::new(Local::default()), _server: None })
+        let [host, server_host] = Hosts::default().into_sides();
+        Ok(Self { addr: found.addr, observation, load, first_s, host, server_host, _server: None })
     }
 
     /// With generators or the server on other hosts.
@@ -127,11 +131,6 @@ impl TargetSetup {
         let clients = hosts.observe_clients(&program, &addr)?;
         if !clients.is_empty() {
             hosts::without_files(&load)?;
-            // Cold connections are held from this machine, which then would be a client's host that nobody looks at.
-            if lab.run.plan.cold.connections > 0 {
-                let why = "idle connections are held from this host alone; leave --cold or --client-hosts out";
-                return Err(LabError::set_up("holding idle connections on other hosts", why));
-            }
         }
         let server = hosts.observe_server(&program, &addr)?;
         let found = clients.iter().map(RemoteObserver::found).chain(server.as_ref().map(RemoteObserver::found));
@@ -151,8 +150,8 @@ impl TargetSetup {
             }
         };
         let observation = lab.observation(addr.clone(), watched).with_hosts(clients, server);
-        let host = hosts.into_clients().unwrap_or_else(|| Box::new(Local::default()));
-        Ok(Self { addr, observation, load, first_s, host, _server: None })
+        let [host, server_host] = hosts.into_sides();
+        Ok(Self { addr, observation, load, first_s, host, server_host, _server: None })
     }
 
     /// What the observer on the server's host found; on the machine of a generator, that keeps off the server's processors.
@@ -203,6 +202,18 @@ impl TargetSetup {
     /// Where generators run: this host, or those of the plan.
     pub fn host(&self) -> &dyn Host {
         &*self.host
+    }
+
+    /// The hosts on which a lever of this place is pulled; none for one that is another load.
+    pub(crate) fn hosts_of(&self, place: Place) -> Vec<&dyn Host> {
+        match place {
+            Place::Load => Vec::new(),
+            Place::Server | Place::ServerHere => vec![&*self.server_host],
+            Place::Clients => match self.host.members() {
+                members if members.is_empty() => vec![&*self.host],
+                members => members.into_iter().map(|(host, _)| host).collect(),
+            },
+        }
     }
 
     /// Whether requests are HTTP and can be answered with a status.

@@ -37,13 +37,13 @@ impl SlotPlan {
 pub struct LeverPlan {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// The load's start, nanoseconds since the epoch.
+    /// The load's start, nanoseconds since the epoch; 0: it comes with [`crate::AgentCommand::Follow`].
     pub start_at_ns: u64,
     /// The slots of the load.
     pub slots: SlotPlan,
     /// In which of them it is on.
     pub on: Vec<bool>,
-    /// CPUs that it acts on.
+    /// CPUs that it acts on; empty for those that its processes may use.
     pub cpus: Vec<u32>,
     /// Nice value of what it runs there.
     pub nice: i32,

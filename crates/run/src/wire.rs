@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ColdPart, Incident, LeverPart, LoadPart, Observed, Phase, Tick, WatchedHost};
 
 /// Version of these lines. Both ends must have the same.
-pub const WIRE: u32 = 3;
+pub const WIRE: u32 = 4;
 
 /// Longest line but those of [`is_long`], bytes.
 pub const LINE_BYTES: usize = 64 << 10;
@@ -85,9 +85,9 @@ pub enum AgentCommand {
         /// Times the plan's rate; taken as 0.001 to 1000.
         factor: f64,
     },
-    /// An observer begins to sample for a trial.
+    /// An observer begins to sample for a trial; a lever's slots begin.
     Follow {
-        /// Processes besides those of the spec.
+        /// Processes besides those of the spec; a lever's are these instead of its plan's, where there are some.
         pids: Vec<u32>,
         /// The moment that times of the trial count from, on the agent's monotonic clock, nanoseconds.
         origin_ns: u64,

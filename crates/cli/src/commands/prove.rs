@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use run::{Intensity, Plan, Prove, ThinkTime};
 
-use crate::args::{LoadArgs, TargetArgs, units};
+use crate::args::{HostArgs, LoadArgs, TargetArgs, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -34,6 +34,8 @@ pub(crate) struct Args {
     prove_dir: Option<PathBuf>,
     #[command(flatten)]
     load: LoadArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
 }
 
 /// Proves, reports, and keeps.
@@ -58,6 +60,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         plan.load.intensity = Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };
     }
     args.load.apply(&mut plan);
+    args.hosts.apply(&mut plan)?;
     plan.search.budget_s = args.budget.unwrap_or(BUDGET_S);
     plan.search.prove = if args.intrusive { Prove::Intrusive } else { Prove::Default };
     plan.search.prove_dir.clone_from(&args.prove_dir);

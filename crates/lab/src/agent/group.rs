@@ -138,26 +138,6 @@ impl AgentGroup {
         Ok(ready.into_iter().flatten().collect())
     }
 
-    /// Waits until every agent has its task: for those that never say that they are ready.
-    pub fn await_begin(&mut self, patience: Duration) -> Result<(), LabError> {
-        let deadline = Instant::now() + patience;
-        while let Some(late) = self.agents.iter().position(|agent| agent.hello().is_none()) {
-            match self.hear(deadline) {
-                Some((number, Said::Report(AgentReport::Failed { error }))) => {
-                    return Err(LabError::Agent { name: self.name(number).into(), why: error });
-                }
-                Some((number, Said::Report(report))) => self.begin(number, report)?,
-                Some((number, Said::Gone(how))) => return Err(self.gone_early(number, how)),
-                Some((_, Said::Pong(..))) => {}
-                None => {
-                    let why = self.agents[late].why_late(patience);
-                    return Err(LabError::Agent { name: self.name(late).into(), why });
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// What an agent says before it is ready: who it is, or that its program is missing there.
     fn begin(&mut self, number: usize, report: AgentReport) -> Result<(), LabError> {
         let agent = &mut self.agents[number];
@@ -260,7 +240,7 @@ mod tests {
         }
     }
 
-    const HELLO: &str = r#"echo '{"is":"hello","wire":3}'; read spec; "#;
+    const HELLO: &str = r#"echo '{"is":"hello","wire":4}'; read spec; "#;
 
     fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
         let mut group = AgentGroup::default();
@@ -317,7 +297,7 @@ mod tests {
         let spec = AgentSpec::Serve(ServePlan::default());
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
         let error = group.await_ready(Duration::from_secs(5)).unwrap_err().to_string();
-        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 3"), "{error}");
+        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 4"), "{error}");
     }
 
     #[test]

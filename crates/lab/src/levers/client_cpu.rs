@@ -2,7 +2,7 @@
 
 use run::{LeverPlan, Prove};
 
-use super::lever::{Lever, Pull, Reach};
+use super::lever::{Lever, Place, Pull, Reach};
 use super::thief;
 
 pub(super) const ROW: Lever = Lever {
@@ -17,6 +17,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the generator runs slower in half of the slots",
     dose: "the generator's run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
+    place: Place::Clients,
     pull: Pull::Slots { plan, act: thief::steal },
 };
 

@@ -2,7 +2,7 @@
 
 use run::{Intensity, LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Pull, Reach};
+use super::lever::{Altered, Lever, Place, Pull, Reach};
 
 pub(super) const ROW: Lever = Lever {
     id: "client-threads",
@@ -16,6 +16,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "none at the server",
     dose: "threads with it over threads without it",
     undo: "the threads end with their load",
+    place: Place::Load,
     pull: Pull::Turns(altered),
 };
 

@@ -2,7 +2,7 @@
 
 use run::{Intensity, LeverPlan, LoadPlan, Prove};
 
-use super::lever::{Lever, Pull, Reach};
+use super::lever::{Lever, Place, Pull, Reach};
 use super::undo::{Change, Undo};
 
 pub(super) const ROW: Lever = Lever {
@@ -17,6 +17,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server takes connections past its own limit in half of the turns",
     dose: "one less the limit with it over the limit without",
     undo: "each limit is written down first and put back, also after a kill by the next who looks; connections end with their load",
+    place: Place::ServerHere,
     pull: Pull::Held { plan, hold },
 };
 

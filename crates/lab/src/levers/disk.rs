@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 use run::{AgentCommand, LeverPart, LeverPlan, Prove};
 use sys::clock;
 
-use super::lever::{Lever, Pull, Reach};
+use super::lever::{Lever, Place, Pull, Reach};
 use super::pace::Pace;
 
 pub(super) const ROW: Lever = Lever {
@@ -27,6 +27,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "everything that uses the disk waits longer in half of the slots; at most 64 MiB are written over and over",
     dose: "its own time in the disk's queue over that of all requests (diskstats)",
     undo: "the file has no name from the start and goes with the agent",
+    place: Place::ServerHere,
     pull: Pull::Slots { plan, act },
 };
 

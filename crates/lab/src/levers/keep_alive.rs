@@ -2,7 +2,7 @@
 
 use run::{LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Pull, Reach};
+use super::lever::{Altered, Lever, Place, Pull, Reach};
 
 pub(super) const ROW: Lever = Lever {
     id: "keep-alive",
@@ -16,6 +16,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server sees fewer connects",
     dose: "all connects but the first, or none",
     undo: "the connections end with their load",
+    place: Place::Load,
     pull: Pull::Turns(altered),
 };
 

@@ -39,6 +39,19 @@ impl Pull {
     }
 }
 
+/// On whose host a lever is pulled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is another load: wherever that is made.
+    Load,
+    /// The generators' hosts, all at once.
+    Clients,
+    /// The server's host.
+    Server,
+    /// The server's host, where that is this one: what it changes is looked up here.
+    ServerHere,
+}
+
 /// A load without and with a lever.
 #[derive(Clone, Debug)]
 pub struct Altered {
@@ -77,6 +90,8 @@ pub struct Lever {
     pub dose: &'static str,
     /// How it is undone.
     pub undo: &'static str,
+    /// On whose host.
+    pub place: Place,
     /// How it is pulled.
     pub pull: Pull,
 }
@@ -84,7 +99,7 @@ pub struct Lever {
 /// What of both sides a lever can get at.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// CPUs that the generator runs on.
+    /// CPUs that the generator runs on; on other hosts as many as the one with the fewest has.
     pub client_cpus: Vec<u32>,
     /// The generator's processes.
     pub client_pids: Vec<u32>,

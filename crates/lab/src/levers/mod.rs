@@ -23,7 +23,7 @@ mod worker;
 
 use std::sync::mpsc::Receiver;
 
-pub use lever::{Altered, Lever, Planned, Pull, Reach};
+pub use lever::{Altered, Lever, Place, Planned, Pull, Reach};
 pub use undo::Undo;
 pub(crate) use undo::put_back;
 pub(crate) use window::in_flight;
@@ -47,7 +47,7 @@ pub const LEVERS: &[Lever] = &[
 ];
 
 /// Pulls a lever as its plan says, until its last slot or until told to stop. `ready` is called once something is held
-/// changed.
+/// changed, or once only the begin of the slots is awaited.
 pub(crate) fn pull(
     plan: &LeverPlan,
     commands: Receiver<AgentCommand>,
@@ -55,6 +55,13 @@ pub(crate) fn pull(
 ) -> Result<LeverPart, String> {
     let row = LEVERS.iter().find(|row| row.id == plan.lever);
     match row.map(|row| row.pull) {
+        Some(Pull::Slots { act, .. }) if plan.start_at_ns == 0 => {
+            ready();
+            match begun(plan, &commands) {
+                Some(plan) => act(&plan, commands),
+                None => Err("it was stopped before its first slot".into()),
+            }
+        }
         Some(Pull::Slots { act, .. }) => act(plan, commands),
         Some(Pull::Held { hold, .. }) => {
             let _undo = hold(plan)?;
@@ -66,9 +73,42 @@ pub(crate) fn pull(
     }
 }
 
+/// The plan with the begin of its slots and its processes, once they are told; none where it is to stop.
+fn begun(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
+    loop {
+        match commands.recv() {
+            Ok(AgentCommand::Follow { pids, origin_ns, .. }) => {
+                let ahead = i128::from(origin_ns) - i128::from(sys::clock::monotonic_ns());
+                let start_at_ns = (i128::from(sys::clock::realtime_ns()) + ahead).clamp(1, i128::from(u64::MAX)) as u64;
+                let pids = if pids.is_empty() { plan.pids.clone() } else { pids };
+                return Some(LeverPlan { start_at_ns, pids, ..plan.clone() });
+            }
+            Ok(AgentCommand::Stop) | Err(_) => return None,
+            Ok(_) => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lever_begins_when_it_is_told_and_acts_on_the_processes_it_is_told() {
+        let plan = LeverPlan { pids: vec![1], ..LeverPlan::default() };
+        let (say, commands) = std::sync::mpsc::channel();
+        let origin_ns = sys::clock::monotonic_ns() + 3_000_000_000;
+        for pids in [vec![], vec![7]] {
+            say.send(AgentCommand::Beat).unwrap();
+            say.send(AgentCommand::Follow { pids, origin_ns, interval_s: 0.0 }).unwrap();
+        }
+        let told = [begun(&plan, &commands).unwrap(), begun(&plan, &commands).unwrap()];
+        assert_eq!([&told[0].pids, &told[1].pids], [&vec![1], &vec![7]]);
+        let ahead_s = (told[0].start_at_ns as f64 - sys::clock::realtime_ns() as f64) / 1e9;
+        assert!(ahead_s > 0.0 && ahead_s <= 3.0, "{ahead_s}");
+        say.send(AgentCommand::Stop).unwrap();
+        assert_eq!(begun(&plan, &commands), None);
+    }
 
     #[test]
     fn each_lever_has_a_name_of_its_own_and_tests_bottlenecks_that_there_are() {

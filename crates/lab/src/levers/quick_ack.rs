@@ -2,7 +2,7 @@
 
 use run::{Io, LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Pull, Reach};
+use super::lever::{Altered, Lever, Place, Pull, Reach};
 
 pub(super) const ROW: Lever = Lever {
     id: "quick-ack",
@@ -16,6 +16,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "none at the server",
     dose: "all of the delay, or none of it",
     undo: "the connections end with their load",
+    place: Place::Load,
     pull: Pull::Turns(altered),
 };
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use probe::CpuQuota;
 use run::{AgentCommand, LeverPart, LeverPlan, Prove};
 
-use super::lever::{Lever, Pull, Reach};
+use super::lever::{Lever, Place, Pull, Reach};
 use super::pace::Pace;
 use super::undo::{Change, Undo};
 
@@ -22,6 +22,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "everything in the server's control group runs slower in half of the slots",
     dose: "what is written, over what stood there",
     undo: "what stood there is written down first and put back, also after a kill by the next who looks",
+    place: Place::ServerHere,
     pull: Pull::Slots { plan, act },
 };
 

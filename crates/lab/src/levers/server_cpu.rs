@@ -2,7 +2,7 @@
 
 use run::{LeverPlan, Prove};
 
-use super::lever::{Lever, Pull, Reach};
+use super::lever::{Lever, Place, Pull, Reach};
 use super::thief;
 
 pub(super) const ROW: Lever = Lever {
@@ -17,12 +17,13 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server runs slower in half of the slots",
     dose: "the server's run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
+    place: Place::Server,
     pull: Pull::Slots { plan, act: thief::steal },
 };
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
     if reach.server_pids.is_empty() || reach.server_cpus.is_empty() {
-        return Err("the server's processes are not known here".into());
+        return Err("the server's processes are not known; --server-host names the host where they are".into());
     }
     Ok(thief::plan(ROW.id, &reach.server_cpus, &reach.server_pids))
 }

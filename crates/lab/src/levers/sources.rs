@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use run::{LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Pull, Reach};
+use super::lever::{Altered, Lever, Place, Pull, Reach};
 
 pub(super) const ROW: Lever = Lever {
     id: "sources",
@@ -18,6 +18,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server sees clients at other addresses",
     dose: "addresses with it over addresses without it",
     undo: "the connections end with their load",
+    place: Place::Load,
     pull: Pull::Turns(altered),
 };
 

@@ -4,6 +4,7 @@
 //! (schedstat: run over run and wait). The thief's own CPU time would count time that nobody wanted as well, and make a
 //! half idle server look slower than it was. Where the victim cannot be read, the thief's own time is all there is.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 
@@ -36,7 +37,15 @@ struct Theft {
 
 /// Steals through all slots, or until told to stop.
 pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
-    let theft = Theft { pace: Pace::new(plan), taken_ns: plan.on.iter().map(|_| AtomicU64::new(0)).collect() };
+    let mut plan = plan.clone();
+    if plan.cpus.is_empty() {
+        // Of a host that is none of the conductor's nobody could say before.
+        plan.cpus = probe::cpus_of(Path::new("/"), &plan.pids);
+    }
+    if plan.cpus.is_empty() {
+        return Err("the CPUs of the processes that it is to slow down cannot be read".into());
+    }
+    let theft = Theft { pace: Pace::new(&plan), taken_ns: plan.on.iter().map(|_| AtomicU64::new(0)).collect() };
     let seen = std::thread::scope(|scope| {
         for cpu in &plan.cpus {
             scope.spawn(|| theft.spin(*cpu));

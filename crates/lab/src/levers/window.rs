@@ -2,7 +2,7 @@
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
-use super::lever::{Altered, Lever, Pull, Reach};
+use super::lever::{Altered, Lever, Place, Pull, Reach};
 
 pub(super) const ROW: Lever = Lever {
     id: "window",
@@ -16,6 +16,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "none at the server",
     dose: "half of the bytes in flight, or more: the kernel makes of a buffer a window of half to nine tenths of it",
     undo: "the connections end with their load",
+    place: Place::Load,
     pull: Pull::Turns(altered),
 };
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 
 use run::{AgentCommand, LeverPart, LeverPlan, Prove};
 
-use super::lever::{Lever, Pull, Reach};
+use super::lever::{Lever, Place, Pull, Reach};
 use super::pace::Pace;
 use super::undo::{Change, Undo};
 
@@ -20,6 +20,7 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "requests of one worker wait for half of the slots",
     dose: "one over the number of workers",
     undo: "the worker goes on when the agent ends, however that happens: also after a kill by the next who looks",
+    place: Place::ServerHere,
     pull: Pull::Slots { plan, act },
 };
 

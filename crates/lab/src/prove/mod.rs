@@ -13,7 +13,7 @@ mod turns;
 use run::{Prove, Untried};
 
 use self::stand::{Stand, closed};
-use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, in_flight, put_back};
+use crate::levers::{Altered, LEVERS, Lever, Place, Pull, Reach, in_flight, put_back};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
@@ -76,11 +76,17 @@ fn begin(lab: &mut Lab<'_>, own: Option<&Lever>) {
     lab.run.findings.proof = Some(proof);
 }
 
-/// Whether a lever may be pulled.
-fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
-    match row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
-        true => Err("it touches the server's own limits or processes, which --prove=intrusive allows".into()),
-        false => Ok(()),
+/// Whether a lever may be pulled, and can be where it belongs.
+fn allowed(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever) -> Result<(), String> {
+    if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
+        return Err("it touches the server's own limits or processes, which --prove=intrusive allows".into());
+    }
+    let far = setup.hosts_of(row.place).into_iter().find(|host| host.is_remote());
+    match far.filter(|_| row.place == Place::ServerHere) {
+        Some(host) => {
+            Err(format!("what it changes is looked up on this host alone; run `loadline prove` on {}", host.name()))
+        }
+        None => Ok(()),
     }
 }
 
@@ -97,7 +103,8 @@ fn in_turns(
     row: &'static Lever,
     seconds: f64,
 ) -> Result<f64, LabError> {
-    let made = allowed(lab, row).and_then(|()| altered(row, &reach(lab, setup), &closed(setup, stand.connections)));
+    let made =
+        allowed(lab, setup, row).and_then(|()| altered(row, &reach(lab, setup), &closed(setup, stand.connections)));
     let begin_s = lab.elapsed_s();
     match made {
         Ok(altered) => {
@@ -139,10 +146,8 @@ fn in_slots(
     let reach = reach(lab, setup);
     let mut rows = Vec::new();
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        // The generator's processes are known when it has begun.
-        let reach = Reach { client_pids: vec![std::process::id()], ..reach.clone() };
         let Pull::Slots { plan, .. } = row.pull else { continue };
-        match allowed(lab, row).and_then(|()| plan(&reach)) {
+        match allowed(lab, setup, row).and_then(|()| plan(&reach)) {
             Ok(_) => rows.push(row),
             Err(why) => untried(lab, row, why),
         }
@@ -164,15 +169,16 @@ fn said(proof: &mut run::Proof, why: &str) {
 
 fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
     let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
-    let client_cpus = match setup.load.cpus.is_empty() {
-        true => sys::limits::allowed_cpus().unwrap_or_default(),
-        false => setup.load.cpus.clone(),
-    };
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
-    let cpus_of = |pids: &[u32]| probe::cpus_of(std::path::Path::new("/"), pids);
+    let cpus_of = |pids: &[u32]| match setup.observation.server_host() {
+        None => probe::cpus_of(std::path::Path::new("/"), pids),
+        // An agent there finds out which ones; here it only counts that there are some.
+        Some(observer) => observer.found().cpus.clone(),
+    };
     Reach {
-        client_cpus,
-        client_pids: Vec::new(),
+        client_cpus: client_cpus(setup),
+        // The generator's processes are told when it has begun.
+        client_pids: vec![std::process::id()],
         behind_cpus: cpus_of(&behind_pids),
         behind_pids,
         server_cpus: cpus_of(&server_pids),
@@ -180,6 +186,20 @@ fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         in_flight: in_flight(&lab.run),
         addr: setup.addr.inet(),
         dir: lab.run.plan.search.prove_dir.clone(),
+    }
+}
+
+/// CPUs of one generator.
+fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
+    if !setup.load.cpus.is_empty() {
+        return setup.load.cpus.clone();
+    }
+    let agents_of =
+        |name: &str| setup.host().members().iter().find(|(host, _)| host.name() == name).map_or(1, |(_, n)| *n);
+    let each = setup.observation.client_hosts().iter().map(|host| host.processors() / agents_of(host.host()).max(1));
+    match each.min() {
+        Some(fewest) => (0..fewest.max(1)).collect(),
+        None => sys::limits::allowed_cpus().unwrap_or_default(),
     }
 }
 

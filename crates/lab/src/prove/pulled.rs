@@ -1,88 +1,129 @@
-//! The agents that pull levers while a load is on.
+//! The agents that pull levers while a load is on, each on the host that its lever belongs to.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use run::{AgentReport, AgentSpec, LeverPart, LeverPlan, LeverSlots, SlotPlan};
+use run::{AgentCommand, AgentReport, AgentSpec, LeverPart, LeverPlan, LeverSlots, SlotPlan};
 use sys::clock::Origin;
 
 use super::schedule;
-use crate::Local;
+use crate::TargetSetup;
 use crate::agent::{AgentGroup, Said};
-use crate::levers::{Lever, Pull, Reach};
+use crate::levers::{Lever, Place, Pull, Reach};
 
-/// How long an agent may take to hand over what it did.
+/// How long an agent may take to hand over what it did, besides its way.
 const HANDS_OVER: Duration = Duration::from_secs(3);
 
-/// How long all may take to have their tasks.
-const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+/// How long all may take to be there with their tasks; on another host a connection comes first.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// One lever, and its agents: one a host.
+struct Lot {
+    place: Place,
+    plan: LeverPlan,
+    hosts: Vec<String>,
+    agents: Vec<usize>,
+}
 
 /// See the head of this file.
 #[derive(Default)]
 pub(super) struct Pulled {
-    plans: Vec<LeverPlan>,
+    lots: Vec<Lot>,
     /// Why nothing is pulled.
     why: String,
     group: AgentGroup,
 }
 
 impl Pulled {
-    /// Starts an agent a lever, each with a sequence of its own.
-    pub(super) fn start(
-        &mut self,
+    /// Starts the agents of each lever, which has a sequence of its own; they wait for the begin of the load.
+    pub(super) fn ready(
+        setup: &TargetSetup,
         program: &Path,
         rows: &[&'static Lever],
         reach: &Reach,
         slots: SlotPlan,
-        origin: Origin,
-    ) {
-        let start_at_ns = sys::clock::realtime_ns().saturating_add_signed((-origin.now_s() * 1e9) as i64);
-        let mut random = fastrand::Rng::with_seed(start_at_ns);
+    ) -> Self {
+        let mut pulled = Self::default();
+        let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
         for row in rows {
             let Pull::Slots { plan, .. } = row.pull else { continue };
             match plan(reach) {
                 Ok(plan) => {
                     let on = schedule::sequence(slots.count, &mut random);
-                    self.plans.push(LeverPlan { start_at_ns, slots, on, ..plan });
+                    let plan = LeverPlan { slots, on, ..plan };
+                    pulled.lots.push(Lot { place: row.place, plan, hosts: Vec::new(), agents: Vec::new() });
                 }
-                Err(why) => self.why = format!("the lever {} cannot be pulled: {why}", row.id),
+                Err(why) => pulled.why = format!("the lever {} cannot be pulled: {why}", row.id),
             }
         }
-        let started = self.plans.iter().try_for_each(|plan| {
-            self.group.start(&Local::default(), program, &plan.lever, &AgentSpec::Lever(plan.clone())).map(drop)
-        });
-        if let Err(error) = started.and_then(|()| self.group.await_begin(BEGINS_WITHIN)) {
-            self.why = error.to_string();
-            self.plans.clear();
+        if let Err(error) = pulled.start(setup, program) {
+            pulled.why = error.to_string();
+            pulled.lots.clear();
         }
+        pulled
+    }
+
+    fn start(&mut self, setup: &TargetSetup, program: &Path) -> Result<(), crate::LabError> {
+        for lot in &mut self.lots {
+            for host in setup.hosts_of(lot.place) {
+                let mut plan = lot.plan.clone();
+                if host.is_remote() {
+                    // It finds those of its processes.
+                    plan.cpus.clear();
+                }
+                lot.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
+                lot.hosts.push(host.name().into());
+            }
+        }
+        self.group.await_ready(READY_WITHIN).map(drop)
+    }
+
+    /// The load begins, made by these generators.
+    pub(super) fn begin(&mut self, generators: &AgentGroup, origin: Origin) {
+        let Self { lots, group, .. } = self;
+        group.tell_each(|agent| {
+            // Agents have their levers' names.
+            let place = lots.iter().find(|lot| lot.plan.lever == agent.name()).map(|lot| lot.place);
+            let pids = match place {
+                Some(Place::Clients) if agent.is_remote() => generators.pids_on(agent.host()),
+                Some(Place::Clients) => generators.pids(),
+                _ => Vec::new(),
+            };
+            AgentCommand::Follow { pids, origin_ns: agent.on_its_clock(origin.ns()), interval_s: 0.0 }
+        });
     }
 
     /// Collects what they did.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
-        if self.plans.is_empty() {
+        if self.lots.is_empty() {
             let why = std::mem::take(&mut self.why);
             return Err(if why.is_empty() { "no lever can be pulled here".into() } else { why });
         }
         let parts = self.parts()?;
-        let levers = self.plans.iter().zip(parts).map(|(plan, part)| LeverSlots {
-            lever: plan.lever.clone(),
-            host: "localhost".into(),
-            on: plan.on.clone(),
-            taken: mean(&plan.on, &part.taken, true),
-            wanted: mean(&plan.on, &part.wanted, false),
-            speed: part.speed,
+        let levers = self.lots.iter().map(|lot| {
+            let part = together(lot.agents.iter().map(|agent| &parts[*agent]));
+            LeverSlots {
+                lever: lot.plan.lever.clone(),
+                host: lot.hosts.join(", "),
+                on: lot.plan.on.clone(),
+                taken: mean(&lot.plan.on, &part.taken, true),
+                wanted: mean(&lot.plan.on, &part.wanted, false),
+                speed: part.speed,
+            }
         });
         Ok(levers.collect())
     }
 
+    /// What each agent did, in their order.
     fn parts(&mut self) -> Result<Vec<LeverPart>, String> {
-        let mut parts = vec![None; self.plans.len()];
-        let deadline = Instant::now() + HANDS_OVER;
+        let mut parts = vec![None; self.group.agents().len()];
+        let deadline = Instant::now() + HANDS_OVER + 2 * self.group.longest_round_trip();
         while parts.iter().any(Option::is_none) {
             match self.group.hear(deadline) {
                 Some((n, Said::Report(AgentReport::Lever(part)))) => parts[n] = Some(part),
                 Some((n, Said::Report(AgentReport::Failed { error }) | Said::Gone(error))) if parts[n].is_none() => {
-                    return Err(format!("the lever {} was lost: {error}", self.plans[n].lever));
+                    let agent = &self.group.agents()[n];
+                    return Err(format!("the lever {} on {} was lost: {error}", agent.name(), agent.host()));
                 }
                 Some(_) => {}
                 None => return Err("a lever did not hand over what it did".into()),
@@ -92,8 +133,32 @@ impl Pulled {
     }
 }
 
+/// What one lever did on all of its hosts: the mean in each slot.
+fn together<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart {
+    let mean = |of: fn(&LeverPart) -> &Vec<f64>| {
+        let all: Vec<&Vec<f64>> = parts.clone().map(of).collect();
+        let slots = all.iter().map(|one| one.len()).min().unwrap_or(0);
+        (0..slots).map(|slot| all.iter().map(|one| one[slot]).sum::<f64>() / all.len() as f64).collect()
+    };
+    LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted) }
+}
+
 /// What was seen on the mean in the slots that were on, or in those that were off.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let of: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
     (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lever_on_several_hosts_is_the_mean_of_them_in_each_slot() {
+        let part = |speed: &[f64]| LeverPart { speed: speed.to_vec(), ..LeverPart::default() };
+        let (a, b) = (part(&[1.0, 0.6, 1.0]), part(&[1.0, 0.8]));
+        let both = together([&a, &b].into_iter());
+        assert_eq!((both.speed, both.taken), (vec![1.0, 0.7], vec![]));
+        assert_eq!(together([&a].into_iter()), a);
+    }
 }

@@ -6,8 +6,9 @@ use sys::clock::Origin;
 use super::pulled::Pulled;
 use super::schedule;
 use super::stand::{Stand, closed};
+use crate::agent::AgentGroup;
 use crate::levers::{Lever, Reach};
-use crate::{Lab, LabError, Load, Local, Point, TargetSetup};
+use crate::{Lab, LabError, Load, Point, TargetSetup};
 
 /// Load before the first slot, seconds: connections are up and caches warm.
 const FIRST_S: f64 = 0.4;
@@ -36,13 +37,9 @@ pub(super) fn trial(
     };
     let label = format!("proof, {} connections", stand.connections);
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
-    let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan }];
-    let mut pulled = Pulled::default();
-    let program = lab.program().to_path_buf();
-    let mut start = |pids: &[u32], origin: Origin| {
-        let reach = Reach { client_pids: pids.to_vec(), ..reach.clone() };
-        pulled.start(&program, rows, &reach, slots, origin);
-    };
+    let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
+    let mut pulled = Pulled::ready(setup, lab.program(), rows, reach, slots);
+    let mut start = |generators: &AgentGroup, origin: Origin| pulled.begin(generators, origin);
     // A worker that is stopped on purpose is no fault of the server.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };

@@ -84,7 +84,7 @@ fn hold(program: &Path, plan: &LeverPlan) -> Result<AgentGroup, LabError> {
 /// Good answers per second of one turn.
 fn turn(lab: &mut Lab<'_>, setup: &TargetSetup, plan: LoadPlan, label: String) -> Result<f64, LabError> {
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
-    let loads = [Load { host: &Local::default(), addr: setup.addr.clone(), plan }];
+    let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
     Ok(judge::good(&lab.conduct(&setup.observation, &loads, &point)?))
 }
 
