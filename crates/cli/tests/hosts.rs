@@ -352,6 +352,22 @@ fn a_place_without_a_shell_needs_the_program_s_path_and_nothing_more() {
     let output = load(&["--agent-path", "/loadline"]);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
     assert!(total(&run, "completed") > 0 && names_of_loads(&run) == [host]);
+    // A file that only this host has comes with the task.
+    let mut serve = Command::new(binary!());
+    serve.args(["serve", "echo"]);
+    let (file, echo) = (tempfile::NamedTempFile::new().unwrap(), testkit::served(serve));
+    std::fs::write(file.path(), [b'x'; 3000]).unwrap();
+    let url = format!("tcp://{}/", echo.addr);
+    let more = ["--send-file", file.path().to_str().unwrap(), "--expect-bytes", "3000", "--agent-path", "/loadline"];
+    let mut command = Command::new(binary!());
+    command.args(["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0", "--json"]);
+    let output = command.args(["--client-hosts", host, "--via", "chroot {host}"]).args(more).output().unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
+    assert!(
+        total(&run, "completed") > 10 && run["trials"][0]["tally"]["errors"].as_object().is_none_or(|e| e.is_empty()),
+        "{}",
+        run["trials"][0]["tally"]
+    );
     let text = said(&load(&[]));
     assert!(text.contains("/bin/sh") && text.contains("--agent-path"), "{text}");
 }

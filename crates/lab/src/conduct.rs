@@ -3,6 +3,7 @@
 //! The origin of a trial's time is the moment at which its agents begin to send. Both sides' samplers and the agents'
 //! ticks count from there, so windows of the one can be read in the recordings of the other.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::merge::{self, Point};
 use crate::observation::Samplers;
 use crate::parts::Parts;
 use crate::split::{self, split};
-use crate::{Host, LabError, Watch};
+use crate::{Host, LabError, Watch, files};
 
 /// How long an agent may take to have its sockets and memory.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -127,6 +128,8 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
     let parts: Vec<_> = stage.loads.iter().map(|load| (load, places(stage, load))).collect();
     spread.extend(split::room(parts.iter().map(|(_, parts)| parts.len()).sum(), stage.descriptors)?);
     for (load, parts) in parts {
+        let remote = parts.iter().any(|(host, _)| host.is_remote());
+        let files = if remote { files::of(&load.plan)? } else { BTreeMap::new() };
         let plans: Vec<&LoadPlan> = parts.iter().map(|(_, plan)| plan).collect();
         spread.extend(split::told(&plans, stage.descriptors).filter(|_| load.host.members().is_empty()));
         for (host, plan) in parts {
@@ -136,6 +139,7 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
                 plan: Box::new(plan),
                 addr: load.addr.clone(),
                 at_once: false,
+                files: if host.is_remote() { files.clone() } else { BTreeMap::new() },
                 detailed: stage.looked_at || load.plan.duration_s >= LONG_S,
             };
             group.start(host, stage.program, &name, &spec)?;

@@ -1,9 +1,9 @@
-//! The other hosts of a run: connected, observed from there, and told what cannot be sent to them.
+//! The other hosts of a run: connected, and observed from there.
 
 use std::path::Path;
 use std::process::Command;
 
-use run::{Address, HostPlan, LoadPlan, ObserverSpec, Role, WatchSpec};
+use run::{Address, HostPlan, ObserverSpec, Role, WatchSpec};
 
 use crate::remote_observer::RemoteObserver;
 use crate::via::Via;
@@ -86,46 +86,5 @@ impl Hosts {
         let Some(host) = &self.server else { return Ok(None) };
         let observer = ObserverSpec { host: host.name().into(), role: Role::Server, ..ObserverSpec::default() };
         RemoteObserver::start(host, program, WatchSpec { observer, find: Some(addr.clone()) }).map(Some)
-    }
-}
-
-/// Refuses a load that names files: an agent on another host would read its own, or none.
-pub(crate) fn without_files(load: &LoadPlan) -> Result<(), LabError> {
-    let said = [serde_json::to_value(&load.protocol), serde_json::to_value(&load.tls)];
-    let mut named = Vec::new();
-    said.iter().flatten().for_each(|value| files_in(value, &mut named));
-    match named.first() {
-        None => Ok(()),
-        Some(file) => Err(LabError::set_up(
-            format!("sending the load to other hosts (--client-hosts), which names the file {file:?}"),
-            "files are not sent to other hosts yet; leave it out, or generate the load on this one",
-        )),
-    }
-}
-
-/// Values of all keys that name a file.
-fn files_in(value: &serde_json::Value, found: &mut Vec<String>) {
-    let Some(object) = value.as_object() else { return };
-    for (key, value) in object {
-        if let (true, Some(file)) = (key.ends_with("_file") || key == "file", value.as_str()) {
-            found.push(file.into());
-        }
-        files_in(value, found);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use run::{Protocol, TlsPlan};
-
-    #[test]
-    fn a_load_that_names_a_file_is_not_sent_elsewhere() {
-        assert!(without_files(&LoadPlan::default()).is_ok());
-        let raw = Protocol::Raw { send_file: Some("/etc/motd".into()), expect_bytes: None };
-        let error = without_files(&LoadPlan { protocol: raw, ..LoadPlan::default() }).unwrap_err().to_string();
-        assert!(error.contains("/etc/motd"), "{error}");
-        let tls = Some(TlsPlan { key_file: Some("key.pem".into()), ..TlsPlan::default() });
-        assert!(without_files(&LoadPlan { tls, ..LoadPlan::default() }).is_err());
     }
 }

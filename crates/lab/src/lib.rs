@@ -9,6 +9,7 @@ mod command_line;
 mod compare;
 mod conduct;
 mod error;
+mod files;
 mod find;
 mod host;
 mod host_watch;

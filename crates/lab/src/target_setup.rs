@@ -8,12 +8,12 @@ use std::time::Duration;
 use run::{Address, AgentSpec, LoadPlan, RequestSet, ServePlan, TlsPlan};
 
 use crate::agent::AgentGroup;
-use crate::hosts::{self, Hosts};
+use crate::hosts::Hosts;
 use crate::levers::Place;
 use crate::observation::{Observation, Watched};
 use crate::placement::Places;
 use crate::remote_observer::RemoteObserver;
-use crate::{Host, Lab, LabError, Local, preflight, target};
+use crate::{Host, Lab, LabError, Local, files, preflight, target};
 
 /// The set-up of a run against one server.
 pub struct TargetSetup {
@@ -130,7 +130,7 @@ impl TargetSetup {
         let hosts = Hosts::connect(&lab.run.plan.hosts, &program)?;
         let clients = hosts.observe_clients(&program, &addr)?;
         if !clients.is_empty() {
-            hosts::without_files(&load)?;
+            files::of(&load)?;
         }
         let server = hosts.observe_server(&program, &addr)?;
         let found = clients.iter().map(RemoteObserver::found).chain(server.as_ref().map(RemoteObserver::found));

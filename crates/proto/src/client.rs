@@ -6,7 +6,7 @@ use std::sync::Arc;
 use run::Protocol;
 
 use crate::row::{Flag, Set};
-use crate::{Mix, Requester};
+use crate::{Mix, Requester, sent};
 
 /// Makes the sessions of one protocol. Cheap to clone, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
@@ -79,6 +79,9 @@ pub enum ProtoError {
 
 /// Reads a file named in a plan.
 pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoError> {
+    if let Some(bytes) = sent::of(path) {
+        return Ok(bytes);
+    }
     let read = std::fs::read(Path::new(path));
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }

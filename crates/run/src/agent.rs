@@ -21,6 +21,10 @@ pub enum AgentSpec {
         /// Begins as soon as it can instead of waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
+        /// What stands in the files that the plan names, by their paths there, in base64: an agent on another host has
+        /// others, or none.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        files: BTreeMap<String, String>,
         /// Its ticks carry [`TickDetail`] now and then: somebody looks.
         #[serde(default, skip_serializing_if = "is_false")]
         detailed: bool,

@@ -94,7 +94,13 @@ fn generator(lab: &Lab<'_>, places: &Places, addr: SocketAddr, intensity: Intens
         ..LoadPlan::default()
     };
     let mut group = AgentGroup::default();
-    let spec = AgentSpec::Load { plan: Box::new(plan), addr: addr.into(), at_once: true, detailed: false };
+    let spec = AgentSpec::Load {
+        plan: Box::new(plan),
+        addr: addr.into(),
+        at_once: true,
+        files: std::collections::BTreeMap::new(),
+        detailed: false,
+    };
     group.start(&Local::default(), lab.program(), "clients", &spec)?;
     group.await_ready(READY_WITHIN)?;
     std::thread::sleep(WARM_UP);

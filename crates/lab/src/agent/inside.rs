@@ -28,7 +28,10 @@ pub fn run() -> Result<(), LabError> {
     let (sender, commands) = channel();
     live(sender, !matches!(spec, AgentSpec::Serve(_)));
     let outcome = match spec {
-        AgentSpec::Load { plan, addr, at_once, detailed } => {
+        AgentSpec::Load { plan, addr, at_once, files, detailed } => {
+            for (path, bytes) in files {
+                proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
+            }
             load(&plan, addr, if at_once { Start::AtOnce } else { Start::WhenTold }, commands, detailed)
         }
         AgentSpec::Serve(plan) => serve(&plan, &commands),

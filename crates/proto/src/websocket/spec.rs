@@ -79,7 +79,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     },
     without_network: |plan| match plan {
         Protocol::Websocket { body_file, message_bytes, .. } => {
-            let length = |file| std::fs::metadata(file).ok().map(|meta| meta.len());
+            let length = |file: String| crate::client::read("the message", &file).ok().map(|bytes| bytes.len() as u64);
             Protocol::Echo { message_bytes: body_file.and_then(length).unwrap_or(message_bytes).max(1) }
         }
         other => other,

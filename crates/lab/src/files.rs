@@ -1,0 +1,86 @@
+//! Files that a load names, for agents on other hosts: read here and sent with the task, since an agent there would read its own,
+//! or none.
+
+use std::collections::BTreeMap;
+
+use run::LoadPlan;
+
+use crate::LabError;
+
+/// Most bytes of all files of a load: each agent gets them, at the begin of each trial.
+const MOST: usize = 4 << 20;
+
+/// What stands in the files that a load names, by path, in base64.
+pub(crate) fn of(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> {
+    let said = [serde_json::to_value(&load.protocol), serde_json::to_value(&load.tls)];
+    let mut named = Vec::new();
+    said.iter().flatten().for_each(|value| files_in(value, &mut named));
+    let (mut files, mut bytes) = (BTreeMap::new(), 0);
+    for path in named {
+        let fail = |why: String| {
+            let what = format!("sending the load to other hosts (--client-hosts), which names the file {path:?}");
+            Err(LabError::set_up(what, why))
+        };
+        // Told before it is read: a file may be larger than memory.
+        let long = std::fs::metadata(&path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
+        if bytes + long.min(MOST + 1) > MOST {
+            return fail(format!(
+                "at most {MOST} bytes of files are sent to each host; name a shorter one, or generate the load on this host"
+            ));
+        }
+        match std::fs::read(&path) {
+            Ok(read) => {
+                bytes += read.len();
+                files.insert(path, run::to_base64(&read));
+            }
+            Err(error) => return fail(format!("it cannot be read here: {error}")),
+        }
+    }
+    Ok(files)
+}
+
+/// Values of all keys that name a file.
+fn files_in(value: &serde_json::Value, found: &mut Vec<String>) {
+    let Some(object) = value.as_object() else { return };
+    for (key, value) in object {
+        if let (true, Some(file)) = (key.ends_with("_file") || key == "file", value.as_str()) {
+            found.push(file.into());
+        }
+        files_in(value, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Protocol, TlsPlan};
+
+    fn raw(path: &std::path::Path) -> LoadPlan {
+        let protocol = Protocol::Raw { send_file: Some(path.display().to_string()), expect_bytes: None };
+        LoadPlan { protocol, ..LoadPlan::default() }
+    }
+
+    #[test]
+    fn files_of_a_load_are_read_here() {
+        assert!(of(&LoadPlan::default()).unwrap().is_empty());
+        let dir = tempfile::tempdir().unwrap();
+        let (body, key) = (dir.path().join("body"), dir.path().join("key.pem"));
+        std::fs::write(&body, [0, 255]).unwrap();
+        std::fs::write(&key, "PEM").unwrap();
+        let tls = Some(TlsPlan { key_file: Some(key.display().to_string()), ..TlsPlan::default() });
+        let files = of(&LoadPlan { tls, ..raw(&body) }).unwrap();
+        let read = |path: &std::path::Path| run::from_base64(&files[path.to_str().unwrap()]).unwrap();
+        assert_eq!((files.len(), read(&body), read(&key)), (2, vec![0, 255], b"PEM".to_vec()));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_sent_is_named_with_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = of(&raw(&dir.path().join("none"))).unwrap_err().to_string();
+        assert!(error.contains("none") && error.contains("cannot be read here"), "{error}");
+        let large = dir.path().join("large");
+        std::fs::File::create(&large).unwrap().set_len(MOST as u64 + 1).unwrap();
+        let error = of(&raw(&large)).unwrap_err().to_string();
+        assert!(error.contains("at most 4194304 bytes"), "{error}");
+    }
+}
