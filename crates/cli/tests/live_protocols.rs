@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{Held, Running, alone, binary, eventually, json, served};
+use testkit::{Held, Running, alone, binary, eventually, free_port, json, served, total};
 
 fn serve(args: &[&str]) -> Running {
     let mut command = Command::new(binary!());
@@ -30,12 +30,14 @@ fn whole(what: &str, run: &Value) {
     assert!(trial["errors"].as_object().is_none_or(|errors| errors.is_empty()), "{what}: {}", trial["errors"]);
 }
 
-fn find(what: &str, url: &str, more: &[&str]) {
+fn find(what: &str, url: &str, more: &[&str]) -> Value {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run").display().to_string();
-    let args =
-        [&["find", url, "--budget", "3s", "--prove", "off", "--connections", "16", "--out", &out], more].concat();
-    whole(what, &json(binary!(), &args));
+    let budget: &[&str] = if more.contains(&"--budget") { &[] } else { &["--budget", "3s"] };
+    let args = [&["find", url, "--prove", "off", "--connections", "16", "--out", &out], budget, more].concat();
+    let run = json(binary!(), &args);
+    whole(what, &run);
+    run
 }
 
 #[test]
@@ -72,4 +74,64 @@ Server(sys.argv[1], Handler).serve_forever()
     let _server = Held::start(Command::new(python).args(["-c", SERVER]).arg(&socket));
     eventually(|| socket.exists().then_some(()));
     find("unix", &format!("unix://{}:/", socket.display()), &[]);
+}
+
+/// A server that does one request at a time, 2.5 ms each by the clock (what a busy machine delays is caught up on, so its rate
+/// is exact), and asks for four streams a connection at most: of eight requests a connection four wait for one.
+#[test]
+fn a_limit_of_streams_is_evidence_of_the_verdict() {
+    const SERVER: &str = r#"
+const http2 = require('node:http2');
+const waiting = []; let clock = 0;
+setInterval(() => {
+  const now = performance.now();
+  while (waiting.length > 0 && clock + 2.5 <= now) { clock += 2.5; waiting.shift()(); }
+}, 2);
+const server = http2.createServer({ settings: { maxConcurrentStreams: 4 } }, (request, response) => {
+  request.on('error', () => {});
+  if (waiting.length === 0) clock = Math.max(clock, performance.now() - 100);
+  waiting.push(() => response.end('ok'));
+});
+server.on('sessionError', () => {});
+server.listen(Number(process.argv[1]), '127.0.0.1');
+"#;
+    let _alone = alone();
+    let Some(node) = testkit::program("node") else { return testkit::skip("find --http2 to streams", "no node") };
+    let (port, mut command) = (free_port(), Command::new(node));
+    command.args(["-e", SERVER, &port.to_string()]);
+    let server = Running::start(command, port, tempfile::tempdir().unwrap());
+    let run = find("streams", &format!("http://{}/", server.addr), &["--http2", "--streams", "8", "--budget", "6s"]);
+    let verdict = &run["findings"]["bottleneck"];
+    let loaded = run["trials"].as_array().unwrap().iter().filter(|trial| trial["stream_limit"] == 4).count();
+    assert!(loaded >= 3, "each connection is told the limit: {loaded}");
+    // On processors that others fill nothing of an idle server can be told, and the verdict says so.
+    let disturbed = verdict["sentence"].as_str().is_some_and(|said| said.contains("other programs used"));
+    if disturbed && verdict["id"] == "unknown" {
+        return;
+    }
+    assert_eq!(verdict["id"], "server-concurrency", "{verdict}");
+    let evidence = verdict["evidence"].as_array().unwrap();
+    let limit = evidence.iter().find(|line| line["counter"] == "stream_limit");
+    let text = limit.and_then(|line| line["text"].as_str()).unwrap_or_default();
+    assert!(text.contains("4 streams a connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
+}
+
+/// Six short windows at the end: a connection for each request, in turns with kept ones.
+#[test]
+fn find_tells_what_a_handshake_costs() {
+    let _alone = alone();
+    let server = serve(&["http", "--tls", "--body-bytes", "4KiB"]);
+    let url = format!("https://localhost:{}/", server.addr.port());
+    let run = find("handshakes", &url, &["--insecure", "--budget", "10s"]);
+    let turns: Vec<&Value> =
+        run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == "handshakes").collect();
+    assert_eq!(turns.len(), 6);
+    let cost = &run["findings"]["tls_handshake_cpu_us"];
+    for side in ["server", "client"] {
+        assert!(cost[side]["us"].as_f64().is_some_and(|us| us > 1.0), "{side}: {cost}");
+    }
+    assert!(cost["how"].as_str().is_some_and(|how| how.contains("in turns")), "{cost}");
+    let answers = turns.iter().map(|trial| trial["answer_bytes"].as_u64().unwrap_or(0)).sum::<u64>();
+    let received = turns.iter().map(|trial| trial["bytes_received"].as_u64().unwrap_or(0)).sum::<u64>();
+    assert!(total(&run, "completed") > 0 && answers > 4096 && answers < received, "{answers} of {received}");
 }

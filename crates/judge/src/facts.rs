@@ -48,7 +48,7 @@ impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
         // What levers did to a trial is for the proof alone.
-        let of_load = |t: &&Trial| t.kind != TrialKind::Proof && positive(t.rates.completed_rate).is_some();
+        let of_load = |t: &&Trial| !t.kind.apart() && positive(t.rates.completed_rate).is_some();
         let completed = || run.trials.iter().filter(of_load);
         // What was measured before a server or a generator died stands; the trial that it died in only where it is alone.
         let some_sound = completed().any(|t| t.broken().is_none());

@@ -24,6 +24,7 @@ mod expect;
 mod facts;
 pub mod fit;
 mod generator;
+mod handshakes;
 mod knee;
 mod laws;
 mod number;
@@ -100,6 +101,7 @@ pub fn judge(run: &mut Run) {
         repeats,
         expected: Vec::new(),
         drifts: drift::drifts(&facts),
+        tls_handshake_cpu_us: handshakes::cost(run),
         checks: run.findings.checks.clone(),
         conclusions: run.findings.conclusions.clone(),
         fits: run.findings.fits.clone(),

@@ -8,7 +8,7 @@ use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime, Trial};
 use crate::conduct::Load;
 use crate::search::{self, Budget, Conductor};
 use crate::{Lab, LabError, Point, TargetSetup, Watch, preflight};
-use crate::{people, prove};
+use crate::{handshake_turns, people, prove};
 
 /// Connections of the trial without a server that shows the generator's own ceiling.
 const CEILING_CONNECTIONS: u32 = 64;
@@ -22,14 +22,17 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let mut live = Live { lab, target_setup, began_s: 0.0 };
     live.ceiling();
     let users = live.lab.run.plan.search.users;
+    let whole_s = live.lab.run.plan.search.budget_s;
+    let handshakes_s = if users { 0.0 } else { handshake_turns::seconds(&live.target_setup.load, whole_s) };
     let (budget, proof_s) = match live.lab.run.plan.search.prove {
         // The levers' load has no think times: it would be another one than that of the users.
-        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(live.lab.run.plan.search.budget_s),
-        _ => (Budget::new(live.lab.run.plan.search.budget_s), 0.0),
+        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(whole_s - handshakes_s),
+        _ => (Budget::new(whole_s - handshakes_s), 0.0),
     };
     for repeat in 0..live.lab.run.plan.times() {
         live.search(repeat, budget)?;
     }
+    handshake_turns::turns(&mut live, handshakes_s)?;
     live.prove(proof_s)?;
     live.lab.finish()
 }

@@ -11,6 +11,7 @@ mod conduct;
 mod error;
 mod files;
 mod find;
+mod handshake_turns;
 mod host;
 mod host_watch;
 mod hosts;

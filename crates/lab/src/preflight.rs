@@ -24,6 +24,8 @@ pub struct First {
     pub took_us: f64,
     /// Bytes of the response.
     pub bytes: u64,
+    /// Of them, those of the answer as its protocol counts them.
+    answer_bytes: u64,
     /// The status line, where the protocol has one.
     pub status_line: Option<String>,
     /// Its status, as sessions tell it; 0 where the protocol has none.
@@ -70,6 +72,7 @@ impl First {
             unexpected_status: u64::from(self.unexpected),
             status: class.map(|class| (class.to_owned(), answered)).into_iter().collect(),
             bytes_received: self.bytes,
+            answer_bytes: self.answer_bytes,
             handshakes: self.handshakes,
             ..Tally::default()
         }
@@ -95,6 +98,7 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
         deadline: begin + patience,
         seen: Vec::new(),
         bytes: 0,
+        answer_bytes: 0,
         spoke: false,
         handshakes: 0,
         status: 0,
@@ -111,6 +115,7 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
     Ok(First {
         took_us: begin.elapsed().as_secs_f64() * 1e6,
         bytes: exchange.bytes,
+        answer_bytes: exchange.answer_bytes,
         status_line,
         status: exchange.status,
         unexpected,
@@ -174,6 +179,7 @@ struct Exchange {
     /// The first bytes of the answer, to tell a foreign protocol by.
     seen: Vec<u8>,
     bytes: u64,
+    answer_bytes: u64,
     /// A request was begun: what handshake there was is over.
     spoke: bool,
     handshakes: u64,
@@ -231,7 +237,7 @@ impl Exchange {
             self.seen.extend(keep);
             let mut status = 0;
             let mut done = |done: proto::Done| {
-                status = done.status;
+                (status, self.answer_bytes) = (done.status, self.answer_bytes + done.bytes);
                 outcome = Some(done.outcome);
             };
             let heard = match n {

@@ -180,6 +180,7 @@ impl Record {
             class.ended(&done, self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns)));
         }
         let counts = &mut self.counts;
+        counts.answer_bytes += done.bytes;
         if let Outcome::Failed(fault) = done.outcome {
             return counts.fail(kind_of(fault), 1);
         }

@@ -19,6 +19,7 @@ fn document(comparison: &Comparison) -> Doc {
         detail: decided(comparison),
         tone: tone(comparison.verdict),
     }]));
+    blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
     blocks.push(Block::Table(table(comparison)));
     Doc {
         title: title(comparison),

@@ -15,6 +15,9 @@ pub struct Comparison {
     pub new: String,
     /// What else differs than what is compared: machines, plans, versions. To be read first.
     pub differences: Vec<String>,
+    /// What TLS takes of a request, where one of both speaks it and the other does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsShare>,
     /// One entry a figure.
     pub comparisons: Vec<Compared>,
     /// A change below this share is none to act on.
@@ -87,4 +90,25 @@ impl ComparedWord {
             Self::NotEnough => "not-enough",
         }
     }
+}
+
+/// What TLS takes of a request on a kept connection, by the same server without it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TlsShare {
+    /// Of the server's CPU time of a request within TLS, the share that it does not take without, 0 to 1; below 0 where
+    /// it takes more without.
+    #[serde(with = "Figure")]
+    pub share: f64,
+    /// Lower end of its 95 % interval; absent where there is too little to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// The same in microseconds a request.
+    #[serde(with = "Figure")]
+    pub us: f64,
+    /// All of it in a sentence.
+    pub sentence: String,
 }

@@ -52,6 +52,9 @@ pub struct Findings {
     /// What of the server grew all through a long window under one load: a leak looks like this.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drifts: Vec<crate::Drift>,
+    /// What a TLS handshake costs, where it can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_handshake_cpu_us: Option<crate::HandshakeCost>,
     /// The claims of an experiment, computed.
     pub checks: Vec<Check>,
     /// What an experiment concludes, in sentences; kept when an old run is judged again.

@@ -22,6 +22,7 @@ mod drift;
 mod expectation;
 mod figure;
 mod findings;
+mod handshake_cost;
 mod hist;
 mod host_load;
 mod hosts;
@@ -64,7 +65,7 @@ pub use blocks::Blocks;
 pub use classes::{ClassFinding, ClassPart, ClassTally};
 pub use coarse::CoarseHist;
 pub use cold::{ColdPart, ColdPlan};
-pub use comparison::{Compared, ComparedWord, Comparison};
+pub use comparison::{Compared, ComparedWord, Comparison, TlsShare};
 pub use counter_spec::{CounterSpec, Kind, Unit};
 pub use counters::{CounterId, Reading, counter};
 pub use counters_table::{COUNTERS, TOLD};
@@ -75,6 +76,7 @@ pub use findings::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee, LeftOut,
     NextBottleneck, Relation, RuledOut, Trust, bottleneck,
 };
+pub use handshake_cost::{CpuTold, HandshakeCost};
 pub use hist::{Hist, HistError, Summary};
 pub use host_load::{HostLoad, WindowsApart};
 pub use hosts::HostPlan;

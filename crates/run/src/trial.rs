@@ -30,6 +30,15 @@ pub enum TrialKind {
     Proof,
     /// Counters of a server that somebody else loaded: there is no generator's side.
     Watched,
+    /// Kept connections, or a connection for each request, in turns: to tell what a handshake costs.
+    Handshakes,
+}
+
+impl TrialKind {
+    /// Whether it was made to see something else than what the server takes: a search does not look at it.
+    pub const fn apart(self) -> bool {
+        matches!(self, Self::Proof | Self::Handshakes)
+    }
 }
 
 /// One operating point. The counts at the top are of the whole trial, from the first connect to the end of the
@@ -157,6 +166,10 @@ pub struct Tally {
     pub bytes_sent: u64,
     /// Bytes read from sockets.
     pub bytes_received: u64,
+    /// Of the bytes received, those of answers as their protocol counts them, within TLS and framing (HTTP/2: of bodies
+    /// alone): the rest is what the wire takes besides.
+    #[serde(skip_serializing_if = "is_none")]
+    pub answer_bytes: u64,
     /// Times that a request waited and its open loop opened no connection for it, because the pool had what it needs by
     /// Little's law: a connect for each would have been a storm of the generator's own.
     #[serde(skip_serializing_if = "is_none")]
@@ -211,6 +224,7 @@ impl Tally {
             (&mut self.closed_by_server, o.closed_by_server),
             (&mut self.bytes_sent, o.bytes_sent),
             (&mut self.bytes_received, o.bytes_received),
+            (&mut self.answer_bytes, o.answer_bytes),
             (&mut self.connects_held_back, o.connects_held_back),
             (&mut self.connects_past_need, o.connects_past_need),
             (&mut self.unprocessed, o.unprocessed),

@@ -77,7 +77,10 @@ fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     match facts.search.is_empty() && facts.sweep.is_empty() {
         false => Vec::new(),
         true if several_sizes(facts.run) => facts.decisive.into_iter().collect(),
-        true => facts.run.trials.iter().filter(|t| positive(t.rates.completed_rate).is_some()).collect(),
+        true => {
+            let of_load = |t: &&Trial| !t.kind.apart() && positive(t.rates.completed_rate).is_some();
+            facts.run.trials.iter().filter(of_load).collect()
+        }
     }
 }
 

@@ -32,9 +32,12 @@ pub(crate) fn decides(name: &str) -> bool {
     FIGURES.iter().find(|f| f.name == name).is_none_or(|f| f.decides)
 }
 
+/// Name of the first figure of the table.
+pub(crate) const SERVER_CPU: &str = "server CPU per request";
+
 /// The table. CPU time a request is far steadier than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
-    less("server CPU per request", "us", |t| server(t, "process_cpu_us")),
+    less(SERVER_CPU, "us", |t| server(t, "process_cpu_us")),
     less("of that, user", "us", |t| server(t, "process_user_us")),
     less("of that, system", "us", |t| server(t, "process_system_us")),
     FigureSpec { more_is_better: true, ..less("completed rate", "/s", |t| positive(good(t))) },

@@ -8,6 +8,7 @@
 
 mod figures;
 mod ranks;
+mod tls;
 
 use std::collections::BTreeMap;
 
@@ -59,6 +60,7 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
         old: old.0.into(),
         new: new.0.into(),
         differences: differences(old.1, new.1),
+        tls: tls::share(old, new, &comparisons),
         regression: comparisons.iter().any(|c| worse(&c)),
         comparisons,
         threshold,
@@ -283,6 +285,7 @@ fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
             ("number of CPUs", host.cpus.to_string()),
             ("memory", host.memory_bytes.to_string()),
             ("request", plan.load.requests.as_ref().map_or_else(|| request(&plan.load.protocol), set)),
+            ("TLS", plan.load.tls.as_ref().map_or("none", |_| "yes").to_owned()),
             ("new connections", plan.load.new_connections.to_string()),
             ("generator threads", plan.load.threads.to_string()),
             ("generator CPUs", format!("{:?}", plan.load.cpus)),

@@ -89,3 +89,26 @@ fn a_run_that_was_ended_early_and_another_machine_are_told() {
     assert!(c.differences.iter().any(|d| d.contains("ended early")), "{:?}", c.differences);
     assert!(c.differences.iter().any(|d| d.contains("version")), "{:?}", c.differences);
 }
+
+#[test]
+fn what_tls_takes_of_a_request_is_told_whichever_of_both_speaks_it() {
+    let mut random = Rng::with_seed(7);
+    let (mut plain, tls) = (windows(&mut random, 20, 300.0), windows(&mut random, 20, 400.0));
+    let both =
+        |a: &Run, b: &Run| compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03).unwrap();
+    assert!(both(&plain, &tls).tls.is_none());
+    let tls = Run { plan: run::Plan { load: with_tls(&tls), ..tls.plan.clone() }, ..tls };
+    for told in [both(&plain, &tls), both(&tls, &plain)] {
+        assert!(told.differences.iter().any(|d| d.starts_with("TLS:")), "{:?}", told.differences);
+        let share = told.tls.unwrap();
+        let (low, high) = (share.low.unwrap(), share.high.unwrap());
+        assert!((share.share - 0.25).abs() < 0.02 && (share.us - 100.0).abs() < 6.0, "{share:?}");
+        assert!(low < share.share && share.share < high && share.sentence.contains("TLS takes"));
+    }
+    plain.plan.load = with_tls(&plain);
+    assert!(both(&plain, &tls).tls.is_none());
+}
+
+fn with_tls(run: &Run) -> run::LoadPlan {
+    run::LoadPlan { tls: Some(run::TlsPlan::default()), ..run.plan.load.clone() }
+}

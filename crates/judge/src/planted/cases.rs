@@ -129,6 +129,28 @@ pub const PLANTED: &[Planted] = &[
         }
         planted_run.run()
     }),
+    p(
+        "server-cpu",
+        "a connection with a full TLS handshake for each request, and four threads that are full of them",
+        || {
+            let one_each = |t: &mut Trial, _: &super::Point| {
+                t.measured.tally.handshakes = t.measured.tally.completed;
+            };
+            let mut planted_run = PlantedRun::new(1500.0, 2000.0)
+                .per_s(Server, "process.cpu", "srv:100", |p| p.x * 1980.0)
+                .per_s(Server, "cpu.idle", "total", |p| 4e6 - p.x * 1990.0)
+                .per_s(Server, "cpu.user", "total", |p| p.x * 1700.0)
+                .per_s(Server, "cpu.system", "total", |p| p.x * 200.0)
+                .change(one_each);
+            for thread in ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"] {
+                planted_run = planted_run.per_s(Server, "thread.cpu", thread, |p| p.x * 495.0);
+            }
+            let mut run = planted_run.run();
+            run.plan.load.tls = Some(run::TlsPlan::default());
+            run.plan.load.new_connections = true;
+            run
+        },
+    ),
     p("server-single-thread", "one of four threads does all the work", || {
         PlantedRun::new(60.0, 20_000.0)
             .per_s(Server, "process.cpu", "srv:100", |p| p.x * 51.0)

@@ -12,6 +12,7 @@ mod client_connects;
 mod client_cpu;
 mod client_fds;
 mod client_ports;
+mod handshakes;
 mod network_loss;
 mod network_medium;
 mod not_saturated;

@@ -10,6 +10,7 @@ use crate::number::{figure, percent, rate, ratio};
 use crate::single::failed_share;
 use crate::single::{clients, sides_of};
 use crate::sweep::Plateau;
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "not-saturated",
@@ -82,7 +83,9 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
     };
     let text = format!("no device that is known was busier than {}", percent(busiest));
     let Some(client) = views.first() else { return Verdict::CannotSay(Vec::new()) };
-    let evidence = vec![line(client, "completed_rate", "", what.clone()), line(client, "cpu.idle", "", text)];
+    let mut evidence = vec![line(client, "completed_rate", "", what.clone()), line(client, "cpu.idle", "", text)];
+    // What held back further requests is no limit of the server's: more connections would carry them.
+    evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = if trial.server.is_some() { 0.8 } else { 0.6 };
     Verdict::Binds { confidence, sentence: format!("nothing was at its limit: {what}"), evidence }
 }

@@ -215,6 +215,19 @@ mod tests {
         }
     }
 
+    /// Where each connection has places of its own, more connections carry more, and nothing of the server's is full.
+    #[test]
+    fn a_limit_of_streams_is_told_where_more_connections_would_still_bring_more() {
+        let eight = |t: &mut run::Trial, p: &crate::planted::Point| {
+            let (connections, think) = ((p.n / 16.0) as u32, run::ThinkTime::default());
+            t.intensity = run::Intensity::Closed { connections, pipeline: 16, think };
+            t.stream_limit = Some(8);
+        };
+        let b = judged(PlantedRun::new(20_000.0, 1e9).steps(&[16, 32, 64, 128]).rates(&[]).change(eight));
+        let told = b.evidence.iter().find(|e| e.counter == "stream_limit");
+        assert!(b.id == "not-saturated" && told.is_some_and(|e| e.text.contains("8 streams a connection")), "{b:#?}");
+    }
+
     /// The server in a namespace behind a veth, on this very machine: there is a network in which requests can wait.
     #[test]
     fn one_host_with_a_link_in_it_is_no_loopback() {

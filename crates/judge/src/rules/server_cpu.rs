@@ -115,6 +115,7 @@ fn bind(
         ));
     }
     evidence.extend(split(view));
+    evidence.extend(super::handshakes::work(facts, view));
     let with = facts.full_client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
     let with = with.map_or(String::new(), |c| format!(", the generator on the same ones {}", figure(c)));
     evidence.extend(waiting(facts).filter(Waiting::at_server).and_then(|w| w.line(facts)));

@@ -57,6 +57,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         let text = format!("{} of {} CPUs were idle meanwhile", figure(idle), figure(host.online));
         evidence.push(measured(&view, ("cpu.idle", "total"), (idle, "processors"), None, text));
     }
+    evidence.extend(super::handshakes::work(facts, &view));
     Verdict::Binds {
         confidence: if first.busy >= FULL && first.counter == "thread.cpu" { 0.95 } else { 0.8 },
         sentence: format!("one thread of the server is full ({}), and more CPUs would not help it", first.name),

@@ -74,6 +74,7 @@ impl Client for ClientPlan {
             greeted: 0,
             owed: self.owed,
             outstanding: 0,
+            bytes: 0,
             reader: Reader::default(),
         }
     }
@@ -90,6 +91,8 @@ pub struct ClientSession {
     greeted: usize,
     owed: u32,
     outstanding: u32,
+    /// Bytes of a reply that came in pieces, so far.
+    bytes: u64,
     reader: Reader,
 }
 
@@ -130,7 +133,10 @@ impl Requester for ClientSession {
 
     fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
         let (mut progress, mut rest) = (Progress::default(), input);
+        let mut counted = input.len();
         while let Some(kind) = self.reader.next(&mut rest)? {
+            let bytes = self.bytes + (counted - rest.len()) as u64;
+            (self.bytes, counted) = (0, rest.len());
             match kind {
                 Kind::Push => {}
                 Kind::Error if self.owed > 0 => {
@@ -142,10 +148,11 @@ impl Requester for ClientSession {
                     self.outstanding -= 1;
                     progress.completed += 1;
                     let outcome = if kind == Kind::Error { Outcome::Unexpected } else { Outcome::Expected };
-                    done(Done { which: Which::Oldest, status: 0, outcome, bytes: 0 });
+                    done(Done { which: Which::Oldest, status: 0, outcome, bytes });
                 }
             }
         }
+        self.bytes += counted as u64;
         Ok(progress)
     }
 
@@ -156,7 +163,7 @@ impl Requester for ClientSession {
 
     fn reset(&mut self) {
         (self.to_send, self.next, self.sent, self.greeted) = (0, 0, 0, 0);
-        (self.owed, self.outstanding) = (self.plan.owed, 0);
+        (self.owed, self.outstanding, self.bytes) = (self.plan.owed, 0, 0);
         self.reader.reset();
     }
 }

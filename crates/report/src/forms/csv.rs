@@ -125,6 +125,7 @@ pub(super) const fn kind(kind: TrialKind) -> &'static str {
         TrialKind::Experiment => "experiment",
         TrialKind::Proof => "proof",
         TrialKind::Watched => "watched",
+        TrialKind::Handshakes => "handshakes",
     }
 }
 

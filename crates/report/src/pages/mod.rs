@@ -20,6 +20,7 @@ mod plan;
 mod proof;
 mod repeats;
 mod sweep;
+mod tls;
 mod trials;
 mod trust;
 mod utilisation;
@@ -74,6 +75,7 @@ pub const PAGES: &[Page] = &[
     Page { name: "classes", help: "classes of a mix of requests beside one another", sections: classes::sections },
     Page { name: "trials", help: "every operating point in one row", sections: trials::sections },
     Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },
+    Page { name: "tls", help: "what TLS costs: CPU time of a handshake, bytes on the wire", sections: tls::sections },
     Page { name: "double", help: "what it would take to double the capacity", sections: double::sections },
     Page { name: "behind", help: "what stands behind the server, and how busy it was", sections: behind::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },

@@ -1,0 +1,31 @@
+//! What TLS takes of a request: one of both speaks it and the other does not.
+
+use run::{Compared, Run, TlsShare};
+
+use super::figures::SERVER_CPU;
+use crate::number::{duration, finite, percent};
+
+/// The share, from the figure of the server's CPU time a request; nothing where both or neither speak TLS.
+pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[Compared]) -> Option<TlsShare> {
+    let speaks = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_some());
+    let plain = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_none());
+    let new_speaks = plain(old.1) && speaks(new.1);
+    let old_speaks = speaks(old.1) && plain(new.1);
+    if !new_speaks && !old_speaks {
+        return None;
+    }
+    let cpu = all.iter().find(|c| c.figure == SERVER_CPU)?;
+    // `ratio` is new over old; what is asked for is plain over TLS.
+    let of = |ratio: f64| finite(1.0 - if new_speaks { 1.0 / ratio } else { ratio });
+    let share = of(cpu.ratio)?;
+    let ends = cpu.low.zip(cpu.high).and_then(|(a, b)| of(a).zip(of(b)));
+    let within = ends.map(|(a, b)| (a.min(b), a.max(b)));
+    let us = finite(if new_speaks { cpu.new - cpu.old } else { cpu.old - cpu.new })?;
+    let words = within.map_or(String::new(), |(low, high)| format!(" ({} to {})", percent(low), percent(high)));
+    let sentence = format!(
+        "TLS takes {}{words} of the server's CPU time of a request, {}, if both are the same server otherwise",
+        percent(share),
+        duration(us)
+    );
+    Some(TlsShare { share, low: within.map(|w| w.0), high: within.map(|w| w.1), us, sentence })
+}

@@ -1,0 +1,53 @@
+//! TLS handshakes as what a full server works for: each request came with one of its own.
+
+use run::Evidence;
+
+use crate::Facts;
+use crate::evidence::measured;
+use crate::handshakes::{each, kinds, request_us};
+use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::view::View;
+
+/// How many handshakes there were, and what of a request's time they take where that is known. Nothing without TLS, or
+/// where connections are kept.
+pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
+    facts.run.plan.load.tls.as_ref()?;
+    let whole_us = request_us(view)?;
+    let a_request = each(view.trial)?;
+    let a_second = ratio(view.trial.measured.tally.handshakes as f64, view.trial.measured.length_s)?;
+    let cost = crate::handshakes::cost(facts.run).filter(|cost| !cost.with_request);
+    let handshake_us = cost.and_then(|cost| cost.server).map(|told| told.us);
+    let of_it = match handshake_us.and_then(|us| Some((us, ratio(us, whole_us)?))) {
+        Some((us, share)) => format!("one takes {}, {} of it", duration(us), percent(share.min(1.0))),
+        None => "connections that are kept, or sessions that are resumed, show what of it the handshakes take".into(),
+    };
+    let text = format!(
+        "a request comes with {} TLS handshakes ({}, {}), and costs the server {} with them: {of_it}",
+        figure(a_request),
+        rate(a_second),
+        kinds(view.trial),
+        duration(whole_us)
+    );
+    let value = (positive(a_request)?, "handshakes a request");
+    Some(measured(view, ("tls_handshake_cpu_us", ""), value, None, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::PLANTED;
+
+    #[test]
+    fn a_server_that_is_full_of_handshakes_says_so_and_one_of_kept_connections_does_not() {
+        let told = |run: fn() -> run::Run| {
+            let mut run = run();
+            crate::judge(&mut run);
+            let evidence = run.findings.bottleneck.evidence;
+            evidence.into_iter().find(|e| e.counter == "tls_handshake_cpu_us").map(|e| e.text)
+        };
+        let full: Vec<_> = PLANTED.iter().filter(|p| p.id == "server-cpu").collect();
+        let of = |handshakes: bool| full.iter().find(|p| p.story.contains("handshake") == handshakes).unwrap();
+        let text = told(of(true).run).unwrap();
+        assert!(text.contains("1 TLS handshakes") && text.contains("all of them full ones"), "{text}");
+        assert_eq!(told(of(false).run), None);
+    }
+}

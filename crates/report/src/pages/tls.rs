@@ -1,0 +1,98 @@
+//! What TLS costs: CPU time of a handshake on both sides, and bytes on the wire beside bytes of the answer.
+
+use run::{CpuTold, HandshakeCost, Run, Trial};
+
+use crate::number::{count, quantity};
+use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    if run.plan.load.tls.is_none() {
+        return Vec::new();
+    }
+    let found = run.findings.tls_handshake_cpu_us.as_ref();
+    let mut rows: Vec<Vec<Cell>> = found.into_iter().flat_map(handshake).collect();
+    let shown = run.picked(|p| p.decisive).or(run.trials.last());
+    rows.extend(shown.and_then(wire));
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let columns = vec![Col::words("what", 0), Col::figures("figure", 0), Col::words("how", 1)];
+    let table = Table { columns, rows, ..Table::default() };
+    vec![Section::new("tls", "What TLS costs", Weight::Full, vec![Block::Table(table)])]
+}
+
+fn handshake(cost: &HandshakeCost) -> Vec<Vec<Cell>> {
+    let what = if cost.with_request { "handshake and its request" } else { "handshake" };
+    let kinds = match cost.resumed {
+        share if share > 0.0 => format!("{} resumed", quantity(share, Unit::Share)),
+        _ => "full ones".into(),
+    };
+    let how = format!("{} handshakes, {kinds}; {}", count(cost.handshakes), cost.how);
+    let sides = [("server", cost.server), ("client", cost.client)];
+    let known = sides.into_iter().filter_map(|(side, told)| Some((side, told?)));
+    known
+        .enumerate()
+        .map(|(at, (side, told))| {
+            let how = if at == 0 { how.clone() } else { "the same".into() };
+            vec![Cell::new(format!("{what}, {side} CPU")), Cell::new(time(told)), Cell::new(how)]
+        })
+        .collect()
+}
+
+fn time(told: CpuTold) -> String {
+    let us = |us: f64| quantity(us, Unit::Micros);
+    let within = told.low.zip(told.high).map(|(low, high)| format!(" ({} to {})", us(low.max(0.0)), us(high)));
+    format!("{}{}", us(told.us), within.unwrap_or_default())
+}
+
+/// What came over the wire for an answer, and what of it was the answer; nothing where the protocol tells no answers apart.
+fn wire(trial: &Trial) -> Option<Vec<Cell>> {
+    let tally = &trial.measured.tally;
+    if tally.answer_bytes == 0 || tally.completed == 0 {
+        return None;
+    }
+    let each = |bytes: u64| bytes as f64 / tally.completed as f64;
+    let wire = each(tally.bytes_received.saturating_sub(tally.handshake_bytes_received));
+    let answer = each(tally.answer_bytes);
+    let figure = format!("{} for {}", quantity(wire, Unit::Bytes), quantity(answer, Unit::Bytes));
+    let more = (wire / answer - 1.0).max(0.0);
+    let how = format!(
+        "received for an answer, handshakes left out: records of TLS and framing of the protocol are {} more",
+        quantity(more, Unit::Share)
+    );
+    Some(vec![Cell::new("bytes on the wire"), Cell::new(figure), Cell::new(how)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Measured, Tally};
+
+    #[test]
+    fn handshakes_and_bytes_are_told_and_nothing_without_tls() {
+        let tally = Tally {
+            completed: 100,
+            bytes_received: 15_000,
+            handshake_bytes_received: 3_000,
+            answer_bytes: 10_000,
+            ..Tally::default()
+        };
+        let measured = Measured { tally, ..Measured::default() };
+        let mut run = Run { trials: vec![Trial { measured, ..Trial::default() }], ..Run::default() };
+        assert!(sections(&run).is_empty());
+        run.plan.load.tls = Some(run::TlsPlan::default());
+        run.findings.tls_handshake_cpu_us = Some(HandshakeCost {
+            server: Some(CpuTold { us: 800.0, low: Some(700.0), high: Some(900.0) }),
+            how: "in turns".into(),
+            handshakes: 1234,
+            ..HandshakeCost::default()
+        });
+        let [Section { blocks, .. }] = &sections(&run)[..] else { panic!("one section") };
+        let [Block::Table(table)] = &blocks[..] else { panic!("one table") };
+        let text: Vec<String> = table.rows.iter().flatten().map(|c| c.text.clone()).collect();
+        assert_eq!(text[1], "800 µs (700 µs to 900 µs)");
+        assert!(text[2].contains("1,234") && text[2].contains("full ones") && text[2].contains("in turns"), "{text:?}");
+        assert_eq!(text[4], "120 B for 100 B");
+        assert!(text[5].contains("20 % more"), "{text:?}");
+    }
+}
