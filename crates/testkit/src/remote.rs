@@ -158,16 +158,21 @@ impl SshHosts {
 
     /// The agents of loadline that run in a host.
     pub fn agents(&self, host: &str) -> Vec<u32> {
+        self.processes(host, |line| line.ends_with(b"\0agent\0") && !line.contains(&b' '))
+    }
+
+    /// The processes in a host whose command line is so.
+    pub fn processes(&self, host: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         let holder = self.addresses.iter().find(|(name, ..)| name == host).unwrap().2;
         let namespace = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
         let theirs = namespace(holder);
         let all = std::fs::read_dir("/proc").unwrap().flatten();
         let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let is_agent = |pid: &u32| {
+        let found = |pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.ends_with(b"\0agent\0") && !line.contains(&b' ') && namespace(*pid) == theirs
+            is(&line) && namespace(*pid) == theirs
         };
-        pids.filter(is_agent).collect()
+        pids.filter(found).collect()
     }
 
     /// The sessions that the sshd of a host serves.

@@ -14,7 +14,7 @@ const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo",
 /// See the head of this file.
 pub struct Slurm {
     // Ended in this order.
-    _slurmds: Vec<Held>,
+    slurmds: Vec<(String, Held)>,
     _slurmctld: Held,
     _munged: Held,
     conductor: String,
@@ -45,9 +45,10 @@ impl Slurm {
         let path = |name: &str| program(name).unwrap().display().to_string();
         let file = config.display();
         let slurmctld = daemon(conductor, format!("{} -D -f {file}", path("slurmctld")));
-        let slurmds = nodes.iter().map(|n| daemon(n, format!("{} -D -N {n} -f {file}", path("slurmd")))).collect();
+        let slurmd = |n: &&str| ((*n).to_string(), daemon(n, format!("{} -D -N {n} -f {file}", path("slurmd"))));
+        let slurmds = nodes.iter().map(slurmd).collect();
         let (conductor, config) = (conductor.to_string(), config.clone());
-        let made = Self { _slurmds: slurmds, _slurmctld: slurmctld, _munged: munged, conductor, config, hosts };
+        let made = Self { slurmds, _slurmctld: slurmctld, _munged: munged, conductor, config, hosts };
         eventually(|| {
             let said = made.command("sinfo").args(["-h", "-o", "%T %D"]).stderr(Stdio::null()).output().unwrap();
             (String::from_utf8_lossy(&said.stdout).trim() == format!("idle {}", nodes.len())).then_some(())
@@ -59,6 +60,12 @@ impl Slurm {
         let mut command = self.hosts.inside(&self.conductor, &program(name).unwrap());
         command.env("SLURM_CONF", &self.config);
         command
+    }
+
+    /// Ends the slurmd of a node at once.
+    pub fn kill_daemon(&mut self, node: &str) {
+        self.slurmds.iter().filter(|(name, _)| name == node).for_each(|(_, daemon)| crate::kill(&[daemon.pid()]));
+        self.slurmds.retain(|(name, _)| name != node);
     }
 
     /// Runs loadline in an allocation of so many nodes, does something meanwhile, and waits for its end.

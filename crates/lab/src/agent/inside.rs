@@ -18,7 +18,9 @@ use crate::LabError;
 
 /// Works on the task that comes on standard input, to its end.
 pub fn run() -> Result<(), LabError> {
+    let first_word = pulse::guard_the_first_word();
     say(&AgentReport::Hello(hello()));
+    drop(first_word);
     // From the first word on: a conductor that starts a thousand takes its time until the task comes.
     std::thread::spawn(pulse::beat);
     let mut line = String::new();
@@ -26,13 +28,13 @@ pub fn run() -> Result<(), LabError> {
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
     let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
     let (sender, commands) = channel();
-    live(sender, !matches!(spec, AgentSpec::Serve(_)));
+    let pulse = live(sender, !matches!(spec, AgentSpec::Serve(_)));
     let outcome = match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed } => {
             for (path, bytes) in files {
                 proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
             }
-            load(&plan, addr, if at_once { Start::AtOnce } else { Start::WhenTold }, commands, detailed)
+            load(&plan, addr, if at_once { Start::AtOnce } else { Start::WhenTold }, commands, detailed, &pulse)
         }
         AgentSpec::Serve(plan) => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
@@ -69,13 +71,15 @@ fn hello() -> Hello {
 }
 
 /// Hears the conductor, and ends when it is not there, where the task `ends` with it.
-fn live(commands: Sender<AgentCommand>, ends: bool) {
+fn live(commands: Sender<AgentCommand>, ends: bool) -> Arc<Pulse> {
     let pulse = Arc::new(Pulse::new());
     let (theirs, to) = (Arc::clone(&pulse), commands.clone());
     std::thread::spawn(move || hear(&theirs, &to));
     if ends {
-        std::thread::spawn(move || pulse.watch(&commands));
+        let watches = Arc::clone(&pulse);
+        std::thread::spawn(move || watches.watch(&commands));
     }
+    pulse
 }
 
 /// Hands on the conductor's commands; what is about the line itself is answered at once. When its end of the pipe closes,
@@ -104,6 +108,7 @@ fn load(
     start: Start,
     commands: Receiver<AgentCommand>,
     detailed: bool,
+    pulse: &Pulse,
 ) -> Result<(), String> {
     confine(&plan.cpus)?;
     let mut tell = |report| match report {
@@ -111,7 +116,8 @@ fn load(
         AgentReport::Tick(tick) if !detailed => say(&AgentReport::Tick(Tick { detail: None, ..tick })),
         report => say(&report),
     };
-    let part = load::run(plan, addr, start, commands, &mut tell).map_err(|e| e.to_string())?;
+    let mut part = load::run(plan, addr, start, commands, &mut tell).map_err(|e| e.to_string())?;
+    part.notes.extend(pulse.told());
     say(&AgentReport::Part(Box::new(part)));
     Ok(())
 }

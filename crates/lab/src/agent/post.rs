@@ -235,3 +235,31 @@ impl Wire {
         format!("its process ended{}", last.unwrap_or_default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+
+    #[test]
+    fn an_agent_that_was_silent_for_40_s_is_lost_and_one_of_4_s_is_not() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let mut wire = Wire::new(Pipes { number: 0, out: Arc::new(Outbox::new(None)), stdout, stderr });
+        wire.lines.feed(b"{\"is\":\"hello\",\"wire\":4}\n", &mut drop).unwrap();
+        let ago = |s| Instant::now().checked_sub(Duration::from_secs(s)).unwrap();
+        wire.heard = ago(4);
+        wire.end();
+        assert!(wire.stuck.is_empty());
+        wire.heard = ago(40);
+        wire.end();
+        assert!(matches!(&wire.stuck[..], [Raw::Gone(how)] if how.contains("for 5 s")), "{:?}", wire.stuck);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,7 +1,7 @@
 //! The agent's own sign of life, and its watch over the conductor's: with the line cut, a load must not go on.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use run::{AgentCommand, AgentReport, SILENCE_S};
@@ -16,14 +16,14 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Between two looks at how long nothing was heard.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// When the conductor was last heard, nanoseconds of the monotonic clock.
+/// When the conductor was last heard, nanoseconds of the monotonic clock, and whether the silence ended the work.
 #[derive(Debug)]
-pub(super) struct Pulse(AtomicU64);
+pub(super) struct Pulse(AtomicU64, AtomicBool);
 
 impl Pulse {
     /// Heard now.
     pub(super) fn new() -> Self {
-        Self(AtomicU64::new(clock::monotonic_ns()))
+        Self(AtomicU64::new(clock::monotonic_ns()), AtomicBool::new(false))
     }
 
     /// The conductor was heard.
@@ -31,20 +31,46 @@ impl Pulse {
         self.0.store(clock::monotonic_ns(), Ordering::Relaxed);
     }
 
+    /// What its end by itself means for the load that it made, if that is how it ended.
+    pub(super) fn told(&self) -> Option<String> {
+        let ended = self.1.load(Ordering::Relaxed);
+        ended.then(|| {
+            format!("a generator ended its load by itself: it heard nothing of its conductor for {SILENCE_S:.0} s")
+        })
+    }
+
     fn silent_s(&self) -> f64 {
         clock::monotonic_ns().saturating_sub(self.0.load(Ordering::Relaxed)) as f64 / 1e9
+    }
+
+    /// Returns once nothing was heard for too long.
+    fn await_silence(&self) {
+        while self.silent_s() < SILENCE_S {
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// Ends the agent's work once the conductor was silent for too long: in order, and, where that does not come about
     /// since its words find no way out, by ending the process. It must not live on for as long as the line is cut.
     pub(super) fn watch(&self, commands: &Sender<AgentCommand>) {
-        while self.silent_s() < SILENCE_S {
-            std::thread::sleep(LOOK);
-        }
+        self.await_silence();
+        self.1.store(true, Ordering::Relaxed);
         let _ = commands.send(AgentCommand::Stop);
         std::thread::sleep(GRACE);
         std::process::exit(0);
     }
+}
+
+/// Ends the process where its first word finds no way out: it hears nobody yet, and nobody hears it. The one that it is told
+/// once the word is out.
+pub(super) fn guard_the_first_word() -> Sender<()> {
+    let (said, waits) = channel::<()>();
+    std::thread::spawn(move || {
+        if waits.recv_timeout(Duration::from_secs_f64(SILENCE_S)) == Err(RecvTimeoutError::Timeout) {
+            std::process::exit(1);
+        }
+    });
+    said
 }
 
 /// Says each second that the agent is there. Its words may find no way out, so it has a thread of its own.
@@ -52,5 +78,23 @@ pub(super) fn beat() {
     loop {
         std::thread::sleep(BEAT);
         say(&AgentReport::Beat);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conductor_that_was_silent_for_40_s_is_gone_and_one_of_4_s_is_not() {
+        let heard = |s: u64| {
+            Pulse(AtomicU64::new(clock::monotonic_ns().saturating_sub(s * 1_000_000_000)), AtomicBool::new(false))
+        };
+        let (gone, there) = (heard(40), heard(4));
+        assert!(there.silent_s() >= 4.0 && there.silent_s() < SILENCE_S, "{}", there.silent_s());
+        assert!(gone.silent_s() >= 40.0);
+        gone.await_silence();
+        gone.heard();
+        assert!(gone.silent_s() < SILENCE_S);
     }
 }

@@ -1,93 +1,16 @@
 //! Generators, the server and its counters on other hosts, each behind a real sshd.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
-use std::process::{Command, Output, Stdio};
-use std::sync::MutexGuard;
-use std::time::Duration;
+mod by_hand;
+mod faults;
+mod stage;
+
+use std::process::Command;
 
 use serde_json::Value;
-use testkit::{ControlGroup, Held, Slurm, SshHosts, binary, eventually, has, kill, num, program, total};
+use testkit::{ControlGroup, Slurm, SshHosts, binary, has, num, total};
 
-/// nginx in the host `server`, with its access log (`OK 200` a request) in `log`.
-struct Nginx {
-    _held: Held,
-    url: String,
-    log: std::path::PathBuf,
-}
-
-impl Nginx {
-    fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
-        if !has(test, "nginx") {
-            return None;
-        }
-        let (d, address) = (hosts.path(""), hosts.address("server"));
-        let d = d.display();
-        let config = format!(
-            "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error;
-             events {{ worker_connections 4000; }}
-             http {{ log_format t '$request_completion $status'; access_log {d}/access t buffer=64k flush=100ms;
-               keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
-               fastcgi_temp_path {d}/f; uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
-               server {{ listen {address}:8080; location / {{ return 200 'x'; }} }} }}"
-        );
-        std::fs::write(hosts.path("nginx.conf"), config).unwrap();
-        let mut command = hosts.inside("server", &program("nginx").unwrap());
-        command.arg("-c").arg(hosts.path("nginx.conf")).arg("-e").arg(hosts.path("error"));
-        let held = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-        eventually(|| std::fs::read_to_string(hosts.path("pid")).ok().filter(|pid| !pid.trim().is_empty()));
-        Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
-    }
-
-    /// Waits until so many answers are in the log, and sees whether there come more.
-    fn logged(&self, at_least: u64) -> u64 {
-        let lines = || {
-            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-            log.lines().filter(|line| *line == "OK 200").count() as u64
-        };
-        eventually(|| (lines() >= at_least).then_some(()));
-        std::thread::sleep(Duration::from_millis(300));
-        lines()
-    }
-}
-
-/// Hosts and nginx; none where this machine cannot have them.
-fn stage(test: &str, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
-    let alone = testkit::alone();
-    let hosts = SshHosts::make(test, binary!(), medium, &["conductor", "server", "a", "b"])?;
-    let nginx = Nginx::start(test, &hosts)?;
-    Some((hosts, nginx, alone))
-}
-
-fn said(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(!text.contains("panicked"), "{text}");
-    text
-}
-
-/// `command URL` with generators on a and b, and the server observed on its host.
-fn args<'a>(command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut args = vec![command, url, "--client-hosts", "a,b", "--server-host", "server", "--via", engine];
-    args.extend(["--agent-path", binary!().to_str().unwrap(), "--at-rest", "100ms"]);
-    args.extend(more);
-    args
-}
-
-fn names(list: &Value, key: &str) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(|one| one[key].as_str().map(str::to_string)).collect()
-}
-
-/// What went wrong, of all trials.
-fn incidents(run: &Value) -> String {
-    let trials = run["trials"].as_array().into_iter().flatten();
-    trials
-        .flat_map(|trial| names(&trial["incidents"], "text").into_iter().chain(notes(trial)))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-fn notes(trial: &Value) -> Vec<String> {
-    trial["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(str::to_string)).collect()
-}
+use crate::stage::{Nginx, args, incidents, names, names_of_loads, notes, said, stage};
 
 #[test]
 fn find_on_other_hosts_has_evidence_from_the_server_s_and_counts_what_the_server_counts() {
@@ -183,48 +106,6 @@ fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
     assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
 }
 
-/// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
-fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
-    let engine = hosts.engine();
-    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
-    let (run, output) = hosts.run("conductor", &load, |hosts| {
-        // The observer of each host and its generator.
-        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
-        nginx.logged(100);
-        disturbance(hosts);
-    });
-    let text = said(&output);
-    assert!(!output.status.success(), "{text}");
-    (run, text)
-}
-
-#[test]
-fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
-    let Some((hosts, nginx, _alone)) = stage("a_lost_host", "switch:1G") else { return };
-    let half_is_missing = |run: &Value, how: &str| {
-        let told = incidents(run);
-        assert!(told.contains("on b") && told.contains(how), "{told}");
-        assert!(told.contains("50.0 % of the load of its window"), "{told}");
-        assert_eq!(names(&run["trials"][0]["host_loads"], "host"), ["a"], "the part of a is kept");
-        assert_eq!(run["interrupted"], true);
-    };
-
-    // A killed generator: it was started last.
-    let (run, _) =
-        disturbed(&hosts, &nginx, |hosts| kill(&hosts.agents("b").into_iter().max().into_iter().collect::<Vec<_>>()));
-    half_is_missing(&run, "ended");
-
-    // All that sshd does for the host.
-    let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&hosts.sessions("b")));
-    half_is_missing(&run, "ended");
-    ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
-
-    // The line: nobody tells b, which must end by itself.
-    let (run, _) = disturbed(&hosts, &nginx, |hosts| hosts.line("b", false));
-    half_is_missing(&run, "nothing was heard of it for 5 s");
-    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
-}
-
 #[test]
 fn the_program_gets_there_by_itself_past_what_a_shell_says_first() {
     let Some((hosts, nginx, _alone)) = stage("the_program_gets_there", "switch:1G") else { return };
@@ -316,10 +197,6 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     assert!(told.contains("on n2") && told.contains("25.0 % of the load"), "{told}\n{text}");
     assert_eq!(names_of_loads(&run), ["n1", "n3", "n4"], "{text}");
     names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
-}
-
-fn names_of_loads(run: &Value) -> Vec<String> {
-    names(&run["trials"][0]["host_loads"], "host")
 }
 
 /// As an empty container has it: the program, what it is linked to, and no shell, no /proc, nothing else.

@@ -1,0 +1,169 @@
+//! What goes wrong on other hosts: each is named, nothing hangs, and nothing of it goes on.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testkit::{Held, Slurm, SshHosts, binary, kill, signal, total};
+
+use crate::stage::{Nginx, args, incidents, names, names_of_loads, said, stage};
+
+/// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
+fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
+    let engine = hosts.engine();
+    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
+    let (run, output) = hosts.run("conductor", &load, |hosts| {
+        // The observer of each host and its generator.
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
+        nginx.logged(100);
+        disturbance(hosts);
+    });
+    let text = said(&output);
+    assert!(!output.status.success(), "{text}");
+    (run, text)
+}
+
+#[test]
+fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
+    let Some((hosts, nginx, _alone)) = stage("a_lost_host", "switch:1G") else { return };
+    let half_is_missing = |run: &Value, how: &str| {
+        let told = incidents(run);
+        assert!(told.contains("on b") && told.contains(how), "{told}");
+        assert!(told.contains("50.0 % of the load of its window"), "{told}");
+        assert_eq!(names(&run["trials"][0]["host_loads"], "host"), ["a"], "the part of a is kept");
+        assert_eq!(run["interrupted"], true);
+    };
+
+    // A killed generator: it was started last.
+    let (run, _) =
+        disturbed(&hosts, &nginx, |hosts| kill(&hosts.agents("b").into_iter().max().into_iter().collect::<Vec<_>>()));
+    half_is_missing(&run, "ended");
+
+    // All that sshd does for the host.
+    let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&hosts.sessions("b")));
+    half_is_missing(&run, "ended");
+    ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
+
+    // The line: nobody tells b, which must end by itself.
+    let (run, _) = disturbed(&hosts, &nginx, |hosts| hosts.line("b", false));
+    half_is_missing(&run, "nothing was heard of it for 5 s");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+/// Longer than the 5 s of silence after which one end takes the other for lost.
+const STALL: Duration = Duration::from_secs(10);
+
+#[test]
+fn a_generator_that_stands_still_for_10_s_is_lost_and_ends_when_it_goes_on() {
+    let Some((hosts, nginx, _alone)) = stage("a_generator_that_stands_still", "switch:1G") else { return };
+    let mut stopped = 0;
+    let began = Instant::now();
+    let (run, text) = disturbed(&hosts, &nginx, |hosts| {
+        stopped = hosts.agents("b").into_iter().max().unwrap();
+        signal(stopped, "STOP");
+    });
+    let told = incidents(&run);
+    assert!(told.contains("on b") && told.contains("nothing was heard of it for 5 s"), "{told}\n{text}");
+    assert!(told.contains("50.0 % of the load of its window"), "{told}");
+    assert!(began.elapsed() < Duration::from_secs(50), "the load of 60 s was ended");
+    std::thread::sleep(STALL.saturating_sub(began.elapsed()));
+    signal(stopped, "CONT");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+#[test]
+fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it_lost() {
+    let Some((hosts, nginx, _alone)) = stage("a_conductor_that_stands_still", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
+    let (run, output) = hosts.run("conductor", &load, |hosts| {
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
+        nginx.logged(100);
+        let conductor = conductor();
+        signal(conductor, "STOP");
+        let began = Instant::now();
+        // All of them end by themselves meanwhile.
+        ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+        std::thread::sleep(STALL.saturating_sub(began.elapsed()));
+        signal(conductor, "CONT");
+    });
+    let (text, told) = (said(&output), incidents(&run));
+    assert!(told.contains("observer on server was lost"), "{told}\n{text}");
+    assert!(told.contains("it heard nothing of its conductor for 5 s"), "{told}\n{text}");
+    assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
+}
+
+/// The loadline of this test that makes a load.
+fn conductor() -> u32 {
+    let is_load = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|b| *b == 0).any(|word| word == b"load")
+    };
+    testkit::children(std::process::id()).into_iter().find(is_load).unwrap()
+}
+
+#[test]
+fn what_slurm_loses_is_named_and_ends() {
+    let test = "what_slurm_loses";
+    let _alone = testkit::alone();
+    let names = ["conductor", "server", "n1", "n2"];
+    let Some(hosts) = SshHosts::bare(test, binary!(), "switch:1G", &names) else { return };
+    let Some(nginx) = Nginx::start(test, &hosts) else { return };
+    let Some(mut slurm) = Slurm::start(test, hosts, "conductor", &names[2..]) else { return };
+    let own = binary!().to_str().unwrap();
+    let load = ["load", &nginx.url, "--client-hosts", "slurm", "--agent-path", own, "--at-rest", "100ms"];
+    let load: Vec<&str> =
+        load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
+
+    // What holds the steps of a node.
+    let (run, output) = slurm.run(2, &load, |hosts| {
+        ["n1", "n2"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
+        nginx.logged(100);
+        kill(&hosts.processes("n2", |line| line.starts_with(b"slurmstepd: [")));
+    });
+    let (text, told) = (said(&output), incidents(&run));
+    assert!(told.contains("on n2") && told.contains("50.0 % of the load"), "{told}\n{text}");
+    assert_eq!(names_of_loads(&run), ["n1"], "{text}");
+    ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
+
+    // What would start them.
+    slurm.kill_daemon("n2");
+    let began = Instant::now();
+    let (_, output) = slurm.run(2, &load, |_| {});
+    let text = said(&output);
+    assert!(!output.status.success() && text.contains("n2"), "{text}");
+    assert!(began.elapsed() < Duration::from_secs(50), "it waited for {:?}", began.elapsed());
+    ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
+}
+
+/// Nobody reads what an agent says: it ends nevertheless when its conductor is gone, and when it never could say who it is.
+#[test]
+fn an_agent_behind_a_full_pipe_ends() {
+    const PIPE: usize = 64 << 10;
+    let server = testkit::serve(binary!(), 0, &[]);
+    let task = serde_json::to_string(&run::AgentSpec::Load {
+        plan: Box::default(),
+        addr: server.addr.into(),
+        at_once: true,
+        files: Default::default(),
+        detailed: true,
+    });
+    // The second has room for its hello and some ticks.
+    for room in [0, 1000] {
+        let (reads, mut writes) = std::io::pipe().unwrap();
+        writes.write_all(&vec![b'x'; PIPE - room]).unwrap();
+        let mut command = Command::new(binary!());
+        command.arg("agent").stdin(Stdio::piped()).stdout(writes).stderr(Stdio::null());
+        let mut agent = Held::start(&mut command);
+        drop(command);
+        let mut input = agent.0.stdin.take().unwrap();
+        if room > 0 {
+            writeln!(input, "{}", task.as_ref().unwrap()).unwrap();
+            std::thread::sleep(Duration::from_secs(2));
+        }
+        drop(input);
+        testkit::eventually(|| (!agent.runs()).then_some(()));
+        drop(reads);
+    }
+}

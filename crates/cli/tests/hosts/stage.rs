@@ -1,0 +1,93 @@
+//! What tests of other hosts stand on: nginx on one of them, the words of a command, and what a run says.
+
+use std::process::{Output, Stdio};
+use std::sync::MutexGuard;
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::{Held, SshHosts, binary, eventually, has, program};
+
+/// nginx in the host `server`, with its access log (`OK 200` a request) in `log`.
+pub(super) struct Nginx {
+    _held: Held,
+    pub(super) url: String,
+    log: std::path::PathBuf,
+}
+
+impl Nginx {
+    pub(super) fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
+        if !has(test, "nginx") {
+            return None;
+        }
+        let (d, address) = (hosts.path(""), hosts.address("server"));
+        let d = d.display();
+        let config = format!(
+            "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error;
+             events {{ worker_connections 4000; }}
+             http {{ log_format t '$request_completion $status'; access_log {d}/access t buffer=64k flush=100ms;
+               keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
+               fastcgi_temp_path {d}/f; uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
+               server {{ listen {address}:8080; location / {{ return 200 'x'; }} }} }}"
+        );
+        std::fs::write(hosts.path("nginx.conf"), config).unwrap();
+        let mut command = hosts.inside("server", &program("nginx").unwrap());
+        command.arg("-c").arg(hosts.path("nginx.conf")).arg("-e").arg(hosts.path("error"));
+        let held = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        eventually(|| std::fs::read_to_string(hosts.path("pid")).ok().filter(|pid| !pid.trim().is_empty()));
+        Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
+    }
+
+    /// Waits until so many answers are in the log, and sees whether there come more.
+    pub(super) fn logged(&self, at_least: u64) -> u64 {
+        let lines = || {
+            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+            log.lines().filter(|line| *line == "OK 200").count() as u64
+        };
+        eventually(|| (lines() >= at_least).then_some(()));
+        std::thread::sleep(Duration::from_millis(300));
+        lines()
+    }
+}
+
+/// Hosts and nginx; none where this machine cannot have them.
+pub(super) fn stage(test: &str, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
+    let alone = testkit::alone();
+    let hosts = SshHosts::make(test, binary!(), medium, &["conductor", "server", "a", "b"])?;
+    let nginx = Nginx::start(test, &hosts)?;
+    Some((hosts, nginx, alone))
+}
+
+pub(super) fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(!text.contains("panicked"), "{text}");
+    text
+}
+
+/// `command URL` with generators on a and b, and the server observed on its host.
+pub(super) fn args<'a>(command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec![command, url, "--client-hosts", "a,b", "--server-host", "server", "--via", engine];
+    args.extend(["--agent-path", binary!().to_str().unwrap(), "--at-rest", "100ms"]);
+    args.extend(more);
+    args
+}
+
+pub(super) fn names(list: &Value, key: &str) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|one| one[key].as_str().map(str::to_string)).collect()
+}
+
+/// What went wrong, of all trials.
+pub(super) fn incidents(run: &Value) -> String {
+    let trials = run["trials"].as_array().into_iter().flatten();
+    trials
+        .flat_map(|trial| names(&trial["incidents"], "text").into_iter().chain(notes(trial)))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+pub(super) fn notes(trial: &Value) -> Vec<String> {
+    trial["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(str::to_string)).collect()
+}
+
+pub(super) fn names_of_loads(run: &Value) -> Vec<String> {
+    names(&run["trials"][0]["host_loads"], "host")
+}
