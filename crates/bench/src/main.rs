@@ -6,6 +6,7 @@
 
 mod compare;
 mod cpu;
+mod delayed;
 mod programs;
 mod rows;
 mod show;
@@ -17,7 +18,10 @@ use rows::ROWS;
 fn main() -> ExitCode {
     let mut rounds = 5;
     let mut words = Vec::new();
-    let mut args = std::env::args().skip(1);
+    let mut args = std::env::args().skip(1).peekable();
+    if args.next_if(|first| first == "delayed").is_some() {
+        return delayed::run(args);
+    }
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--rounds" => rounds = args.next().and_then(|n| n.parse().ok()).unwrap_or(rounds).max(5),

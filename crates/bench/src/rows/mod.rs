@@ -5,6 +5,7 @@ mod connects;
 mod echo;
 mod event;
 mod generator;
+mod hosts;
 mod latency;
 mod probe;
 mod proxy;
@@ -172,4 +173,9 @@ pub(crate) const ROWS: &[Row] = &[
         capacity::proof,
     ),
     row("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), None, probe::share),
+    row("hosts-apart-0", "windows of two agents apart at no delay, us", AtMost(1000.0), None, hosts::apart_0),
+    row("hosts-apart-20", "the same with one of them 20 ms away", AtMost(1000.0), None, hosts::apart_20),
+    row("hosts-apart-100", "the same with one of them 100 ms away", AtMost(1000.0), None, hosts::apart_100),
+    row("hosts-twelve", "what 12 agents add to a run of one, s", AtMost(1.0), None, hosts::twelve),
+    row("hosts-sample", "CPU of a sample by a remote observer, us", AtMost(2000.0), None, hosts::sample),
 ];
