@@ -27,7 +27,7 @@ fn find_by_ssh_agrees_with_find_by_hand_in_the_same_namespaces() {
         (!said.stdout.is_empty()).then_some(())
     });
     let url = format!("http://{listen}/");
-    let find = ["find", &url, "--budget", "14s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
+    let find = ["find", &url, "--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
     let by_hand = found(&hosts, "a", &find, &[]);
     let engine = hosts.engine();
     let own = binary!().to_str().unwrap();

@@ -150,20 +150,27 @@ fn an_agent_behind_a_full_pipe_ends() {
         detailed: true,
     });
     // The second has room for its hello and some ticks.
-    for room in [0, 1000] {
-        let (reads, mut writes) = std::io::pipe().unwrap();
-        writes.write_all(&vec![b'x'; PIPE - room]).unwrap();
-        let mut command = Command::new(binary!());
-        command.arg("agent").stdin(Stdio::piped()).stdout(writes).stderr(Stdio::null());
-        let mut agent = Held::start(&mut command);
-        drop(command);
-        let mut input = agent.0.stdin.take().unwrap();
-        if room > 0 {
-            writeln!(input, "{}", task.as_ref().unwrap()).unwrap();
-            std::thread::sleep(Duration::from_secs(2));
+    std::thread::scope(|scope| {
+        for room in [0, 1000] {
+            let task = task.as_ref().unwrap();
+            scope.spawn(move || ends_behind_a_full_pipe(task, PIPE - room, room > 0));
         }
-        drop(input);
-        testkit::eventually(|| (!agent.runs()).then_some(()));
-        drop(reads);
+    });
+}
+
+/// An agent whose standard output holds so much already, and is not read, with its task or without; its input ends.
+fn ends_behind_a_full_pipe(task: &str, full: usize, tasked: bool) {
+    let (reads, mut writes) = std::io::pipe().unwrap();
+    writes.write_all(&vec![b'x'; full]).unwrap();
+    let mut command = Command::new(binary!());
+    command.arg("agent").stdin(Stdio::piped()).stdout(writes).stderr(Stdio::null());
+    let mut agent = Held::start(&mut command);
+    let mut input = agent.0.stdin.take().unwrap();
+    if tasked {
+        writeln!(input, "{task}").unwrap();
+        std::thread::sleep(Duration::from_secs(1));
     }
+    drop(input);
+    testkit::eventually(|| (!agent.runs()).then_some(()));
+    drop(reads);
 }
