@@ -1,25 +1,63 @@
 //! What is still to be sent: the same message, again and again, or bytes that wait in a buffer.
 
-/// Copies what waits in a buffer from `given` on; returns how many bytes.
-#[inline]
-pub(crate) fn copy(waiting: &[u8], given: &mut usize, out: &mut [u8]) -> usize {
-    let rest = waiting.get(*given..).unwrap_or_default();
-    let n = rest.len().min(out.len());
-    out[..n].copy_from_slice(&rest[..n]);
-    *given += n;
-    n
+/// Bytes that wait to be sent, and how many of them were given out. What is written to it is added at its end.
+#[derive(Default)]
+pub(crate) struct Owed {
+    bytes: Vec<u8>,
+    given: usize,
 }
 
-/// The same, and empties the buffer once all of it was given, of which it keeps at most `kept` bytes of memory.
-#[inline]
-pub(crate) fn give(waiting: &mut Vec<u8>, given: &mut usize, kept: usize, out: &mut [u8]) -> usize {
-    let n = copy(waiting, given, out);
-    if *given == waiting.len() {
-        *given = 0;
-        waiting.clear();
-        waiting.shrink_to(kept);
+impl Owed {
+    /// Bytes that were not given yet.
+    #[inline]
+    pub(crate) fn waiting(&self) -> usize {
+        self.bytes.len() - self.given
     }
-    n
+
+    /// Copies what waits; returns how many bytes.
+    #[inline]
+    pub(crate) fn copy(&mut self, out: &mut [u8]) -> usize {
+        let rest = &self.bytes[self.given..];
+        let n = rest.len().min(out.len());
+        out[..n].copy_from_slice(&rest[..n]);
+        self.given += n;
+        n
+    }
+
+    /// The same, and forgets the bytes once all of them were given.
+    #[inline]
+    pub(crate) fn give(&mut self, kept: usize, out: &mut [u8]) -> usize {
+        let n = self.copy(out);
+        if self.waiting() == 0 {
+            self.forget(kept);
+        }
+        n
+    }
+
+    /// Nothing waits any more, and at most `kept` bytes of memory are kept.
+    pub(crate) fn forget(&mut self, kept: usize) {
+        self.clear();
+        self.bytes.shrink_to(kept);
+    }
+
+    /// Nothing waits any more, and all memory is kept.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.given = 0;
+    }
+
+    /// Where bytes are added; what is there is not to be taken away.
+    #[inline]
+    pub(crate) fn end(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Adds bytes.
+    #[inline]
+    pub(crate) fn say(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
 }
 
 /// How many messages a client half still has to send, and how far the current one is.

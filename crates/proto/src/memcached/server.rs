@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::words::{MOST_KEY, Words};
-use crate::outbox;
+use crate::outbox::Owed;
 use crate::{Changed, Fault, Progress, Session, Store};
 
 /// Longest line, bytes.
@@ -52,25 +52,24 @@ pub struct ServerSession {
     /// Flags and bytes of the value that comes.
     value: Vec<u8>,
     over: bool,
-    outgoing: Vec<u8>,
-    given: usize,
+    outgoing: Owed,
 }
 
 impl ServerSession {
     /// A connection to this store.
     pub fn new(store: Arc<Store>) -> Self {
-        let (line, key, value, outgoing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { store, line, coming: None, key, value, over: false, outgoing, given: 0 }
+        let (line, key, value, outgoing) = (Vec::new(), Vec::new(), Vec::new(), Owed::default());
+        Self { store, line, coming: None, key, value, over: false, outgoing }
     }
 }
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        outbox::give(&mut self.outgoing, &mut self.given, KEPT, out)
+        self.outgoing.give(KEPT, out)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.given < self.outgoing.len()
+        self.outgoing.waiting() > 0
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -81,7 +80,7 @@ impl Session for ServerSession {
                 None => self.begin(&mut rest),
             };
             progress.completed += u32::from(ended);
-            if self.outgoing.len() > MOST_OWED {
+            if self.outgoing.waiting() > MOST_OWED {
                 self.say(b"SERVER_ERROR out of memory writing get response\r\n");
                 self.over = true;
             }
@@ -94,17 +93,18 @@ impl Session for ServerSession {
     }
 
     fn reset(&mut self) {
-        for buffer in [&mut self.line, &mut self.key, &mut self.value, &mut self.outgoing] {
+        for buffer in [&mut self.line, &mut self.key, &mut self.value] {
             buffer.clear();
             buffer.shrink_to(KEPT);
         }
-        (self.coming, self.over, self.given) = (None, false, 0);
+        self.outgoing.forget(KEPT);
+        (self.coming, self.over) = (None, false);
     }
 }
 
 impl ServerSession {
     fn say(&mut self, words: &[u8]) {
-        self.outgoing.extend_from_slice(words);
+        self.outgoing.say(words);
     }
 
     /// Reads a line on; whether a command ended with it.
@@ -185,9 +185,9 @@ impl ServerSession {
                 return self.say(b"CLIENT_ERROR bad command line format\r\n");
             }
             any = true;
-            let to = &mut self.outgoing;
+            let to = self.outgoing.end();
             self.store.with(key, |found| found.into_iter().for_each(|value| write_value(to, key, value)));
-            if self.outgoing.len() > MOST_OWED {
+            if self.outgoing.waiting() > MOST_OWED {
                 return;
             }
         }
@@ -261,7 +261,7 @@ impl ServerSession {
             Changed::Full => b"SERVER_ERROR out of memory storing object\r\n",
         };
         if !coming.quiet {
-            self.outgoing.extend_from_slice(said);
+            self.outgoing.say(said);
         }
     }
 

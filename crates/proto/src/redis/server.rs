@@ -1,10 +1,11 @@
 //! The server half: the few commands by which a Redis server is loaded, over a [`Store`] that all connections share.
 //!
-//! A command is read into one buffer of its connection, bounded by [`MOST_COMMAND`]; what is stored is bounded by the store.
+//! A command is read into one buffer of its connection, bounded by [`MOST_COMMAND`]; what is stored is bounded by the store, what waits to be sent
+//! by [`MOST_OWED`].
 
 use std::sync::Arc;
 
-use crate::outbox;
+use crate::outbox::Owed;
 use crate::{Fault, Progress, Session, Store};
 
 /// Longest command, all its words together, bytes.
@@ -13,6 +14,8 @@ const MOST_COMMAND: usize = 64 << 20;
 const MOST_WORDS: usize = 1024;
 /// Longest line: a length, or an inline command.
 const MOST_LINE: usize = 64 * 1024;
+/// Answers that a client makes us keep at most before it has read any, bytes; the last may be longer.
+const MOST_OWED: usize = 64 << 20;
 /// Memory that a connection keeps while it waits.
 const KEPT: usize = 16 * 1024;
 
@@ -30,8 +33,7 @@ pub struct ServerSession {
     string: usize,
     resp3: bool,
     over: bool,
-    outgoing: Vec<u8>,
-    given: usize,
+    outgoing: Owed,
 }
 
 impl ServerSession {
@@ -46,19 +48,18 @@ impl ServerSession {
             string: 0,
             resp3: false,
             over: false,
-            outgoing: Vec::new(),
-            given: 0,
+            outgoing: Owed::default(),
         }
     }
 }
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        outbox::give(&mut self.outgoing, &mut self.given, KEPT, out)
+        self.outgoing.give(KEPT, out)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.given < self.outgoing.len()
+        self.outgoing.waiting() > 0
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -67,6 +68,11 @@ impl Session for ServerSession {
             match self.read(&mut rest) {
                 Ok(true) => {
                     progress.completed += 1;
+                    if self.outgoing.waiting() > MOST_OWED {
+                        self.outgoing.say(b"-ERR answers wait that nobody reads\r\n");
+                        self.over = true;
+                        break;
+                    }
                     self.answer();
                     self.bytes.clear();
                     self.bytes.shrink_to(KEPT);
@@ -74,7 +80,7 @@ impl Session for ServerSession {
                 }
                 Ok(false) => {}
                 Err(_) => {
-                    self.outgoing.extend_from_slice(b"-ERR Protocol error\r\n");
+                    self.outgoing.say(b"-ERR Protocol error\r\n");
                     self.over = true;
                 }
             }
@@ -91,9 +97,8 @@ impl Session for ServerSession {
         self.bytes.clear();
         self.bytes.shrink_to(KEPT);
         self.ends.clear();
-        self.outgoing.clear();
-        self.outgoing.shrink_to(KEPT);
-        (self.words, self.string, self.resp3, self.over, self.given) = (0, 0, false, false, 0);
+        self.outgoing.forget(KEPT);
+        (self.words, self.string, self.resp3, self.over) = (0, 0, false, false);
     }
 }
 
@@ -177,12 +182,13 @@ impl ServerSession {
         let length = self.word(0).len().min(name.len());
         name[..length].copy_from_slice(&self.word(0)[..length]);
         name.make_ascii_uppercase();
-        let mut to = std::mem::take(&mut self.outgoing);
+        let mut owed = std::mem::take(&mut self.outgoing);
+        let to = owed.end();
         match (&name[..length], self.ends.len()) {
             (b"PING", 1) => to.extend_from_slice(b"+PONG\r\n"),
-            (b"PING" | b"ECHO", 2) => bulk(&mut to, self.word(1)),
+            (b"PING" | b"ECHO", 2) => bulk(to, self.word(1)),
             (b"GET", 2) => self.store.with(self.word(1), |found| match found {
-                Some(value) => bulk(&mut to, value),
+                Some(value) => bulk(to, value),
                 None => to.extend_from_slice(if self.resp3 { b"_\r\n" } else { b"$-1\r\n" }),
             }),
             (b"SET", 3) => to.extend_from_slice(match self.store.set(self.word(1), self.word(2)) {
@@ -216,7 +222,7 @@ impl ServerSession {
             }
             _ => to.extend_from_slice(b"-ERR unknown command\r\n"),
         }
-        self.outgoing = to;
+        self.outgoing = owed;
     }
 }
 
@@ -253,6 +259,30 @@ mod tests {
         fn whatever_comes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 1_usize..40) {
             said(&bytes, cut);
         }
+    }
+
+    /// A mebibyte each, asked for in one piece of input: what waits is bounded, whatever is asked for.
+    #[test]
+    fn who_asks_and_never_reads_is_refused() {
+        let mut session = ServerSession::new(Arc::default());
+        let value = vec![b'x'; 1 << 20];
+        session
+            .receive(
+                &[format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n", value.len()).as_bytes(), &value, b"\r\n"].concat(),
+            )
+            .unwrap();
+        let progress = session.receive(&b"GET k\r\n".repeat(10_000)).unwrap();
+        assert!(progress.close && progress.linger, "{progress:?}");
+        assert!(session.outgoing.waiting() <= MOST_OWED + (1 << 20) + 100, "{}", session.outgoing.waiting());
+        let mut out = vec![0; 1 << 16];
+        let mut last = Vec::new();
+        while session.wants_transmit() {
+            let n = session.transmit(&mut out);
+            last = out[..n].to_vec();
+        }
+        assert!(last.ends_with(b"-ERR answers wait that nobody reads\r\n"));
+        session.reset();
+        assert!(session.receive(b"PING\r\n").unwrap() == Progress { completed: 1, ..Progress::default() });
     }
 
     #[test]

@@ -7,7 +7,8 @@ use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic};
 
-use crate::{Fault, outbox};
+use crate::Fault;
+use crate::outbox::Owed;
 
 /// Most bytes that wait for the rest of their record or message. rustls takes handshake messages of up to 64 KiB, and a
 /// piece of input comes on top.
@@ -68,9 +69,8 @@ pub(super) struct Pipe<E> {
     pub(super) engine: Option<Box<E>>,
     /// The beginning of a record, or of a handshake message over several.
     incoming: Vec<u8>,
-    /// Records of the handshake and alerts, and how many of their bytes were given out.
-    outgoing: Vec<u8>,
-    given: usize,
+    /// Records of the handshake and alerts.
+    outgoing: Owed,
     /// Application data may be sent.
     pub(super) established: bool,
     pub(super) error: Option<Error>,
@@ -78,8 +78,8 @@ pub(super) struct Pipe<E> {
 
 impl<E> Default for Pipe<E> {
     fn default() -> Self {
-        let (incoming, outgoing) = (Vec::new(), Vec::new());
-        Self { engine: None, incoming, outgoing, given: 0, established: false, error: None }
+        let (incoming, outgoing) = (Vec::new(), Owed::default());
+        Self { engine: None, incoming, outgoing, established: false, error: None }
     }
 }
 
@@ -98,7 +98,7 @@ impl<E: Engine> Pipe<E> {
 
     /// Whether records of the handshake or alerts wait to be given out.
     pub(super) fn wants_out(&self) -> bool {
-        self.given < self.outgoing.len()
+        self.outgoing.waiting() > 0
     }
 
     /// Takes bytes that arrived and hands on what was in them.
@@ -151,7 +151,7 @@ impl<E: Engine> Pipe<E> {
                     }
                     false
                 }
-                Ok(ConnectionState::EncodeTlsData(data)) => !encode(outgoing, data),
+                Ok(ConnectionState::EncodeTlsData(data)) => !encode(outgoing.end(), data),
                 Ok(ConnectionState::TransmitTlsData(data)) => {
                     data.done();
                     false
@@ -170,7 +170,7 @@ impl<E: Engine> Pipe<E> {
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {
-                        encode(outgoing, data);
+                        encode(outgoing.end(), data);
                     }
                     return Err(broken(error, e));
                 }
@@ -198,7 +198,7 @@ impl<E: Engine> Pipe<E> {
     }
 
     fn give_waiting(&mut self, out: &mut [u8]) -> usize {
-        outbox::give(&mut self.outgoing, &mut self.given, usize::MAX, out)
+        self.outgoing.give(usize::MAX, out)
     }
 
     fn encrypt(&mut self, plain: &[u8], out: &mut [u8]) -> usize {
@@ -206,7 +206,7 @@ impl<E: Engine> Pipe<E> {
         let Some(engine) = engine else { return 0 };
         loop {
             match engine.process(incoming).state {
-                Ok(ConnectionState::WriteTraffic(traffic)) => match seal(traffic, plain, out, outgoing) {
+                Ok(ConnectionState::WriteTraffic(traffic)) => match seal(traffic, plain, out, outgoing.end()) {
                     Ok(Some(n)) => return n,
                     Ok(None) => return self.give_waiting(out),
                     Err(e) => {
@@ -216,7 +216,7 @@ impl<E: Engine> Pipe<E> {
                 },
                 // A new key is told before what it protects.
                 Ok(ConnectionState::EncodeTlsData(data)) => {
-                    if !encode(outgoing, data) {
+                    if !encode(outgoing.end(), data) {
                         return 0;
                     }
                 }
@@ -232,12 +232,11 @@ impl<E: Engine> Pipe<E> {
 
     /// Forgets the connection and keeps some of its memory.
     pub(super) fn reset(&mut self) {
-        let Self { engine, incoming, outgoing, given, established, error } = self;
-        (*engine, *error, *given, *established) = (None, None, 0, false);
-        for bytes in [incoming, outgoing] {
-            bytes.clear();
-            bytes.shrink_to(KEPT);
-        }
+        let Self { engine, incoming, outgoing, established, error } = self;
+        (*engine, *error, *established) = (None, None, false);
+        outgoing.forget(KEPT);
+        incoming.clear();
+        incoming.shrink_to(KEPT);
     }
 }
 

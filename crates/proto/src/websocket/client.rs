@@ -9,7 +9,7 @@ use super::handshake::{agrees, key};
 use super::mask;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
-use crate::outbox;
+use crate::outbox::Owed;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Answers to pings that a server makes us keep at most, bytes.
@@ -64,8 +64,7 @@ impl Client for ClientPlan {
     fn session(&self) -> ClientSession {
         let mut session = ClientSession {
             plan: self.0.clone(),
-            outgoing: Vec::new(),
-            given: 0,
+            outgoing: Owed::default(),
             answer: HeadBuffer::default(),
             refusal: None,
             open: false,
@@ -88,8 +87,7 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: Arc<Prepared>,
     /// The handshake, and what is said of the connection: whole frames, sent between messages.
-    outgoing: Vec<u8>,
-    given: usize,
+    outgoing: Owed,
     answer: HeadBuffer,
     refusal: Option<String>,
     /// The handshake is over.
@@ -132,7 +130,7 @@ impl Requester for ClientSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let mut done = 0;
         while done < out.len() {
-            done += if self.sent == 0 && self.given < self.outgoing.len() {
+            done += if self.sent == 0 && self.outgoing.waiting() > 0 {
                 self.give(&mut out[done..])
             } else if self.open && self.to_send > 0 {
                 self.message(&mut out[done..])
@@ -144,7 +142,7 @@ impl Requester for ClientSession {
     }
 
     fn wants_transmit(&self) -> bool {
-        self.given < self.outgoing.len() || self.open && self.to_send > 0
+        self.outgoing.waiting() > 0 || self.open && self.to_send > 0
     }
 
     fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
@@ -173,8 +171,8 @@ impl Requester for ClientSession {
                 }
                 Piece::Control { opcode: frame::PING, payload } => {
                     let mask = Some(self.masks.u32(..).to_ne_bytes());
-                    frame::write_control(&mut self.outgoing, frame::PONG, payload, mask);
-                    if self.outgoing.len() - self.given > MOST_OWED {
+                    frame::write_control(self.outgoing.end(), frame::PONG, payload, mask);
+                    if self.outgoing.waiting() > MOST_OWED {
                         return Err(Fault::Limit("pings of WebSocket without end"));
                     }
                 }
@@ -201,10 +199,10 @@ impl Requester for ClientSession {
 
     fn reset(&mut self) {
         self.outgoing.clear();
-        self.outgoing.extend_from_slice(&self.plan.handshake);
+        self.outgoing.say(&self.plan.handshake);
         self.answer.clear();
         self.reader.reset();
-        (self.given, self.open, self.over, self.refusal) = (0, false, false, None);
+        (self.open, self.over, self.refusal) = (false, false, None);
         (self.to_send, self.sent, self.begun, self.outstanding, self.bytes) = (0, 0, 0, 0, 0);
     }
 }
@@ -226,7 +224,7 @@ impl ClientSession {
     }
 
     fn give(&mut self, out: &mut [u8]) -> usize {
-        outbox::give(&mut self.outgoing, &mut self.given, usize::MAX, out)
+        self.outgoing.give(usize::MAX, out)
     }
 
     /// Goes on with the current frame, or begins the next.
@@ -261,7 +259,7 @@ impl ClientSession {
     fn close(&mut self, code: &[u8]) {
         if !std::mem::replace(&mut self.over, true) {
             let mask = Some(self.masks.u32(..).to_ne_bytes());
-            frame::write_control(&mut self.outgoing, frame::CLOSE, code, mask);
+            frame::write_control(self.outgoing.end(), frame::CLOSE, code, mask);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::frame::{self, Piece, Reader};
 use super::handshake::{agreement, asked};
 use super::mask;
 use crate::http1::HeadBuffer;
-use crate::outbox;
+use crate::outbox::Owed;
 use crate::{Fault, Progress, Session};
 
 /// Memory that a connection keeps for its answers while it waits for the next message.
@@ -20,24 +20,23 @@ pub struct ServerSession {
     /// A close was sent, or the handshake refused: nothing more is heard.
     over: bool,
     reader: Reader,
-    outgoing: Vec<u8>,
-    given: usize,
+    outgoing: Owed,
 }
 
 impl Default for ServerSession {
     fn default() -> Self {
         let reader = Reader::new(true);
-        Self { head: HeadBuffer::default(), open: false, over: false, reader, outgoing: Vec::new(), given: 0 }
+        Self { head: HeadBuffer::default(), open: false, over: false, reader, outgoing: Owed::default() }
     }
 }
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        outbox::give(&mut self.outgoing, &mut self.given, KEPT, out)
+        self.outgoing.give(KEPT, out)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.given < self.outgoing.len()
+        self.outgoing.waiting() > 0
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -51,7 +50,7 @@ impl Session for ServerSession {
             let answer = asked(self.head.head(input, input.len() - rest.len())).map(agreement);
             self.head.clear();
             match answer {
-                Ok(agreement) => self.outgoing.extend_from_slice(agreement.as_bytes()),
+                Ok(agreement) => self.outgoing.say(agreement.as_bytes()),
                 Err(status) => return Ok(self.refuse(status)),
             }
             self.open = true;
@@ -81,10 +80,9 @@ impl Session for ServerSession {
 
     fn reset(&mut self) {
         self.head.clear();
-        (self.open, self.over, self.given) = (false, false, 0);
+        (self.open, self.over) = (false, false);
         self.reader.reset();
-        self.outgoing.clear();
-        self.outgoing.shrink_to(KEPT);
+        self.outgoing.forget(KEPT);
     }
 }
 
@@ -96,15 +94,16 @@ impl ServerSession {
                 Piece::Data { head, from, bytes, ends } => {
                     if from == 0 {
                         let (begin, length) = frame::head(head.opcode, head.fin, head.length, false);
-                        self.outgoing.extend_from_slice(&begin[..length]);
+                        self.outgoing.say(&begin[..length]);
                     }
-                    let at = self.outgoing.len();
-                    self.outgoing.extend_from_slice(bytes);
-                    mask::apply(&mut self.outgoing[at..], head.mask, from);
+                    let to = self.outgoing.end();
+                    let at = to.len();
+                    to.extend_from_slice(bytes);
+                    mask::apply(&mut to[at..], head.mask, from);
                     progress.completed += u32::from(ends && head.fin);
                 }
                 Piece::Control { opcode: frame::PING, payload } => {
-                    frame::write_control(&mut self.outgoing, frame::PONG, payload, None);
+                    frame::write_control(self.outgoing.end(), frame::PONG, payload, None);
                 }
                 Piece::Control { opcode: frame::CLOSE, payload } => {
                     let wrong = 1002_u16.to_be_bytes();
@@ -122,7 +121,7 @@ impl ServerSession {
 
     /// Says that the connection ends.
     fn close(&mut self, code: &[u8]) -> Progress {
-        frame::write_control(&mut self.outgoing, frame::CLOSE, code, None);
+        frame::write_control(self.outgoing.end(), frame::CLOSE, code, None);
         self.over = true;
         Progress { linger: true, ..Progress::CLOSE }
     }
@@ -135,7 +134,7 @@ impl ServerSession {
             _ => "400 Bad Request",
         };
         let answer = format!("HTTP/1.1 {line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-        self.outgoing.extend_from_slice(answer.as_bytes());
+        self.outgoing.say(answer.as_bytes());
         self.over = true;
         Progress { linger: true, ..Progress::CLOSE }
     }

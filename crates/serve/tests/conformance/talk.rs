@@ -57,6 +57,13 @@ pub(crate) fn talks() -> Vec<Talk> {
             long_asks: 16,
             right: right_memcached,
         },
+        Talk {
+            service: "redis",
+            ask: redis_value(64),
+            long_ask: redis_value(1 << 20),
+            long_asks: 16,
+            right: right_redis,
+        },
         Talk { service: "source", ask: Vec::new(), long_ask: Vec::new(), long_asks: 1, right: right_source },
     ]
 }
@@ -139,6 +146,19 @@ fn right_memcached(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("STORED\r\nVALUE k 7 {bytes}\r\n");
     answer == [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\nEND\r\n"].concat().repeat(asks)
+}
+
+/// A value is stored and asked for.
+fn redis_value(bytes: usize) -> Vec<u8> {
+    let head = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${bytes}\r\n");
+    [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"].concat()
+}
+
+/// Its answers are that it is stored, and the value.
+fn right_redis(answer: &[u8], ask: &[u8], asks: usize) -> bool {
+    let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
+    let head = format!("+OK\r\n${bytes}\r\n");
+    answer == [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\n"].concat().repeat(asks)
 }
 
 fn read(bytes: u32) -> Vec<u8> {

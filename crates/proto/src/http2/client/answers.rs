@@ -36,7 +36,7 @@ impl ClientSession {
         }
         stream.body += bytes as u64;
         stream.received.take(length)?;
-        stream.received.give_back(&mut self.outgoing, head.stream);
+        stream.received.give_back(self.outgoing.end(), head.stream);
         if ends && head.has(frame::END_STREAM) {
             self.end(head.stream, heard);
         }
@@ -117,7 +117,7 @@ impl ClientSession {
     fn end(&mut self, number: u32, heard: &mut Heard<'_, impl FnMut(Done)>) {
         let Some(stream) = self.streams.close(number) else { return };
         if !stream.is_sent() {
-            frame::write(&mut self.outgoing, frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());
+            frame::write(self.outgoing.end(), frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());
         }
         let request = &self.requests[usize::from(stream.item)];
         let (status, outcome) = ending(&stream, request);

@@ -13,7 +13,7 @@ const FILL: usize = 16 * 1024;
 impl ClientSession {
     /// The preface, our settings, and a window for the whole connection.
     pub(super) fn greet(&mut self) {
-        let to = &mut self.outgoing;
+        let to = self.outgoing.end();
         to.extend_from_slice(frame::PREFACE);
         frame::write_settings(to, &[(frame::ENABLE_PUSH, 0), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)]);
         frame::write(to, frame::WINDOW_UPDATE, 0, 0, &(CONNECTION_WINDOW - 65_535).to_be_bytes());
@@ -26,12 +26,12 @@ impl ClientSession {
 
     /// Puts new requests, and as much of their bodies as the windows allow, where they are sent from.
     pub(super) fn fill(&mut self) {
-        while self.outgoing.len() < FILL {
+        while self.outgoing.waiting() < FILL {
             if self.opens() {
                 self.open_stream();
             } else if let Some(at) = self.streams.next_to_send(&self.sending) {
                 let body = |item: u16| &*self.requests[usize::from(item)].body;
-                self.streams.send_body(at, body, &mut self.sending, &mut self.outgoing);
+                self.streams.send_body(at, body, &mut self.sending, self.outgoing.end());
             } else {
                 return;
             }
@@ -54,7 +54,7 @@ impl ClientSession {
             self.table = Table::Filled;
         }
         let flags = if body.is_empty() { frame::END_STREAM } else { 0 };
-        frame::write_block(&mut self.outgoing, number, flags, block);
+        frame::write_block(self.outgoing.end(), number, flags, block);
         self.streams.open(Stream::new(number, (id, item), body.len(), self.sending.initial));
     }
 }

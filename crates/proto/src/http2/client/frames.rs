@@ -56,7 +56,7 @@ impl ClientSession {
             }
         }
         self.settled = true;
-        frame::write(&mut self.outgoing, frame::SETTINGS, frame::ACK, 0, &[]);
+        frame::write(self.outgoing.end(), frame::SETTINGS, frame::ACK, 0, &[]);
         self.owed()
     }
 
@@ -65,14 +65,14 @@ impl ClientSession {
             return Err(Fault::Malformed("a PING of HTTP/2 is wrong"));
         }
         if !head.has(frame::ACK) {
-            frame::write(&mut self.outgoing, frame::PING, frame::ACK, 0, payload);
+            frame::write(self.outgoing.end(), frame::PING, frame::ACK, 0, payload);
         }
         self.owed()
     }
 
     /// What is owed is bounded: a server that asks and does not read is left.
     fn owed(&self) -> Result<(), Fault> {
-        match self.outgoing.len() - self.given {
+        match self.outgoing.waiting() {
             0..MOST_OWED => Ok(()),
             _ => Err(Fault::Limit("SETTINGS and PING without end")),
         }

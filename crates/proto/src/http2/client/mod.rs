@@ -21,7 +21,7 @@ use super::input::{Input, Piece};
 use super::request::Prepared;
 use super::says::Says;
 use super::stream::Streams;
-use crate::outbox;
+use crate::outbox::Owed;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
 use heard::Heard;
 
@@ -86,8 +86,7 @@ enum Table {
 /// Client half of one connection.
 pub struct ClientSession {
     requests: Arc<[Prepared]>,
-    outgoing: Vec<u8>,
-    given: usize,
+    outgoing: Owed,
     input: Input,
     decoder: Decoder,
     /// What the last header block said, and the block, where the same bytes mean the same again.
@@ -116,8 +115,7 @@ impl ClientSession {
     fn new(requests: Arc<[Prepared]>) -> Self {
         let mut session = Self {
             requests,
-            outgoing: Vec::new(),
-            given: 0,
+            outgoing: Owed::default(),
             input: Input::default(),
             decoder: Decoder::default(),
             last: Says::default(),
@@ -180,16 +178,15 @@ impl Requester for ClientSession {
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        if self.given == self.outgoing.len() {
+        if self.outgoing.waiting() == 0 {
             self.outgoing.clear();
-            self.given = 0;
             self.fill();
         }
-        outbox::copy(&self.outgoing, &mut self.given, out)
+        self.outgoing.copy(out)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.given < self.outgoing.len() || self.opens() || self.streams.next_to_send(&self.sending).is_some()
+        self.outgoing.waiting() > 0 || self.opens() || self.streams.next_to_send(&self.sending).is_some()
     }
 
     fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
@@ -197,7 +194,7 @@ impl Requester for ClientSession {
         let outcome = self.read(&mut framer, input, &mut heard);
         self.input = framer;
         outcome?;
-        self.received.give_back(&mut self.outgoing, 0);
+        self.received.give_back(self.outgoing.end(), 0);
         let close = self.leaving && self.streams.is_empty();
         Ok(Progress { close, ..heard.progress })
     }
@@ -209,7 +206,6 @@ impl Requester for ClientSession {
 
     fn reset(&mut self) {
         self.outgoing.clear();
-        self.given = 0;
         self.input = Input::default();
         self.decoder.reset();
         self.last_block.clear();

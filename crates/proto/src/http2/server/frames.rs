@@ -11,9 +11,9 @@ impl<S: Site> ServerSession<S> {
     pub(super) fn greet(&mut self) {
         let settings =
             [(frame::MAX_CONCURRENT_STREAMS, self.most_streams), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
-        frame::write_settings(&mut self.outgoing, &settings);
+        frame::write_settings(self.outgoing.end(), &settings);
         let more = (CONNECTION_WINDOW - 65_535).to_be_bytes();
-        frame::write(&mut self.outgoing, frame::WINDOW_UPDATE, 0, 0, &more);
+        frame::write(self.outgoing.end(), frame::WINDOW_UPDATE, 0, 0, &more);
     }
 
     /// Says why the connection ends.
@@ -22,7 +22,7 @@ impl<S: Site> ServerSession<S> {
         const ENHANCE_YOUR_CALM: u32 = 11;
         let code = if matches!(fault, Fault::Limit(_)) { ENHANCE_YOUR_CALM } else { PROTOCOL_ERROR };
         let said = [self.last_stream.to_be_bytes(), code.to_be_bytes()].concat();
-        frame::write(&mut self.outgoing, frame::GOAWAY, 0, 0, &said);
+        frame::write(self.outgoing.end(), frame::GOAWAY, 0, 0, &said);
         self.over = true;
         self.streams.clear();
     }
@@ -39,7 +39,7 @@ impl<S: Site> ServerSession<S> {
             frame::SETTINGS => self.settings(head, payload),
             frame::PING if payload.len() == 8 && head.stream == 0 => {
                 if !head.has(frame::ACK) {
-                    frame::write(&mut self.outgoing, frame::PING, frame::ACK, 0, payload);
+                    frame::write(self.outgoing.end(), frame::PING, frame::ACK, 0, payload);
                 }
                 Ok(())
             }
@@ -80,7 +80,7 @@ impl<S: Site> ServerSession<S> {
             }
         }
         self.settled = true;
-        frame::write(&mut self.outgoing, frame::SETTINGS, frame::ACK, 0, &[]);
+        frame::write(self.outgoing.end(), frame::SETTINGS, frame::ACK, 0, &[]);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use super::hpack::Decoder;
 use super::input::{Input, Piece};
 use super::served::{AllServed, Now};
 use crate::http1::{Page, Site};
-use crate::outbox;
+use crate::outbox::Owed;
 use crate::{Fault, Progress, Session};
 
 /// Bytes that wait to be sent are added to up to here.
@@ -49,8 +49,7 @@ pub struct ServerSession<S> {
     sending: Sending,
     received: Received,
     now: Now,
-    outgoing: Vec<u8>,
-    given: usize,
+    outgoing: Owed,
 }
 
 impl<S: Site> ServerSession<S> {
@@ -73,28 +72,26 @@ impl<S: Site> ServerSession<S> {
             sending: Sending::default(),
             received: Received::default(),
             now: Now::default(),
-            outgoing: Vec::new(),
-            given: 0,
+            outgoing: Owed::default(),
         }
     }
 }
 
 impl<S: Site> Session for ServerSession<S> {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        if self.given == self.outgoing.len() {
+        if self.outgoing.waiting() == 0 {
             self.outgoing.clear();
-            self.given = 0;
-            while self.outgoing.len() < FILL && !self.over {
-                if !self.streams.send(&mut self.sending, &self.now, &mut self.outgoing) {
+            while self.outgoing.waiting() < FILL && !self.over {
+                if !self.streams.send(&mut self.sending, &self.now, self.outgoing.end()) {
                     break;
                 }
             }
         }
-        outbox::copy(&self.outgoing, &mut self.given, out)
+        self.outgoing.copy(out)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.given < self.outgoing.len() || !self.over && self.streams.can_send(&self.sending)
+        self.outgoing.waiting() > 0 || !self.over && self.streams.can_send(&self.sending)
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
@@ -120,7 +117,7 @@ impl<S: Site> Session for ServerSession<S> {
         let outcome = self.read(&mut framer, &mut rest, &mut progress);
         self.input = framer;
         match outcome {
-            Ok(()) => self.received.give_back(&mut self.outgoing, 0),
+            Ok(()) => self.received.give_back(self.outgoing.end(), 0),
             Err(fault) => self.give_up(&fault),
         }
         let ends = self.over || self.leaving && self.streams.is_empty();
@@ -148,12 +145,11 @@ impl<S: Site> Session for ServerSession<S> {
         self.input = Input::default();
         self.decoder.reset();
         self.gathering.reset();
-        (self.last_stream, self.given) = (0, 0);
+        self.last_stream = 0;
         self.last.2 = None;
         self.streams.clear();
         (self.sending, self.received) = (Sending::default(), Received::default());
-        self.outgoing.clear();
-        self.outgoing.shrink_to(FILL * 2);
+        self.outgoing.forget(FILL * 2);
     }
 }
 
@@ -165,7 +161,7 @@ impl<S: Site> ServerSession<S> {
                 Piece::Data { head, bytes, length, ends } => self.data(&head, bytes, length, ends, progress)?,
                 Piece::Frame { head, payload } => self.frame(&head, payload, progress)?,
             }
-            if self.outgoing.len() - self.given > MOST_OWED {
+            if self.outgoing.waiting() > MOST_OWED {
                 return Err(Fault::Limit("SETTINGS, PING and refused requests without end"));
             }
         }

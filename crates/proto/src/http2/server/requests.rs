@@ -114,7 +114,7 @@ impl<S: Site> ServerSession<S> {
 
     pub(super) fn reset_stream(&mut self, number: u32, code: u32) {
         self.streams.close(number);
-        frame::write(&mut self.outgoing, frame::RST_STREAM, 0, number, &code.to_be_bytes());
+        frame::write(self.outgoing.end(), frame::RST_STREAM, 0, number, &code.to_be_bytes());
     }
 
     pub(super) fn data(
@@ -136,7 +136,7 @@ impl<S: Site> ServerSession<S> {
         }
         stream.body += bytes as u64;
         stream.received.take(length)?;
-        stream.received.give_back(&mut self.outgoing, head.stream);
+        stream.received.give_back(self.outgoing.end(), head.stream);
         if ends && head.has(frame::END_STREAM) {
             self.end(head.stream, progress);
         }
