@@ -13,6 +13,7 @@ mod devices;
 mod double;
 mod figures;
 mod fits;
+mod hosts;
 mod latency;
 mod load;
 mod pick;
@@ -73,6 +74,7 @@ pub const PAGES: &[Page] = &[
     },
     Page { name: "repeats", help: "what each repeat came to by itself", sections: repeats::sections },
     Page { name: "classes", help: "classes of a mix of requests beside one another", sections: classes::sections },
+    Page { name: "hosts", help: "hosts of the clients beside one another", sections: hosts::sections },
     Page { name: "trials", help: "every operating point in one row", sections: trials::sections },
     Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },
     Page { name: "tls", help: "what TLS costs: CPU time of a handshake, bytes on the wire", sections: tls::sections },
