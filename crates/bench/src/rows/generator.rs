@@ -12,7 +12,7 @@ use crate::programs::{self, CLIENT_CPU};
 /// Length of a run.
 pub(crate) const SECONDS: u32 = 3;
 /// Connections where nothing else is said.
-const CONNECTIONS: u32 = 64;
+pub(crate) const CONNECTIONS: u32 = 64;
 
 /// What one run of a generator came to.
 pub(crate) struct Outcome {
@@ -41,9 +41,23 @@ pub(crate) fn cpu_12000(rounds: usize) -> Result<Compared> {
 
 fn cpu_with(rounds: usize, connections: u32) -> Result<Compared> {
     let nginx = programs::nginx()?;
-    let per_request = |o: Outcome| o.cpu_us / o.completed;
-    let wrk = || wrk_with(nginx.addr, "/file", SECONDS, connections).map(per_request);
-    interleave(rounds, "us", || ours(nginx.addr, connections).map(per_request), wrk)
+    let wrk = || wrk_per_request(nginx.addr, connections);
+    interleave(rounds, "us", || ours_per_request(nginx.addr, connections), wrk)
+}
+
+/// CPU microseconds per request of ours.
+pub(crate) fn ours_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
+    Ok(ours_costs(addr, connections)?.0)
+}
+
+/// The same, and the answers that they were for.
+pub(crate) fn ours_costs(addr: SocketAddr, connections: u32) -> Result<(f64, f64)> {
+    ours(addr, connections).map(|o| (o.cpu_us / o.completed, o.completed))
+}
+
+/// The same of wrk.
+pub(crate) fn wrk_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
+    wrk_with(addr, "/file", SECONDS, connections).map(|o| o.cpu_us / o.completed)
 }
 
 /// Completed rate.

@@ -10,6 +10,7 @@ mod latency;
 mod probe;
 mod proxy;
 mod server;
+mod speed;
 mod transports;
 
 use anyhow::Result;
@@ -63,7 +64,7 @@ const fn row(
 
 /// All rows, in the order they run.
 pub(crate) const ROWS: &[Row] = &[
-    row("generator-cpu", "CPU us per request of `load` over wrk's", AtMost(0.80), Some(AtMost(0.50)), generator::cpu),
+    row("generator-cpu", "CPU us per request of `load` over wrk's", AtMost(0.70), Some(AtMost(0.60)), generator::cpu),
     row("generator-cpu-4096", "the same with 4,096 connections", AtMost(0.80), Some(AtMost(0.70)), generator::cpu_4096),
     row(
         "generator-cpu-12000",
@@ -72,6 +73,23 @@ pub(crate) const ROWS: &[Row] = &[
         Some(AtMost(0.70)),
         generator::cpu_12000,
     ),
+    row(
+        "generator-floor",
+        "CPU us per request of `load` over a bare epoll loop's in C",
+        AtMost(1.0),
+        None,
+        speed::floor,
+    ),
+    row(
+        "generator-growth",
+        "growth of CPU per request from 64 to 12,000 connections over that of wrk's",
+        AtMost(1.0),
+        None,
+        speed::growth,
+    ),
+    row("generator-threads", "rate of two threads over one's, null driver", AtLeast(1.9), None, speed::threads),
+    row("find-unmeasured", "share of a `find` of 10 s that measures nothing", AtMost(0.15), None, speed::unmeasured),
+    row("build", "seconds of a build from nothing", AtMost(90.0), None, speed::build),
     row("generator-rate", "completed rate of `load` over wrk's", AtLeast(1.0), None, generator::rate),
     row(
         "https-cpu",

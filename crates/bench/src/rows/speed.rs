@@ -1,0 +1,108 @@
+//! Where the generator's cost stands: against the floor, against its number of connections and threads; and what of a `find`
+//! and of a build is waited for.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::generator::{self, SECONDS, json};
+use crate::compare::{Compared, interleave};
+use crate::programs::{self, CLIENT_CPU, output, pinned};
+use crate::{compare, cpu};
+
+/// The bare loop, compiled when its row runs.
+const FLOOR_C: &str = include_str!("floor.c");
+/// Connections of the curve.
+const CURVE: [u32; 5] = [1, 64, 1024, 4096, 12_000];
+/// `find` is short here, seconds.
+const FIND: &str = "10s";
+
+/// CPU microseconds per request over those of a bare loop in C.
+pub(crate) fn floor(rounds: usize) -> Result<Compared> {
+    let (nginx, dir) = (programs::nginx()?, TempDir::new()?);
+    let (source, bare) = (dir.path().join("floor.c"), dir.path().join("floor"));
+    std::fs::write(&source, FLOOR_C)?;
+    output(std::process::Command::new(programs::find("cc")?).arg("-O2").arg("-o").arg(&bare).arg(&source))?;
+    let (port, connections) = (nginx.addr.port().to_string(), generator::CONNECTIONS.to_string());
+    let run = || {
+        let (text, cpu_us) =
+            cpu::of_children(|| output(pinned(CLIENT_CPU, &bare).args([&port, &connections, &SECONDS.to_string()])))?;
+        Ok(cpu_us / text.trim().parse::<f64>().context("the bare loop printed no number")?)
+    };
+    interleave(rounds, "us", || generator::ours_per_request(nginx.addr, generator::CONNECTIONS), run)
+}
+
+/// By how much a request gets costlier from 64 to 12,000 connections, over the same of wrk; the whole curve, with the server's
+/// own, in the note.
+pub(crate) fn growth(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx()?;
+    let (mut compared, mut curve) =
+        (Compared { unit: "x", ..Compared::default() }, [const { Vec::new() }; CURVE.len()]);
+    for _ in 0..rounds {
+        for (at, connections) in CURVE.into_iter().enumerate() {
+            let before_us = cpu::tree_us(nginx.pid())?;
+            let (ours_us, answers) = generator::ours_costs(nginx.addr, connections)?;
+            let server_us = (cpu::tree_us(nginx.pid())? - before_us) / answers;
+            curve[at].push((ours_us, generator::wrk_per_request(nginx.addr, connections)?, server_us));
+        }
+        let last = |at: usize| curve[at].last().copied().unwrap_or_default();
+        let (few, many) = (last(1), last(CURVE.len() - 1));
+        compared.ours.push(many.0 / few.0);
+        compared.peer.push(many.1 / few.1);
+    }
+    let middle = |of: &[(f64, f64, f64)], pick: fn(&(f64, f64, f64)) -> f64| {
+        compare::median(&of.iter().map(pick).collect::<Vec<_>>())
+    };
+    let told: Vec<String> = CURVE.iter().zip(&curve).map(|(n, of)| {
+        format!("{n}: {:.1}/{:.1}/{:.1}", middle(of, |c| c.0), middle(of, |c| c.1), middle(of, |c| c.2))
+    });
+    compared.note = format!("us per request ours/wrk's/nginx's with {}", told.join(", "));
+    Ok(compared)
+}
+
+/// Rate of two generator threads over that of one, without a network.
+pub(crate) fn threads(rounds: usize) -> Result<Compared> {
+    let rate = |threads: &str| {
+        let args =
+            ["load", "http://127.0.0.1:9/", "--io", "null", "--connections", "64", "--threads", threads, "--json"];
+        let text = programs::output_of(
+            std::process::Command::new(programs::loadline()?)
+                .args(args)
+                .args(["--duration", "2s"])
+                .stderr(Stdio::null()),
+            &[0, 1],
+        )?;
+        let run: Value = serde_json::from_str(&text)?;
+        generator::number(generator::first_trial(&run)?, "completed_rate")
+    };
+    interleave(rounds, "1/s", || rate("2"), || rate("1"))
+}
+
+/// Share of a short `find` in which nothing is measured.
+pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx()?;
+    let url = format!("http://{}/file", nginx.addr);
+    let mut compared = Compared { unit: "", ..Compared::default() };
+    let mut spent = Value::Null;
+    for _ in 0..rounds {
+        let run = json(&["find", &url, "--json", "--budget"], FIND)?;
+        let trust = &run["findings"]["trust"];
+        compared.ours.push(1.0 - trust["measured_share"].as_f64().context("the run does not say what it measured")?);
+        spent = trust["spent"].clone();
+    }
+    compared.note = format!("the last one's seconds: {spent}");
+    Ok(compared)
+}
+
+/// Seconds of a build from nothing, packages being there.
+pub(crate) fn build(_rounds: usize) -> Result<Compared> {
+    let dir = TempDir::new()?;
+    let began = Instant::now();
+    let mut cargo = std::process::Command::new(programs::find("cargo")?);
+    cargo.args(["build", "--release", "--locked", "--quiet", "--bin", "loadline", "--target-dir"]).arg(dir.path());
+    output(&mut cargo)?;
+    Ok(Compared { ours: vec![began.elapsed().as_secs_f64()], unit: "s", ..Compared::default() })
+}
