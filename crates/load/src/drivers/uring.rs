@@ -39,6 +39,8 @@ const FEWEST_COMPLETIONS: u32 = 4096;
 const REAP: usize = 256;
 /// The clock is read again after so many completions of a pass.
 const CLOCK_EVERY: usize = 8;
+/// What was closed at the end is waited for at most so long, nanoseconds.
+const LONGEST_END_NS: u64 = 1_000_000_000;
 /// Bytes of one receive buffer.
 const BUFFER: u32 = 16 * 1024;
 /// A request sent in several writes goes out in pieces of this size, each acknowledged before the next.
@@ -179,6 +181,19 @@ impl Driver for UringDriver {
             left = left.saturating_sub(taken);
             if !more || left == 0 {
                 return Ok(());
+            }
+        }
+    }
+}
+
+impl Drop for UringDriver {
+    /// What was closed last ends here, in turns. Left to the end of the ring, the kernel would look for each of N operations
+    /// behind all that it ended before: half of the processor time of a short run with 12,000 connections.
+    fn drop(&mut self) {
+        let until_ns = clock::monotonic_ns() + LONGEST_END_NS;
+        while self.ops.ending > 0 && self.ops.refresh() < until_ns {
+            if self.wait(until_ns, Batch::default(), |_, _| {}).is_err() {
+                return;
             }
         }
     }
