@@ -71,6 +71,15 @@ use run::Run;
 /// Derives and concludes: see the head of the crate. `findings.checks`, `findings.conclusions`, fits that an experiment made, and the measured
 /// `trust.generator_ceiling` are kept; everything else in `findings` is made anew.
 pub fn judge(run: &mut Run) {
+    judge_so_far(run);
+    let facts = Facts::of(run);
+    let what_if = what_if::to_double(&facts, run.findings.capacity.as_ref(), &run.findings.bottleneck);
+    run.findings.what_if = what_if;
+}
+
+/// The same of a run that goes on, without what only its end is asked: what it takes to double the capacity, for which each
+/// loaded trial becomes a network of queues.
+pub fn judge_so_far(run: &mut Run) {
     sides::derive(run);
     client_hosts::busiest_first(run);
     costs::derive(run);
@@ -110,7 +119,6 @@ pub fn judge(run: &mut Run) {
     };
     findings.fits.remove("usl");
     findings.fits.extend(fit::usl_of(&facts).map(|f| ("usl".to_string(), f)));
-    findings.what_if = what_if::to_double(&facts, findings.capacity.as_ref(), &findings.bottleneck);
     findings.argument = argument::argument(&facts, &findings);
     findings.expected = expect::expected(run, &findings);
     findings.failure = decide::failure(run, &findings);

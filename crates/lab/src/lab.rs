@@ -225,7 +225,11 @@ impl<'w> Lab<'w> {
     pub fn save(&mut self) -> Result<(), LabError> {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.stopped || !self.finished;
-        judge::judge(&mut self.run);
+        if self.finished {
+            judge::judge(&mut self.run)
+        } else {
+            judge::judge_so_far(&mut self.run)
+        }
         if let Some(dir) = &self.dir {
             dir.save(&self.run)?;
         }
@@ -266,7 +270,7 @@ impl<'w> Lab<'w> {
 fn kept_so_far(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
     run.trials.push(trial);
-    judge::judge(run);
+    judge::judge_so_far(run);
     let saved = dir.save(run);
     run.trials.pop();
     Ok(saved?)
