@@ -199,6 +199,12 @@ fn hundreds_of_runs() {
     for known in [m_m_1(), m_d_1(), m_m_8(), median(), mean(), bucket()] {
         known.holds(HUNDREDS, undisturbed);
     }
+}
+
+/// Its last row.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs_with_pauses() {
     let mut known = m_m_1();
     known.name = "M/G/1 with pauses, p99";
     known.holds(HUNDREDS, pausing);
