@@ -1,7 +1,7 @@
 //! Whether the figures can be relied on: laws that must hold, counts that must agree, and what makes them weaker than
 //! they look. The most weighty warnings come first.
 
-use run::{Capacity, Intensity, Run, Trial, Trust};
+use run::{Capacity, Intensity, Run, Spent, Trial, Trust};
 
 use crate::generator::{client_limit, client_limit_threads};
 use crate::laws::little;
@@ -58,6 +58,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
         held: said.held,
         probe_share,
         measured_share: measured_share(facts.run),
+        spent: spent(facts.run),
     }
 }
 
@@ -65,6 +66,23 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
 fn measured_share(run: &Run) -> Option<f64> {
     let measured_s: f64 = run.trials.iter().map(|t| t.measured.window.length_s()).filter(|s| s.is_finite()).sum();
     ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
+}
+
+/// Where a run's time went; absent where its trials do not say what they took besides their windows.
+fn spent(run: &Run) -> Option<Spent> {
+    let elapsed_s = positive(run.elapsed_s)?;
+    let around: Vec<_> = run.trials.iter().filter_map(|t| t.measured.around).collect();
+    let at_rest = run.at_rest.iter().map(|side| side.recording.length_s());
+    let spent = Spent {
+        measured_s: run.trials.iter().map(|t| t.measured.window.length_s()).sum(),
+        at_rest_s: at_rest.reduce(f64::max).unwrap_or(0.0),
+        start_s: around.iter().map(|a| a.start_s).sum(),
+        settle_s: run.trials.iter().map(|t| t.measured.window.begin_s).sum(),
+        drain_s: around.iter().map(|a| a.drain_s).sum(),
+        other_s: 0.0,
+    };
+    let known_s = spent.measured_s + spent.at_rest_s + spent.start_s + spent.settle_s + spent.drain_s;
+    (!around.is_empty() && known_s.is_finite()).then(|| Spent { other_s: (elapsed_s - known_s).max(0.0), ..spent })
 }
 
 fn placement(facts: &Facts<'_>, said: &mut Said) {

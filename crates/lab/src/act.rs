@@ -20,11 +20,9 @@ const INCIDENTS_LOOK: Duration = Duration::from_millis(10);
 /// Between two showings of what is known, to whoever looks on.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
 /// Between two looks at whether the rate has settled.
-const SETTLED_LOOK: Duration = Duration::from_millis(20);
+const SETTLED_LOOK: Duration = Duration::from_millis(5);
 /// A window is longer than planned by at most this, where it would end while nothing is answered.
 const LONGEST_STANDSTILL: Duration = Duration::from_secs(3);
-/// Steps of a tenth of a second that warm-up looks at, at least.
-const FEWEST_STEPS: usize = 4;
 
 /// See the head of this file.
 pub(crate) struct Act<'w> {
@@ -81,12 +79,12 @@ impl<'w> Act<'w> {
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
             let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_LOOK);
             let ended = self.hold_until(until, plan, |_| true);
-            let rates = self.progress.rates(0.0, self.progress.known_until());
-            let mut steady = judge::steady(&rates);
-            steady.warmup_s = self.origin.now_s().max(0.0);
+            let mut steady = judge::steady(&self.progress.settling());
+            let now_s = self.origin.now_s();
+            steady.warmup_s = now_s.max(0.0);
             let up = plan.blocks.is_none() || self.progress.now().open >= asked;
-            let settled = up && rates.len() >= FEWEST_STEPS && steady.steady;
-            let left_s = cap_s - self.origin.now_s();
+            let settled = up && now_s >= plan.least_warmup_s && steady.steady;
+            let left_s = cap_s - now_s;
             if settled || left_s <= 0.0 || self.over() || ended != Ended::InFull {
                 return (steady, ended);
             }

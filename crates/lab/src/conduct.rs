@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use run::{AgentCommand, AgentSpec, Incident, IncidentKind, LoadPart, LoadPlan, Phase, Trial, Window};
+use run::{AgentCommand, AgentSpec, Around, Incident, IncidentKind, LoadPart, LoadPlan, Phase, Trial, Window};
 use sys::clock::Origin;
 
 use crate::act::{Act, Ended};
@@ -26,6 +26,10 @@ const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
 const AN_AGENT: Duration = Duration::from_millis(50);
 /// From an order to its moment, besides twice the longest way there and back: longer than taking it needs.
 const LEAD: Duration = Duration::from_millis(50);
+/// The same where all agents are on this machine: an order is a line in a pipe. One that comes late is told.
+const LEAD_HERE: Duration = Duration::from_millis(10);
+/// So many agents at most tell finely how a load settles.
+const FEW: usize = 16;
 /// And each of many agents is told after the one before.
 const TELLING_AN_AGENT: Duration = Duration::from_micros(200);
 
@@ -62,6 +66,7 @@ pub(crate) fn conduct(
     let Some(plan) = stage.loads.first().map(|l| &l.plan) else {
         return Err(LabError::set_up(&point.label, "a trial needs a load"));
     };
+    let began = Instant::now();
     let Mustered { mut group, parts, spread } = muster(stage)?;
     let remote = group.agents().iter().any(Agent::is_remote);
     let patience = if remote { REMOTE_READY_WITHIN } else { READY_WITHIN };
@@ -71,7 +76,8 @@ pub(crate) fn conduct(
         Err(LabError::Killed { name, why }) => return Ok((killed(stage, point, &name, &why), Ended::Broken)),
         Err(error) => return Err(error),
     };
-    let lead = LEAD + TELLING_AN_AGENT * group.agents().len() as u32 + 2 * group.longest_round_trip();
+    let lead = if remote { LEAD } else { LEAD_HERE };
+    let lead = lead + TELLING_AN_AGENT * group.agents().len() as u32 + 2 * group.longest_round_trip();
     let origin = Origin::after(lead);
     group.tell_each(|agent| AgentCommand::Start { at_ns: agent.on_its_clock(origin.ns()) });
     let samplers = samplers(&group, origin);
@@ -85,7 +91,11 @@ pub(crate) fn conduct(
     let (_, to) = act.enter(Phase::Drain);
     act.collect(Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3));
     let loads: Vec<_> = stage.loads.iter().map(|load| &load.plan.intensity).collect();
-    let mut trial = act.trial(&loads, point, Window { begin_s: from, end_s: to })?;
+    let window = Window { begin_s: from, end_s: to };
+    let mut trial = act.trial(&loads, point, window)?;
+    let whole_s = began.elapsed().as_secs_f64();
+    let drain_s = (origin.now_s() - window.end_s).max(0.0);
+    trial.measured.around = Some(Around { start_s: (whole_s - origin.now_s()).max(0.0), drain_s });
     trial.steady = steady;
     trial.notes.extend(spread);
     trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));
@@ -127,6 +137,7 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
     stage.loads.iter().try_for_each(|load| load.plan.check())?;
     let parts: Vec<_> = stage.loads.iter().map(|load| (load, places(stage, load))).collect();
     spread.extend(split::room(parts.iter().map(|(_, parts)| parts.len()).sum(), stage.descriptors)?);
+    let few = parts.iter().map(|(_, parts)| parts.len()).sum::<usize>() <= FEW;
     for (load, parts) in parts {
         let remote = parts.iter().any(|(host, _)| host.is_remote());
         let files = if remote { files::of(&load.plan)? } else { BTreeMap::new() };
@@ -140,6 +151,7 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
                 addr: load.addr.clone(),
                 at_once: false,
                 files: if host.is_remote() { files.clone() } else { BTreeMap::new() },
+                fine: few,
                 detailed: stage.looked_at || load.plan.duration_s >= LONG_S,
             };
             group.start(host, stage.program, &name, &spec)?;

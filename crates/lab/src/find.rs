@@ -81,7 +81,9 @@ impl Live<'_> {
         let intensity =
             Intensity::Closed { connections: CEILING_CONNECTIONS, pipeline: 1, think: ThinkTime::default() };
         let load = self.target_setup.load.clone();
-        let plan = LoadPlan { io: Io::Null, intensity, warmup_s: 0.05, duration_s: 0.2, ..load };
+        let duration_s = (0.01 * self.lab.run.plan.search.budget_s).clamp(0.05, 0.2);
+        let (warmup_s, drain_s) = (duration_s / 5.0, 0.0);
+        let plan = LoadPlan { io: Io::Null, intensity, warmup_s, duration_s, drain_s, ..load };
         let loads = [Load { host: self.target_setup.host(), addr: self.target_setup.addr.clone(), plan }];
         let point = Point { label: "generator alone".into(), ..Point::default() };
         match self.lab.conduct(&self.target_setup.observation.blind(), &loads, &point) {

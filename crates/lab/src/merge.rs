@@ -43,6 +43,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             tenths: part.tenths,
             pauses: part.pauses,
             apart: None,
+            around: None,
         },
         histograms: part.histograms,
         notes: part.notes,

@@ -16,6 +16,11 @@ pub(crate) struct Progress {
 /// Width of one rate of the series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
+/// Shorter steps, for a load that settles: of them the first in which enough is completed, seconds.
+const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
+/// Completed requests in a step that are enough: by chance alone their number scatters by a seventh.
+const ENOUGH: f64 = 50.0;
+
 /// A clock of another machine may be taken to be so much ahead, seconds.
 const AHEAD_S: f64 = 1.0;
 
@@ -87,9 +92,22 @@ impl Progress {
 
     /// Completed requests per second in each tenth of a second from `begin_s` to `end_s`.
     pub(crate) fn rates(&self, begin_s: f64, end_s: f64) -> Vec<f64> {
-        let steps = ((end_s - begin_s) / STEP_S + 1e-9).floor().max(0.0) as usize;
-        let at = |i: usize| self.completed_at(begin_s + i as f64 * STEP_S);
-        (0..steps).map(|i| (at(i + 1) - at(i)) / STEP_S).collect()
+        self.rates_by(STEP_S, begin_s, end_s)
+    }
+
+    fn rates_by(&self, step_s: f64, begin_s: f64, end_s: f64) -> Vec<f64> {
+        let steps = ((end_s - begin_s) / step_s + 1e-9).floor().max(0.0) as usize;
+        let at = |i: usize| self.completed_at(begin_s + i as f64 * step_s);
+        (0..steps).map(|i| (at(i + 1) - at(i)) / step_s).collect()
+    }
+
+    /// Completed requests per second since the load began, in the shortest steps that hold enough of them: how it settles.
+    pub(crate) fn settling(&self) -> Vec<f64> {
+        let until_s = self.known_until();
+        let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
+        let fine = until_s < load::FINE_FOR_S && self.ticks.iter().all(|ticks| fine(ticks));
+        let enough = |step_s: &&f64| fine && per_s * **step_s >= ENOUGH;
+        self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), 0.0, until_s)
     }
 
     /// The longest stretch of the window without any answer, if some were due and at least [`MISSED`] would have come at
@@ -132,6 +150,11 @@ impl Progress {
     fn at(&self, t_s: f64, of: fn(&Tick) -> f64) -> f64 {
         self.ticks.iter().map(|ticks| interpolate(ticks, t_s, of)).sum()
     }
+}
+
+/// Whether an agent tells more often than ten times a second.
+fn fine(ticks: &[Tick]) -> bool {
+    ticks.len() >= 2 && ticks.last().is_some_and(|last| last.t_s < 0.03 * ticks.len() as f64)
 }
 
 fn silent(from: f64, until: f64) -> Incident {
@@ -196,6 +219,21 @@ mod tests {
         assert_eq!(progress.known_until(), 0.2);
         progress.push(0, tick(0.3, u64::MAX), 1.0);
         assert_eq!(progress.now().completed, u64::MAX);
+    }
+
+    #[test]
+    fn how_a_load_settles_is_told_in_the_shortest_steps_that_hold_enough() {
+        let told = |every_ms: u64, per_s: u64, until_ms: u64| {
+            let mut progress = Progress::new(1);
+            (every_ms..=until_ms)
+                .step_by(every_ms as usize)
+                .for_each(|ms| progress.push(0, tick(ms as f64 / 1e3, ms * per_s / 1000), 9.0));
+            progress.settling().len()
+        };
+        assert_eq!([told(5, 20_000, 200), told(5, 6_000, 200), told(5, 1_000, 200)], [40, 20, 4]);
+        assert_eq!(told(5, 100, 200), 2, "five in a twentieth of a second would scatter by half");
+        assert_eq!(told(100, 20_000, 200), 2, "what is not told is not known");
+        assert_eq!(told(5, 20_000, 800), 8, "by then the tenths tell more");
     }
 
     #[test]

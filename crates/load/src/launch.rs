@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proto::{Client, Request, Requester, WithClient};
 use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick, TickDetail};
@@ -19,8 +19,16 @@ use crate::{share, slots};
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(100);
-/// Ticks to one with its detail.
-const DETAIL_EVERY: u64 = 2;
+/// The same while the load settles, for the first [`FINE_FOR_S`] of it at most.
+const FINE_TICK: Duration = Duration::from_millis(5);
+/// Seconds of a warm-up with fine ticks: then six steps of a tenth of a second are known, which tell more.
+pub const FINE_FOR_S: f64 = 0.6;
+/// From one tick with its detail to the next.
+const DETAIL: Duration = Duration::from_millis(200);
+/// Longest wait for a command: a phase begins as soon as it is heard of, this only bounds how late other things are seen.
+const LOOK: Duration = Duration::from_millis(10);
+/// The same in the drain, where the parts are awaited.
+const DRAIN_LOOK: Duration = Duration::from_millis(1);
 
 /// What all shards share: read only while load is on, each shard's counts apart.
 struct Common {
@@ -303,15 +311,17 @@ fn conduct(
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
     let mut phase = Phase::WarmUp;
-    let (mut next_tick, mut ticks) = (std::time::Instant::now() + TICK, 0_u64);
+    let begin = Instant::now();
+    let (mut next_tick, mut next_detail) = (begin + FINE_TICK, begin + DETAIL);
     let (mut merged, mut ended) = (LoadPart::default(), 0);
     let mut failure = None;
     let mut listening = true;
     while ended < common.plan.threads.max(1) as usize {
-        let left = next_tick.saturating_duration_since(std::time::Instant::now());
+        let left = next_tick.saturating_duration_since(Instant::now());
+        let look = if phase == Phase::Drain { DRAIN_LOOK } else { LOOK };
         if listening {
             // Waiting happens on the control channel, so a phase begins without delay.
-            match control.recv_timeout(left.min(Duration::from_millis(10))) {
+            match control.recv_timeout(left.min(look)) {
                 Ok(AgentCommand::Enter { phase: next, at_ns }) => {
                     if next != phase {
                         let soonest = clock::monotonic_ns() + LONGEST_WAIT_NS + 500_000;
@@ -337,11 +347,13 @@ fn conduct(
         if failure.is_some() {
             common.orders.stop();
         }
-        if std::time::Instant::now() >= next_tick {
-            next_tick += TICK;
-            ticks += 1;
-            let detail = ticks.is_multiple_of(DETAIL_EVERY).then(|| Box::new(detail(common)));
-            report(AgentReport::Tick(Tick { detail, ..tick(common, phase) }));
+        let now = Instant::now();
+        if now >= next_tick {
+            let tick = tick(common, phase);
+            next_tick += if phase == Phase::WarmUp && tick.t_s < FINE_FOR_S { FINE_TICK } else { TICK };
+            let detail = (now >= next_detail).then(|| Box::new(detail(common)));
+            next_detail += if detail.is_some() { DETAIL } else { Duration::ZERO };
+            report(AgentReport::Tick(Tick { detail, ..tick }));
         }
     }
     failure.map_or(Ok(merged), Err)

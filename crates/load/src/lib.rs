@@ -27,4 +27,4 @@ pub use ceiling::{Ceiling, ceiling};
 pub use cold::hold;
 pub use drivers::sim::{Seen, Service, SimServer, TokenBucket, simulate};
 pub use error::LoadError;
-pub use launch::{Start, run};
+pub use launch::{FINE_FOR_S, Start, run};

@@ -12,7 +12,9 @@ use crate::driver::{Driver, Ops as _};
 /// Longest wait of the loop: after at most this it sees a new phase. Only an idle generator notices.
 pub(crate) const LONGEST_WAIT_NS: u64 = 2_000_000;
 /// How often a shard shows its counts.
-const SHOW_NS: u64 = 20_000_000;
+const SHOW_NS: u64 = 5_000_000;
+/// How often it shows what only people look at, and sets its batches anew.
+const DETAIL_NS: u64 = 20_000_000;
 /// The same where slots of an experiment are read from them.
 const SHOW_SLOTS_NS: u64 = 200_000;
 
@@ -208,12 +210,13 @@ pub(crate) fn go<D: Driver, C: Client>(
         core.advance(driver.ops());
         if now >= show_at {
             show.publish(&core);
-            core.retune(now);
             show_at = now + show_ns;
-            // What only people look at need not be as fresh as the slots of an experiment.
+            if slots || now >= detail_at {
+                core.retune(now);
+            }
             if now >= detail_at {
                 show.publish_detail(&core);
-                detail_at = now + SHOW_NS;
+                detail_at = now + DETAIL_NS;
             }
         }
         if told.stop || core.drained(now) {

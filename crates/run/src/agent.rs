@@ -28,6 +28,9 @@ pub enum AgentSpec {
         /// Its ticks carry [`TickDetail`] now and then: somebody looks.
         #[serde(default, skip_serializing_if = "is_false")]
         detailed: bool,
+        /// Its ticks come as often as the load makes them while it settles: there are few agents.
+        #[serde(default, skip_serializing_if = "is_false")]
+        fine: bool,
     },
     /// Observe the host that the agent runs on, one trial after the other.
     Watch(WatchSpec),

@@ -343,6 +343,33 @@ pub struct Trust {
     /// Share of the run's time, 0 to 1, in which a trial was measured; the rest started, settled, drained and judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_share: Option<f64>,
+    /// Where the run's time went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// Where a run's time went, seconds. Only `measured_s` tells anything of the server under load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Spent {
+    /// Windows of trials.
+    #[serde(with = "Figure")]
+    pub measured_s: f64,
+    /// A look at both sides without load.
+    #[serde(with = "Figure")]
+    pub at_rest_s: f64,
+    /// Agents, observers and the lead of the common start.
+    #[serde(with = "Figure")]
+    pub start_s: f64,
+    /// Warm-ups.
+    #[serde(with = "Figure")]
+    pub settle_s: f64,
+    /// From the end of a window until everything was collected.
+    #[serde(with = "Figure")]
+    pub drain_s: f64,
+    /// All else: starting a server, first requests, judging, saving.
+    #[serde(with = "Figure")]
+    pub other_s: f64,
 }
 
 /// One word of the verdict's vocabulary.

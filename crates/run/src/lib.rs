@@ -74,7 +74,7 @@ pub use drift::{Drift, DriftOf};
 pub use expectation::{EXPECTED, Expectation, Expected, ExpectedUnit};
 pub use findings::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee, LeftOut,
-    NextBottleneck, Relation, RuledOut, Trust, bottleneck,
+    NextBottleneck, Relation, RuledOut, Spent, Trust, bottleneck,
 };
 pub use handshake_cost::{CpuTold, HandshakeCost};
 pub use hist::{Hist, HistError, Summary};
@@ -108,7 +108,8 @@ pub use suggest::{nearest, said, toml_message};
 pub use tenths::{Over, TENTH_S, Tenths};
 pub use tls::{TlsPlan, TlsVersion};
 pub use trial::{
-    ErrorKind, Errors, Incident, IncidentKind, Measured, RateByHand, Rates, Side, Steady, Tally, Trial, TrialKind,
+    Around, ErrorKind, Errors, Incident, IncidentKind, Measured, RateByHand, Rates, Side, Steady, Tally, Trial,
+    TrialKind,
 };
 pub use users::UsersFinding;
 pub use visible::{is_invisible, visible};

@@ -130,6 +130,8 @@ pub struct LoadPlan {
     pub duration_s: f64,
     /// Longest warm-up in seconds; warm-up ends earlier when the rate is steady.
     pub warmup_s: f64,
+    /// Shortest warm-up in seconds, however soon the rate is steady.
+    pub least_warmup_s: f64,
     /// How long answers are waited for after the last request, seconds.
     pub drain_s: f64,
     /// A response that takes longer than this counts as a `response_timeout`, seconds.
@@ -198,6 +200,7 @@ impl Default for LoadPlan {
             io: Io::Auto,
             duration_s: 10.0,
             warmup_s: 2.0,
+            least_warmup_s: 0.6,
             drain_s: 2.0,
             timeout_s: 10.0,
             connect_timeout_s: 5.0,

@@ -78,6 +78,11 @@ impl Recording {
             .map_or_else(|| Reading::absent(format!("{id} has no sample in the window")), Reading::Value)
     }
 
+    /// Seconds from the first sample to the last; 0 of none.
+    pub fn length_s(&self) -> f64 {
+        self.t_s.first().zip(self.t_s.last()).map_or(0.0, |(first, last)| last - first)
+    }
+
     /// The seconds between the first and the last sample of a window: what rates are divided by.
     pub fn span_s(&self, window: Window) -> f64 {
         let mut inside = self.t_s.iter().copied().filter(|t| window.holds(*t));

@@ -346,6 +346,21 @@ pub struct Measured {
     /// How far the windows of several agents are apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<WindowsApart>,
+    /// What the trial took besides its warm-up and its window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub around: Option<Around>,
+}
+
+/// What a trial takes besides its warm-up and its window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Around {
+    /// Until the load began: agents, observers, the lead of the common start; seconds.
+    #[serde(with = "Figure")]
+    pub start_s: f64,
+    /// From the end of the window until everything was collected, seconds.
+    #[serde(with = "Figure")]
+    pub drain_s: f64,
 }
 
 /// Whether the rate had settled when measuring began, by the test that `docs/method.md` states.

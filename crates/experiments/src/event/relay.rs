@@ -100,6 +100,7 @@ fn generator(lab: &Lab<'_>, places: &Places, addr: SocketAddr, intensity: Intens
         at_once: true,
         files: std::collections::BTreeMap::new(),
         detailed: false,
+        fine: false,
     };
     group.start(&Local::default(), lab.program(), "clients", &spec)?;
     group.await_ready(READY_WITHIN)?;

@@ -30,11 +30,12 @@ pub fn run() -> Result<(), LabError> {
     let (sender, commands) = channel();
     let pulse = live(sender, !matches!(spec, AgentSpec::Serve(_)));
     let outcome = match spec {
-        AgentSpec::Load { plan, addr, at_once, files, detailed } => {
+        AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
             for (path, bytes) in files {
                 proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
             }
-            load(&plan, addr, if at_once { Start::AtOnce } else { Start::WhenTold }, commands, detailed, &pulse)
+            let start = if at_once { Start::AtOnce } else { Start::WhenTold };
+            load(&plan, addr, start, commands, Told { detailed, fine }, &pulse)
         }
         AgentSpec::Serve(plan) => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
@@ -102,18 +103,33 @@ fn hear(pulse: &Pulse, commands: &Sender<AgentCommand>) {
     std::process::exit(0);
 }
 
+/// From one tick to the next where they are not fine, seconds; a little less than what the load's clock makes of it.
+const TICK_S: f64 = 0.095;
+
+/// What the ticks of a load tell.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    detailed: bool,
+    fine: bool,
+}
+
 fn load(
     plan: &LoadPlan,
     addr: Address,
     start: Start,
     commands: Receiver<AgentCommand>,
-    detailed: bool,
+    told: Told,
     pulse: &Pulse,
 ) -> Result<(), String> {
     confine(&plan.cpus)?;
+    let mut next_s = 0.0;
     let mut tell = |report| match report {
         // A thousand agents whose ticks nobody looks at shall not tell what nobody reads.
-        AgentReport::Tick(tick) if !detailed => say(&AgentReport::Tick(Tick { detail: None, ..tick })),
+        AgentReport::Tick(tick) if !told.fine && tick.t_s < next_s => drop(tick),
+        AgentReport::Tick(tick) => {
+            next_s = tick.t_s + TICK_S;
+            say(&AgentReport::Tick(Tick { detail: tick.detail.filter(|_| told.detailed), ..tick }));
+        }
         report => say(&report),
     };
     let mut part = load::run(plan, addr, start, commands, &mut tell).map_err(|e| e.to_string())?;

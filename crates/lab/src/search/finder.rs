@@ -68,6 +68,9 @@ impl Finder<'_> {
 
     fn search(&mut self, best: f64) -> Result<(), LabError> {
         let limits = judge::limits(self.conductor.run());
+        // The sweep ended where clients only wait for each other; the search is for rates at which they do not.
+        let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
+        self.response_s = self.response_s.min(longest_s);
         let mut aim = Aim::new(best, self.conductor.run().plan.search.precision);
         while let Some(rate) = aim.next() {
             let length = self.budget.search_step(self.response_s);
@@ -147,7 +150,8 @@ impl Finder<'_> {
         // Every step has arrivals of its own: the same ones again would only repeat their luck.
         let seed =
             load.seed.wrapping_add((self.conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        LoadPlan { seed, intensity, threads, warmup_s: length.warmup_s, duration_s: length.measure_s, ..load }
+        let Length { warmup_s, least_warmup_s, measure_s: duration_s } = length;
+        LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
     }
 
     fn closed(&self, connections: u32) -> Intensity {

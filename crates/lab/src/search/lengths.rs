@@ -5,25 +5,34 @@
 pub struct Length {
     /// Longest warm-up, seconds.
     pub warmup_s: f64,
+    /// Shortest warm-up, seconds: between the two it ends once the rate is steady.
+    pub least_warmup_s: f64,
     /// Measured window, seconds.
     pub measure_s: f64,
 }
 
-/// Shares of the budget. They leave a tenth for starting agents and for drains.
+/// Shares of the budget. What measures nothing is at most a seventh of it where the server settles quickly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,
 }
 
-/// A window holds at least this many of the response times last seen, while the budget allows it.
+/// A window holds at least this many of the response times last seen, while the budget allows it; and so does a warm-up: by
+/// then a queue has forgotten that it was empty.
 const RESPONSES: f64 = 20.0;
+/// Shortest warm-up: the test of steady state needs six steps, of 5 ms at least.
+const LEAST_WARM_UP_S: f64 = 0.04;
+/// The same as a share of the budget: who gives more time gets more of it.
+const LEAST_WARM_UP: f64 = 0.004;
+/// Agents, their common start, drain, and judging what came of it, seconds.
+const AROUND_S: f64 = 0.08;
 
 /// Share of the whole budget for the experiment on the verdict.
 const PROOF: f64 = 0.25;
 /// A shorter one shows nothing, seconds.
 const SHORTEST_PROOF_S: f64 = 4.0;
 
-/// Warm-up that judge's test of steady state needs at least, with a little slack; less only in tiny budgets.
+/// Warm-up that judge's test of steady state needs at most to say yes of a rate that is steady; less only in tiny budgets.
 const WARM_UP_S: f64 = 0.7;
 /// The same of a step of the search.
 const SHORT_WARM_UP_S: f64 = 0.35;
@@ -40,9 +49,9 @@ impl Budget {
         (Self::new(total_s - proof_s), proof_s)
     }
 
-    /// How long to look at rest: at most what the plan wants, at most a twentieth of the budget.
+    /// How long to look at rest: at most what the plan wants, at most a hundredth of the budget.
     pub fn at_rest_s(&self, wanted_s: f64) -> f64 {
-        wanted_s.clamp(0.0, self.total_s / 20.0)
+        wanted_s.clamp(0.0, self.total_s / 100.0)
     }
 
     /// Seconds since the start at which the closed-loop sweep ends at the latest.
@@ -57,27 +66,30 @@ impl Budget {
 
     /// One step of the sweep, for a server that lately took `response_s`.
     pub fn sweep_step(&self, response_s: f64) -> Length {
-        self.step(0.022, response_s)
+        self.step(0.35, response_s)
     }
 
     /// One step of the search: of many short windows each has a shorter warm-up, since rates near each other follow and the
     /// scatter of the windows is part of the answer.
     pub fn search_step(&self, response_s: f64) -> Length {
-        let step = self.step(0.036, response_s);
-        Length { warmup_s: (step.measure_s * 0.4).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
+        let step = self.step(0.85, response_s);
+        Length { warmup_s: (step.measure_s * 0.25).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
-    fn step(&self, share: f64, response_s: f64) -> Length {
-        let base = (self.total_s * share).max(0.1);
+    /// A window of so many seconds in a budget of ten; a larger budget is for more windows as well as for longer ones.
+    fn step(&self, of_ten_s: f64, response_s: f64) -> Length {
+        let base = (of_ten_s * (self.total_s / 10.0).powf(0.65)).max(0.1);
         let measure_s = (RESPONSES * response_s).clamp(base, 2.5 * base);
-        Length { warmup_s: (measure_s * 0.5).max(WARM_UP_S.min(base)), measure_s }
+        let warmup_s = (measure_s * 0.5).max(WARM_UP_S.min(base));
+        let least_s = (RESPONSES * response_s).max(LEAST_WARM_UP * self.total_s).max(LEAST_WARM_UP_S);
+        Length { warmup_s, least_warmup_s: least_s.min(warmup_s), measure_s }
     }
 }
 
 impl Length {
-    /// With the start of agents and a short drain.
+    /// With a warm-up that is steady soon, the start of agents and a short drain.
     pub fn whole_s(&self) -> f64 {
-        self.warmup_s + self.measure_s + 0.15
+        (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + AROUND_S
     }
 }
 

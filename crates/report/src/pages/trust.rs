@@ -1,6 +1,6 @@
 //! How far the figures can be relied on.
 
-use run::Run;
+use run::{Run, Spent};
 
 use super::verdict::FIRST_WARNINGS;
 use crate::number::{number, quantity};
@@ -47,7 +47,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         figures.push(KeyFigure {
             name: "Measured".into(),
             value: format!("{} of the run's time", quantity(share, Unit::Share)),
-            detail: "the rest started, settled, drained and judged".into(),
+            detail: trust.spent.as_ref().map_or("the rest started, settled, drained and judged".into(), rest),
             tone: Tone::Plain,
         });
     }
@@ -61,4 +61,17 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         });
     }
     figures
+}
+
+/// What a run's time was spent on besides windows.
+fn rest(spent: &Spent) -> String {
+    let parts = [
+        ("warm-ups", spent.settle_s),
+        ("starting agents", spent.start_s),
+        ("drains", spent.drain_s),
+        ("a look at rest", spent.at_rest_s),
+        ("all else (first requests, experiments, judging)", spent.other_s),
+    ];
+    let told: Vec<String> = parts.iter().map(|(what, s)| format!("{what} {}", quantity(*s, Unit::Seconds))).collect();
+    format!("the rest: {}", told.join(", "))
 }

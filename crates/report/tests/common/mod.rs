@@ -262,6 +262,14 @@ fn findings() -> Findings {
             held: vec!["Little's law: 63.9 in flight against 48,400/s × 1.32 ms = 63.8".into()],
             probe_share: Some(0.0031),
             measured_share: Some(0.71),
+            spent: Some(run::Spent {
+                measured_s: 21.3,
+                at_rest_s: 0.6,
+                start_s: 0.4,
+                settle_s: 3.1,
+                drain_s: 0.5,
+                other_s: 4.1,
+            }),
         },
         argument: vec![
             "With one client a request takes 65.8 us; the CPU of the server explains 20.4 us of it.".into(),
