@@ -56,9 +56,11 @@ pub(crate) fn growth(rounds: usize) -> Result<Compared> {
     let middle = |of: &[(f64, f64, f64)], pick: fn(&(f64, f64, f64)) -> f64| {
         compare::median(&of.iter().map(pick).collect::<Vec<_>>())
     };
-    let told: Vec<String> = CURVE.iter().zip(&curve).map(|(n, of)| {
-        format!("{n}: {:.1}/{:.1}/{:.1}", middle(of, |c| c.0), middle(of, |c| c.1), middle(of, |c| c.2))
-    });
+    let told: Vec<String> = CURVE
+        .iter()
+        .zip(&curve)
+        .map(|(n, of)| format!("{n}: {:.1}/{:.1}/{:.1}", middle(of, |c| c.0), middle(of, |c| c.1), middle(of, |c| c.2)))
+        .collect();
     compared.note = format!("us per request ours/wrk's/nginx's with {}", told.join(", "));
     Ok(compared)
 }

@@ -148,6 +148,7 @@ fn an_agent_behind_a_full_pipe_ends() {
         at_once: true,
         files: Default::default(),
         detailed: true,
+        fine: false,
     });
     // The second has room for its hello and some ticks.
     std::thread::scope(|scope| {
