@@ -1,11 +1,13 @@
 //! Processes that end with the test, however it ends.
 
 use std::io::{BufRead as _, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::net;
 use tempfile::TempDir;
 
 /// The first port that a test takes.
@@ -24,10 +26,18 @@ pub fn free_port() -> u16 {
         range.split_whitespace().next().and_then(|low| low.parse().ok()).unwrap_or(32_768_u32).max(LOWEST + 1_000);
     let free = |at: u32| {
         let port = LOWEST + std::process::id().wrapping_mul(97).wrapping_add(at) % (end - LOWEST);
-        let port = u16::try_from(port).ok()?;
-        TcpListener::bind(("127.0.0.1", port)).is_ok().then_some(port)
+        u16::try_from(port).ok().filter(|port| bound(*port).is_ok())
     };
     (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
+}
+
+/// A socket that is bound to a port and does not listen. A process that another thread starts just now has a copy of it until
+/// it runs its program, and whoever waits for a server there must not take that for the server.
+fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
+    let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
+    net::sockopt::set_socket_reuseaddr(&fd, true)?;
+    net::bind(&fd, &SocketAddr::from(([127, 0, 0, 1], port)))?;
+    Ok(fd)
 }
 
 /// Looks until there is something to see.
