@@ -84,6 +84,14 @@ impl AgentGroup {
         self.post.iter().for_each(Post::ring);
     }
 
+    /// Sends one its command.
+    pub fn tell(&mut self, number: usize, command: impl FnOnce(&Agent) -> AgentCommand) {
+        if let Some(agent) = self.agents.get(number) {
+            agent.tell(&command(agent));
+        }
+        self.post.iter().for_each(Post::ring);
+    }
+
     /// The next thing that is heard, until a moment.
     pub fn hear(&self, until: Instant) -> Option<(usize, Said)> {
         loop {

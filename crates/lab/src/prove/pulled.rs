@@ -81,16 +81,18 @@ impl Pulled {
     /// The load begins, made by these generators.
     pub(super) fn begin(&mut self, generators: &AgentGroup, origin: Origin) {
         let Self { lots, group, .. } = self;
-        group.tell_each(|agent| {
-            // Agents have their levers' names.
-            let place = lots.iter().find(|lot| lot.plan.lever == agent.name()).map(|lot| lot.place);
-            let pids = match place {
-                Some(Place::Clients) if agent.is_remote() => generators.pids_on(agent.host()),
-                Some(Place::Clients) => generators.pids(),
-                _ => Vec::new(),
-            };
-            AgentCommand::Follow { pids, origin_ns: agent.on_its_clock(origin.ns()), interval_s: 0.0 }
-        });
+        for lot in lots {
+            for number in &lot.agents {
+                group.tell(*number, |agent| {
+                    let pids = match lot.place {
+                        Place::Clients if agent.is_remote() => generators.pids_on(agent.host()),
+                        Place::Clients => generators.pids(),
+                        _ => Vec::new(),
+                    };
+                    AgentCommand::Follow { pids, origin_ns: agent.on_its_clock(origin.ns()), interval_s: 0.0 }
+                });
+            }
+        }
     }
 
     /// Collects what they did.

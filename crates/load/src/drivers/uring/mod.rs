@@ -3,17 +3,20 @@
 //! goes to the kernel in one call that also waits. Under load it waits for a small batch with a bound on what that adds.
 //! Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
 
+mod ops;
+
 use proto::Client;
 use run::{Io, LoadPart};
 use sys::peer::Peer;
-use sys::uring::{Buffers, Config, Cqe, File, How, Ring};
+use sys::uring::{Buffers, Config, Cqe, Ring};
 use sys::{Errno, clock};
 
+use self::ops::{CONNECT, NOTHING, OPEN, RECEIVE, SEND, Slot, State, UringOps};
 use super::row::DriverSpec;
 use super::setup::Setup;
 use super::shard::{Shard, failed};
 use crate::LoadError;
-use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
+use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
 /// Its row. Sockets live in the ring's own table, so none can be passed on or taken back.
 pub(super) const SPEC: DriverSpec = DriverSpec {
@@ -50,59 +53,12 @@ const PIECE: usize = 16 * 1024;
 const UNACKED: usize = 64 * 1024;
 const SEGMENT: usize = 2304;
 
-// Kinds of operations, in the top byte of a completion's number.
-const OPEN: u64 = 1;
-const CONNECT: u64 = 2;
-const RECEIVE: u64 = 3;
-const SEND: u64 = 4;
-const NOTHING: u64 = 5;
-
 /// The io_uring driver.
 #[derive(Debug)]
 pub(crate) struct UringDriver {
     ops: UringOps,
     buffers: Buffers,
     done: Vec<Cqe>,
-}
-
-/// Its submitting half.
-#[derive(Debug)]
-pub(crate) struct UringOps {
-    ring: Ring,
-    slots: Vec<Slot>,
-    files: u32,
-    slot_bytes: usize,
-    acked: bool,
-    nodelay: bool,
-    sources: u32,
-    next_source: u32,
-    now_ns: u64,
-    // Operations that were cancelled and have not ended yet. The kernel ends only as many a wait as are waited for (or
-    // twenty), and until then their sockets live on and send their SYN again.
-    ending: u32,
-    completions: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    generation: u32,
-    state: State,
-    receiving: bool,
-    sending: bool,
-    // Where in the send slot the next request goes, so that one pass never overwrites what it queued.
-    at: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Closed,
-    Connecting,
-    Open,
-}
-
-fn user(kind: u64, conn: u32, generation: u32) -> u64 {
-    kind << 56 | u64::from(generation & 0xff_ffff) << 32 | u64::from(conn)
 }
 
 impl UringDriver {
@@ -269,91 +225,5 @@ fn received(
         && let Err(errno) = ops.receive(conn)
     {
         f(ops, Completion::Failed { conn, op: Op::Receive, errno });
-    }
-}
-
-impl UringOps {
-    fn receive(&mut self, conn: u32) -> Result<(), Errno> {
-        let slot = &mut self.slots[conn as usize];
-        slot.receiving = true;
-        self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
-    }
-
-    /// Socket, options, bind and connect: only the connect, or what fails first, is heard of. They are not linked: all but
-    /// the connect end where they are submitted, in order, while a link makes each a task of its own, of which the kernel
-    /// runs only twenty a wait. After a failure the rest fails too, under a generation that is over by then.
-    fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
-        let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
-        let quiet = How::SKIP_SUCCESS;
-        self.ring.socket(conn, 0, quiet, open)?;
-        if self.nodelay {
-            self.ring.nodelay(file, quiet, open)?;
-        }
-        if self.sources > 0 {
-            self.ring.bind_address_no_port(file, quiet, open)?;
-            self.ring.bind(file, 1 + self.next_source, quiet, open)?;
-            self.next_source = (self.next_source + 1) % self.sources;
-        }
-        self.ring.connect(file, 0, How::empty(), user(CONNECT, conn, generation))
-    }
-}
-
-impl Ops for UringOps {
-    #[inline]
-    fn now(&self) -> u64 {
-        self.now_ns
-    }
-
-    #[inline]
-    fn refresh(&mut self) -> u64 {
-        self.now_ns = clock::monotonic_ns();
-        self.now_ns
-    }
-
-    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files is bounded by the limit of descriptors, and as full.
-        if conn >= self.files {
-            return Err(Errno::MFILE);
-        }
-        let slot = &mut self.slots[conn as usize];
-        let generation = slot.generation.wrapping_add(1);
-        *slot = Slot { generation, state: State::Connecting, ..Slot::default() };
-        self.open(conn, generation)
-    }
-
-    #[inline]
-    fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
-        let slot = &mut self.slots[conn as usize];
-        let at = if self.acked || slot.at as usize > self.slot_bytes / 2 { 0 } else { slot.at as usize };
-        let bytes = &mut self.ring.slot(conn)[at..];
-        let n = fill(bytes).min(self.slot_bytes - at);
-        slot.at = (at + n) as u32;
-        let (how, sent) = if self.acked { (How::empty(), Sent::Pending) } else { (How::SKIP_SUCCESS, Sent::All) };
-        slot.sending = self.acked;
-        self.ring.send(File::Fixed(conn), conn, at..at + n, how, user(SEND, conn, slot.generation))?;
-        Ok(sent)
-    }
-
-    fn half_close(&mut self, conn: u32) -> bool {
-        self.ring.shutdown_write(File::Fixed(conn), How::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
-    }
-
-    fn close(&mut self, conn: u32) {
-        let slot = &mut self.slots[conn as usize];
-        let was = std::mem::take(slot);
-        slot.generation = was.generation.wrapping_add(1);
-        if was.state == State::Closed {
-            return;
-        }
-        let nothing = user(NOTHING, conn, 0);
-        // An operation that still runs would hold the socket open. It is named by its number, which the kernel finds at
-        // once; by its file it would look through all. Errors here mean a ring that cannot take anything any more, which
-        // the next wait reports.
-        let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
-        for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
-            self.ending += 1;
-            let _ = self.ring.cancel(user(kind, conn, was.generation), How::SKIP_SUCCESS, nothing);
-        }
-        let _ = self.ring.close(conn, How::SKIP_SUCCESS, nothing);
     }
 }

@@ -1,0 +1,140 @@
+//! The submitting half of the io_uring driver: a connect is one row of operations, a send of a small request is not
+//! acknowledged, a close ends what still runs. The number of each operation says its kind, connection and generation.
+
+use sys::uring::{File, How, Ring};
+use sys::{Errno, clock};
+
+use crate::driver::{Ops, Sent};
+
+// Kinds of operations, in the top byte of a completion's number.
+pub(super) const OPEN: u64 = 1;
+pub(super) const CONNECT: u64 = 2;
+pub(super) const RECEIVE: u64 = 3;
+pub(super) const SEND: u64 = 4;
+pub(super) const NOTHING: u64 = 5;
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(crate) struct UringOps {
+    pub(super) ring: Ring,
+    pub(super) slots: Vec<Slot>,
+    pub(super) files: u32,
+    pub(super) slot_bytes: usize,
+    pub(super) acked: bool,
+    pub(super) nodelay: bool,
+    pub(super) sources: u32,
+    pub(super) next_source: u32,
+    pub(super) now_ns: u64,
+    // Operations that were cancelled and have not ended yet. The kernel ends only as many a wait as are waited for (or
+    // twenty), and until then their sockets live on and send their SYN again.
+    pub(super) ending: u32,
+    pub(super) completions: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slot {
+    pub(super) generation: u32,
+    pub(super) state: State,
+    pub(super) receiving: bool,
+    pub(super) sending: bool,
+    // Where in the send slot the next request goes, so that one pass never overwrites what it queued.
+    pub(super) at: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    #[default]
+    Closed,
+    Connecting,
+    Open,
+}
+
+pub(super) fn user(kind: u64, conn: u32, generation: u32) -> u64 {
+    kind << 56 | u64::from(generation & 0xff_ffff) << 32 | u64::from(conn)
+}
+
+impl UringOps {
+    pub(super) fn receive(&mut self, conn: u32) -> Result<(), Errno> {
+        let slot = &mut self.slots[conn as usize];
+        slot.receiving = true;
+        self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
+    }
+
+    /// Socket, options, bind and connect: only the connect, or what fails first, is heard of. They are not linked: all but
+    /// the connect end where they are submitted, in order, while a link makes each a task of its own, of which the kernel
+    /// runs only twenty a wait. After a failure the rest fails too, under a generation that is over by then.
+    fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
+        let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
+        let quiet = How::SKIP_SUCCESS;
+        self.ring.socket(conn, 0, quiet, open)?;
+        if self.nodelay {
+            self.ring.nodelay(file, quiet, open)?;
+        }
+        if self.sources > 0 {
+            self.ring.bind_address_no_port(file, quiet, open)?;
+            self.ring.bind(file, 1 + self.next_source, quiet, open)?;
+            self.next_source = (self.next_source + 1) % self.sources;
+        }
+        self.ring.connect(file, 0, How::empty(), user(CONNECT, conn, generation))
+    }
+}
+
+impl Ops for UringOps {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn refresh(&mut self) -> u64 {
+        self.now_ns = clock::monotonic_ns();
+        self.now_ns
+    }
+
+    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
+        // The table of registered files is bounded by the limit of descriptors, and as full.
+        if conn >= self.files {
+            return Err(Errno::MFILE);
+        }
+        let slot = &mut self.slots[conn as usize];
+        let generation = slot.generation.wrapping_add(1);
+        *slot = Slot { generation, state: State::Connecting, ..Slot::default() };
+        self.open(conn, generation)
+    }
+
+    #[inline]
+    fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
+        let slot = &mut self.slots[conn as usize];
+        let at = if self.acked || slot.at as usize > self.slot_bytes / 2 { 0 } else { slot.at as usize };
+        let bytes = &mut self.ring.slot(conn)[at..];
+        let n = fill(bytes).min(self.slot_bytes - at);
+        slot.at = (at + n) as u32;
+        let (how, sent) = if self.acked { (How::empty(), Sent::Pending) } else { (How::SKIP_SUCCESS, Sent::All) };
+        slot.sending = self.acked;
+        self.ring.send(File::Fixed(conn), conn, at..at + n, how, user(SEND, conn, slot.generation))?;
+        Ok(sent)
+    }
+
+    fn half_close(&mut self, conn: u32) -> bool {
+        self.ring.shutdown_write(File::Fixed(conn), How::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
+    }
+
+    fn close(&mut self, conn: u32) {
+        let slot = &mut self.slots[conn as usize];
+        let was = std::mem::take(slot);
+        slot.generation = was.generation.wrapping_add(1);
+        if was.state == State::Closed {
+            return;
+        }
+        let nothing = user(NOTHING, conn, 0);
+        // An operation that still runs would hold the socket open. It is named by its number, which the kernel finds at
+        // once; by its file it would look through all. Errors here mean a ring that cannot take anything any more, which
+        // the next wait reports.
+        let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
+        for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
+            self.ending += 1;
+            let _ = self.ring.cancel(user(kind, conn, was.generation), How::SKIP_SUCCESS, nothing);
+        }
+        let _ = self.ring.close(conn, How::SKIP_SUCCESS, nothing);
+    }
+}
