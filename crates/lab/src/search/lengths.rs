@@ -66,13 +66,13 @@ impl Budget {
 
     /// One step of the sweep, for a server that lately took `response_s`.
     pub fn sweep_step(&self, response_s: f64) -> Length {
-        self.step(0.35, response_s)
+        self.step(0.4, response_s)
     }
 
     /// One step of the search: of many short windows each has a shorter warm-up, since rates near each other follow and the
     /// scatter of the windows is part of the answer.
     pub fn search_step(&self, response_s: f64) -> Length {
-        let step = self.step(0.85, response_s);
+        let step = self.step(1.0, response_s);
         Length { warmup_s: (step.measure_s * 0.25).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
