@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::generator::{self, SECONDS, json};
 use crate::compare::{Compared, interleave};
-use crate::programs::{self, CLIENT_CPU, output, pinned};
+use crate::programs::{self, CLIENT_CPU, SERVER_CPU, output, pinned};
 use crate::{compare, cpu};
 
 /// The bare loop, compiled when its row runs.
@@ -70,8 +70,11 @@ pub(crate) fn threads(rounds: usize) -> Result<Compared> {
     // Somebody must answer the first request, which is made before any load.
     let server = programs::serve("http", &[])?;
     let url = format!("http://{}/", server.addr);
+    // Where the server is known, the generator would leave its CPU alone.
+    let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let rate = |threads: &str| {
-        let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--json"];
+        let args =
+            ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
         let text = programs::output_of(
             std::process::Command::new(programs::loadline()?)
                 .args(args)
