@@ -4,7 +4,7 @@
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
 
-use crate::search::{Budget, Conductor, Length};
+use crate::search::{Budget, Conductor, step};
 use crate::{LabError, Point};
 
 /// Requests that the first step shall have.
@@ -69,13 +69,8 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
         if conductor.stopped() || began && conductor.elapsed_s() + length.whole_s() > budget.search_until_s() {
             return Ok(());
         }
-        let load = conductor.load().clone();
-        // Every step has thoughts of its own: the same ones again would only repeat their luck.
-        let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let intensity = Intensity::Closed { connections: users, pipeline: 1, think: think.clone() };
-        let Length { warmup_s, least_warmup_s, measure_s: duration_s } = length;
-        let threads = load.threads.min(users);
-        let plan = LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load };
+        let plan = step::plan(conductor, intensity, length);
         let label = if users == 1 { "1 user".into() } else { format!("{users} users") };
         let within_us = judge::limits(conductor.run()).p99_us;
         let point = Point { label, kind: TrialKind::Sweep, within_us, ..Point::default() };

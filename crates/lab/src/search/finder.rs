@@ -3,7 +3,7 @@
 
 use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
 
-use super::{Aim, Budget, Conductor, Length, Sweep};
+use super::{Aim, Budget, Conductor, Length, Sweep, step};
 use crate::{LabError, Point};
 
 /// Requests that a search must offer for arrivals to be Poisson: below, the count of a Poisson process scatters by more
@@ -53,7 +53,7 @@ impl Finder<'_> {
                 sweep.end("its share of the budget is used up");
                 break;
             }
-            let plan = self.plan(self.closed(n), length);
+            let plan = step::plan(self.conductor, self.closed(n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let trial = self.step(plan, label, TrialKind::Sweep)?;
             sweep.saw(judge::good(&trial));
@@ -101,7 +101,7 @@ impl Finder<'_> {
         let max_connections = needed.min(self.conductor.run().plan.search.max_connections.max(1));
         let plan = LoadPlan {
             late_us: judge::late_us(limits),
-            ..self.plan(Intensity::Open { rate, arrival, max_connections }, length)
+            ..step::plan(self.conductor, Intensity::Open { rate, arrival, max_connections }, length)
         };
         let what = if kind == TrialKind::Overload { "overload at" } else { "offered" };
         self.step(plan, format!("{what} {rate:.0}/s"), kind)
@@ -138,20 +138,6 @@ impl Finder<'_> {
             self.conductor.gone(&why)?;
         }
         Ok(())
-    }
-
-    /// The load plan of a step: threads without a connection would only cost.
-    fn plan(&self, intensity: Intensity, length: Length) -> LoadPlan {
-        let load = self.conductor.load().clone();
-        let threads = match &intensity {
-            Intensity::Closed { connections, .. } => load.threads.min(*connections),
-            _ => load.threads,
-        };
-        // Every step has arrivals of its own: the same ones again would only repeat their luck.
-        let seed =
-            load.seed.wrapping_add((self.conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let Length { warmup_s, least_warmup_s, measure_s: duration_s } = length;
-        LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
     }
 
     fn closed(&self, connections: u32) -> Intensity {

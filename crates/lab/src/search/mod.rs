@@ -6,6 +6,7 @@ mod aim;
 mod conductor;
 mod finder;
 mod lengths;
+pub(crate) mod step;
 mod sweep;
 
 pub use aim::Aim;
