@@ -55,6 +55,8 @@ pub(crate) struct Worker<R> {
     conns: Slab<Conn>,
     scratch: Scratch,
     again: Vec<u32>,
+    /// There may be more to accept, and a poller that tells of changes only does not say so again.
+    accept_again: bool,
     /// Connections with output outstanding.
     blocked: u32,
     /// limits: too many of them, the others are not read.
@@ -73,6 +75,7 @@ impl<R: Readiness> Worker<R> {
             conns: Slab::new(),
             scratch: Scratch::new(),
             again: Vec::new(),
+            accept_again: false,
             blocked: 0,
             held: false,
         }
@@ -99,13 +102,16 @@ impl<R: Readiness> Worker<R> {
             }
             std::mem::swap(&mut again, &mut self.again);
             again.drain(..).for_each(|token| self.turn(token, true, true));
+            if std::mem::take(&mut self.accept_again) {
+                self.accept();
+            }
             self.timers();
         }
         Ok(())
     }
 
     fn timeout(&self) -> Option<u64> {
-        if !self.again.is_empty() {
+        if !self.again.is_empty() || self.accept_again {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
@@ -135,6 +141,7 @@ impl<R: Readiness> Worker<R> {
                 Accepted::Enough | Accepted::Pause => return,
             }
         }
+        self.accept_again = R::EDGE && allowance > 0 && self.acceptor.as_ref().is_some_and(Acceptor::on_readiness);
     }
 
     fn timers(&mut self) {

@@ -1,0 +1,32 @@
+//! More connections at once than are accepted at a time, where the kernel has no room to tell of each.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use loadline_serve as serve;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use run::ServePlan;
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+#[test]
+fn whoever_waits_when_signals_run_over_is_accepted() {
+    // From here on no signal of a socket can be queued: each change is told by the one that says "look at everything".
+    let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
+    setrlimit(Resource::Sigpending, none).unwrap();
+    let options = [("work_us".to_owned(), "300000".to_owned())].into();
+    let plan = ServePlan { service: "http".into(), model: "sigio".into(), options, ..ServePlan::default() };
+    let server = serve::start(&plan).unwrap();
+    let mut busy = TcpStream::connect(server.local_addr()).unwrap();
+    // While its thread is at work on this, the others come.
+    busy.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    let waiting: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(server.local_addr()).unwrap()).collect();
+    busy.read_exact(&mut [0; 15]).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while server.stats().accepted < 301 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(server.stats().accepted, 301);
+    drop(waiting);
+}
