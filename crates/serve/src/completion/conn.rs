@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use sys::uring::BufferId;
 
-use crate::conn::BoxedSession;
+use crate::conn::{BoxedSession, End};
 use crate::shard::Marks;
 
 /// One connection. Small: a large server has mostly idle ones.
@@ -24,6 +24,10 @@ pub(super) struct Conn {
     pub(super) peer_closed: bool,
     pub(super) closing: bool,
     pub(super) linger: bool,
+    /// Our side is being ended in the kernel, which looks the place in the table up when it gets to it.
+    pub(super) ending: bool,
+    /// It is over, and closed once our side has ended.
+    pub(super) over: Option<End>,
     pub(super) marks: Marks,
     /// Bytes drained since the last empty receive.
     pub(super) drained: u32,
@@ -46,6 +50,8 @@ impl Conn {
             peer_closed: false,
             closing: false,
             linger: false,
+            ending: false,
+            over: None,
             marks,
             drained: 0,
             backlog: None,

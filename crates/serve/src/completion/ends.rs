@@ -32,7 +32,33 @@ impl Worker {
         self.advance(index)
     }
 
+    /// Ends our side; what the peer still sends is read over. The kernel does it in a thread of its own, and only there looks
+    /// up which connection has the place by then: it must be this one, so nothing is closed before it is done.
+    pub(super) fn end_side(&mut self, index: u32) -> sys::Result<()> {
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        if let Some(fd) = &conn.fd {
+            // A peer that has gone already is seen by the receive.
+            let _ = sys::socket::shutdown_write(fd);
+            return Ok(());
+        }
+        conn.ending = true;
+        self.ring.shutdown_write(File::Fixed(index), How::empty(), user(Kind::Shutdown, conn.generation, index))
+    }
+
+    /// Our side has ended; the connection, too, if it was over by then.
+    pub(super) fn side_ended(&mut self, index: u32, generation: u32) -> sys::Result<()> {
+        let Some(conn) = self.conn(index, generation) else { return Ok(()) };
+        conn.ending = false;
+        conn.over.map_or(Ok(()), |end| self.close(index, end))
+    }
+
     pub(super) fn close(&mut self, index: u32, end: End) -> sys::Result<()> {
+        if let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut)
+            && conn.ending
+        {
+            conn.over.get_or_insert(end);
+            return Ok(());
+        }
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::take) else { return Ok(()) };
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 
 use sys::Errno;
-use sys::uring::{Buffers, Cqe, File, How, Ring, Witness};
+use sys::uring::{Buffers, Cqe, File, Ring, Witness};
 
 use crate::ServeError;
 use crate::conn::End;
@@ -42,6 +42,7 @@ enum Kind {
     Wake = 2,
     Recv = 3,
     Send = 4,
+    Shutdown = 5,
 }
 
 const fn user(kind: Kind, generation: u32, index: u32) -> u64 {
@@ -154,6 +155,7 @@ impl Worker {
             k if k == Kind::Recv as u64 => self.received(index, generation, cqe),
             k if k == Kind::Send as u64 => self.sent(index, &cqe),
             k if k == Kind::Accept as u64 => self.accepted(&cqe),
+            k if k == Kind::Shutdown as u64 => self.side_ended(index, generation),
             k if k == Kind::Wake as u64 => {
                 self.take_inbox()?;
                 if cqe.more { Ok(()) } else { self.ring.poll(bell, readable, true, user(Kind::Wake, 0, 0)) }
@@ -241,10 +243,10 @@ impl Worker {
                 return self.close(index, End::Done);
             }
             conn.marks.linger(self.common.now_ms());
-            let file = Self::file(index, conn);
             self.common.somebody_lingers();
-            self.ring.shutdown_write(file, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
+            self.end_side(index)?;
         }
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.peer_closed {
             return self.close(index, End::Done);
         }
