@@ -8,6 +8,12 @@ pub(super) const STREAM_WINDOW: u32 = 1 << 24;
 pub(super) const CONNECTION_WINDOW: u32 = 1 << 30;
 
 const BEYOND: Fault = Fault::Malformed("a window of HTTP/2 that is larger than 2^31-1");
+const OVERRUN: Fault = Fault::Malformed("the peer sends more than its window allows");
+
+/// Whether a fault is one of this file, which the other side is told by a code of its own (section 7).
+pub(super) fn is_of_windows(fault: &Fault) -> bool {
+    [BEYOND, OVERRUN].contains(fault)
+}
 
 /// What the peer still may send; given back once half of it is used.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +38,7 @@ impl Received {
     /// So many bytes came.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Fault> {
         self.used = self.used.saturating_add(bytes as u32);
-        if self.used > self.window {
-            Err(Fault::Malformed("the peer sends more than its window allows"))
-        } else {
-            Ok(())
-        }
+        if self.used > self.window { Err(OVERRUN) } else { Ok(()) }
     }
 
     /// Allows further bytes where they run short.

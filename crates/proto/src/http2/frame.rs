@@ -34,8 +34,10 @@ pub(super) const MAX_FRAME_SIZE: u16 = 5;
 /// Error codes that matter here.
 pub(super) const PROTOCOL_ERROR: u32 = 1;
 pub(super) const FLOW_CONTROL_ERROR: u32 = 3;
+pub(super) const STREAM_CLOSED: u32 = 5;
 pub(super) const REFUSED_STREAM: u32 = 7;
 pub(super) const CANCEL: u32 = 8;
+pub(super) const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// Largest window (section 6.9.1).
 pub(super) const MOST_WINDOW: i64 = (1 << 31) - 1;

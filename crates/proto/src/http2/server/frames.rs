@@ -2,7 +2,7 @@
 
 use super::ServerSession;
 use crate::http1::Site;
-use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
+use crate::http2::flow::{self, CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::http2::frame::{self, Head};
 use crate::{Fault, Progress};
 
@@ -18,9 +18,11 @@ impl<S: Site> ServerSession<S> {
 
     /// Says why the connection ends.
     pub(super) fn give_up(&mut self, fault: &Fault) {
-        const PROTOCOL_ERROR: u32 = 1;
-        const ENHANCE_YOUR_CALM: u32 = 11;
-        let code = if matches!(fault, Fault::Limit(_)) { ENHANCE_YOUR_CALM } else { PROTOCOL_ERROR };
+        let code = match fault {
+            Fault::Limit(_) => frame::ENHANCE_YOUR_CALM,
+            fault if flow::is_of_windows(fault) => frame::FLOW_CONTROL_ERROR,
+            _ => frame::PROTOCOL_ERROR,
+        };
         let said = [self.last_stream.to_be_bytes(), code.to_be_bytes()].concat();
         frame::write(self.outgoing.end(), frame::GOAWAY, 0, 0, &said);
         self.over = true;
@@ -52,7 +54,10 @@ impl<S: Site> ServerSession<S> {
                 self.leaving = true;
                 Ok(())
             }
-            frame::PRIORITY_FRAME if head.stream != 0 && payload.len() == 5 => Ok(()),
+            frame::PRIORITY_FRAME if head.stream != 0 && payload.len() == 5 => match frame::number(payload) {
+                Some(on) if on & 0x7fff_ffff == head.stream => Err(Fault::Malformed("a stream that depends on itself")),
+                _ => Ok(()),
+            },
             frame::PING | frame::RST_STREAM | frame::GOAWAY | frame::PUSH_PROMISE | frame::PRIORITY_FRAME => {
                 Err(Fault::Malformed("a frame of HTTP/2 that is wrong or not a client's to send"))
             }
@@ -92,7 +97,9 @@ impl<S: Site> ServerSession<S> {
             number if !self.was_opened(number) => Err(WRONG),
             number => {
                 let widened = self.streams.find(number).map(|stream| stream.widen(i64::from(by)));
-                if by == 0 || widened.is_some_and(|widened| widened.is_err()) {
+                if by == 0 {
+                    self.reset_stream(number, frame::PROTOCOL_ERROR);
+                } else if widened.is_some_and(|widened| widened.is_err()) {
                     self.reset_stream(number, frame::FLOW_CONTROL_ERROR);
                 }
                 Ok(())

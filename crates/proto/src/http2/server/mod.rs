@@ -46,6 +46,8 @@ pub struct ServerSession<S> {
     gathering: Gathering,
     streams: AllServed,
     last_stream: u32,
+    /// The streams that we ended last, before their requests were whole.
+    ended: [u32; 8],
     sending: Sending,
     received: Received,
     now: Now,
@@ -69,6 +71,7 @@ impl<S: Site> ServerSession<S> {
             gathering: Gathering::default(),
             streams: AllServed::default(),
             last_stream: 0,
+            ended: [0; 8],
             sending: Sending::default(),
             received: Received::default(),
             now: Now::default(),
@@ -145,7 +148,7 @@ impl<S: Site> Session for ServerSession<S> {
         self.input = Input::default();
         self.decoder.reset();
         self.gathering.reset();
-        self.last_stream = 0;
+        (self.last_stream, self.ended) = (0, [0; 8]);
         self.last.2 = None;
         self.streams.clear();
         (self.sending, self.received) = (Sending::default(), Received::default());

@@ -114,6 +114,8 @@ impl<S: Site> ServerSession<S> {
 
     pub(super) fn reset_stream(&mut self, number: u32, code: u32) {
         self.streams.close(number);
+        self.ended.rotate_right(1);
+        self.ended[0] = number;
         frame::write(self.outgoing.end(), frame::RST_STREAM, 0, number, &code.to_be_bytes());
     }
 
@@ -130,10 +132,13 @@ impl<S: Site> ServerSession<S> {
         }
         self.received.take(length)?;
         // What comes for a request that has ended counts for the connection alone.
-        let Some(stream) = self.streams.find(head.stream) else { return Ok(()) };
-        if stream.asked {
-            return Err(Fault::Malformed("DATA after the end of a request"));
-        }
+        let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
+            // What a client had on its way to a stream that we ended is no mistake of it; else it ended the stream itself.
+            if !self.ended.contains(&head.stream) {
+                self.reset_stream(head.stream, frame::STREAM_CLOSED);
+            }
+            return Ok(());
+        };
         stream.body += bytes as u64;
         stream.received.take(length)?;
         stream.received.give_back(self.outgoing.end(), head.stream);
