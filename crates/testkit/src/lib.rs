@@ -9,6 +9,7 @@
 mod alone;
 mod control_group;
 mod echoing;
+mod go;
 mod loadline;
 mod need;
 mod process;
@@ -24,6 +25,7 @@ mod virtual_server;
 pub use alone::alone;
 pub use control_group::ControlGroup;
 pub use echoing::echoing;
+pub use go::go_peers;
 pub use loadline::{bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict};
 pub use need::{has, has_testbed, is_root, program, python_with, required, skip, two_processors};
 pub use process::{

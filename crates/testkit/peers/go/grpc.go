@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+)
+
+// Messages as they are: no service is described here.
+type bare struct{}
+
+func (bare) Marshal(message interface{}) ([]byte, error) { return *message.(*[]byte), nil }
+
+func (bare) Unmarshal(bytes []byte, message interface{}) error {
+	*message.(*[]byte) = append([]byte(nil), bytes...)
+	return nil
+}
+
+func (bare) Name() string { return "proto" }
+
+// Answers every call with its message twice; every third call of a method that is called Third fails.
+func serveGRPC(dir string) {
+	handler := func(_ interface{}, stream grpc.ServerStream) error {
+		var message []byte
+		if err := stream.RecvMsg(&message); err != nil {
+			return err
+		}
+		count := atomic.AddInt64(&requests, 1)
+		if name, _ := grpc.MethodFromServerStream(stream); name == "/a.Service/Third" && count%3 == 0 {
+			return status.Error(codes.Unavailable, "not now")
+		}
+		answer := append(append([]byte(nil), message...), message...)
+		return stream.SendMsg(&answer)
+	}
+	options := []grpc.ServerOption{
+		grpc.ForceServerCodec(bare{}), grpc.UnknownServiceHandler(handler), grpc.MaxConcurrentStreams(6),
+	}
+	if config := certificate(dir); config != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(config)))
+	}
+	fail(grpc.NewServer(options...).Serve(listen(dir)))
+}
+
+// Calls a server with messages of some lengths and prints the lengths of the answers, or the name of the error.
+func call(address string) {
+	connection, err := grpc.Dial(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		fail(err)
+	}
+	defer connection.Close()
+	within, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for _, length := range []int{0, 10, 100000} {
+		message, answer := make([]byte, length), []byte(nil)
+		err := connection.Invoke(within, "/a.B/C", &message, &answer, grpc.ForceCodec(bare{}))
+		if err != nil {
+			fmt.Println(status.Code(err))
+			return
+		}
+		fmt.Println(len(answer))
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/summerwind/h2spec"
+	"github.com/summerwind/h2spec/config"
+)
+
+// How long a case waits for what it expects, at most.
+const patience = 2 * time.Second
+
+// All cases against a server; the status says whether each passed.
+func specOfServer(address string) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		fail(err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		fail(err)
+	}
+	_, tls := os.LookupEnv("H2SPEC_TLS")
+	passed, err := h2spec.Run(&config.Config{
+		Host: host, Port: number, Path: "/", Timeout: patience, MaxHeaderLen: 4000, Strict: true, TLS: tls, Insecure: true,
+	})
+	if err != nil {
+		fail(err)
+	}
+	if !passed {
+		os.Exit(1)
+	}
+}
+
+// All cases against a client, which is started for each with an URL behind its arguments; a port each, from the one given.
+func specOfClient(arguments []string) {
+	port, err := strconv.Atoi(arguments[0])
+	if err != nil {
+		fail(err)
+	}
+	err = h2spec.RunClientSpec(&config.Config{
+		Host: "127.0.0.1", FromPort: port, Exec: strings.Join(arguments[1:], " "), Timeout: patience, MaxHeaderLen: 4000,
+	})
+	if err != nil {
+		fail(err)
+	}
+}

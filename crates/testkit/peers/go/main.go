@@ -1,0 +1,38 @@
+// Programs of Go that loadline is tested against: servers that count what they are asked, a client of gRPC, and h2spec.
+//
+// usage: peers http DIR | grpc DIR | call ADDRESS | h2spec-server ADDRESS | h2spec-client PORT PROGRAM ARGUMENTS
+//
+// A server listens on a free port of loopback, prints its address as the first line, and writes its counts into a file of
+// DIR every 20 ms; it speaks TLS where DIR has the files cert and key.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	if len(os.Args) < 3 {
+		fail("usage: peers http|grpc|call|h2spec-server|h2spec-client ARGUMENTS")
+	}
+	said, arguments := os.Args[1], os.Args[2:]
+	switch said {
+	case "http":
+		serveHTTP(arguments[0])
+	case "grpc":
+		serveGRPC(arguments[0])
+	case "call":
+		call(arguments[0])
+	case "h2spec-server":
+		specOfServer(arguments[0])
+	case "h2spec-client":
+		specOfClient(arguments)
+	default:
+		fail("no program is called " + said)
+	}
+}
+
+func fail(why interface{}) {
+	fmt.Fprintln(os.Stderr, why)
+	os.Exit(2)
+}

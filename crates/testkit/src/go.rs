@@ -1,0 +1,70 @@
+//! Programs of Go that tests talk to: servers and clients of `peers/go`, one program.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::{program, skip};
+
+/// How often packages are asked for: a registry that does not answer once may answer then.
+const TRIES: u32 = 3;
+
+/// The program, built once for all tests and again when its source changes; says that the test is left out where Go or its
+/// packages cannot be had. A source that does not compile is a failure.
+#[track_caller]
+pub fn go_peers(test: &str) -> Option<PathBuf> {
+    let Some(go) = program("go") else {
+        skip(test, "go is not installed");
+        return None;
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/go");
+    let own = std::env::current_exe().unwrap();
+    let dir = own.ancestors().nth(3).unwrap().join("peers");
+    std::fs::create_dir_all(&dir).unwrap();
+    // Tests of several programs may want it at once.
+    let lock = std::fs::File::create(dir.join("lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let built = dir.join("go-peers");
+    if changed(&built) > newest(&source) {
+        return Some(built);
+    }
+    if let Err(why) = fetched(&go, &source) {
+        skip(test, format!("the packages of Go cannot be had: {why}"));
+        return None;
+    }
+    let made = dir.join("go-peers.new");
+    let output = in_source(&go, &source).args(["build", "-buildvcs=false", "-o"]).arg(&made).arg(".").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&made, &built).unwrap();
+    Some(built)
+}
+
+fn in_source(go: &Path, source: &Path) -> Command {
+    let mut command = Command::new(go);
+    // The Go that is here, with the packages that are named.
+    command.current_dir(source).env("GOTOOLCHAIN", "local").env_remove("GOFLAGS");
+    command
+}
+
+fn fetched(go: &Path, source: &Path) -> Result<(), String> {
+    let mut why = String::new();
+    for _ in 0..TRIES {
+        let output = in_source(go, source).args(["mod", "download"]).output().map_err(|e| e.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    Err(why)
+}
+
+/// When a file was changed last; the begin of time where it is not.
+fn changed(file: &Path) -> SystemTime {
+    std::fs::metadata(file).and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn newest(dir: &Path) -> SystemTime {
+    let files = std::fs::read_dir(dir).unwrap();
+    files.map(|file| changed(&file.unwrap().path())).max().unwrap()
+}
