@@ -39,6 +39,8 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
         p99_9_us: time(0.999),
         failing: None,
         breach: None,
+        server_cpu: None,
+        server_cpu_share: None,
     }
 }
 

@@ -11,6 +11,7 @@ mod arbitrary;
 mod argument;
 mod behind;
 mod capacity;
+mod class_costs;
 mod classes;
 mod client_hosts;
 mod compare;
@@ -93,9 +94,12 @@ pub fn judge_so_far(run: &mut Run) {
     proof.iter_mut().for_each(|proof| prove::conclude(proof, &mut bottleneck));
     let found = capacity.as_ref().map(|(found, _)| found.clone());
     let picks = decide::picks(&facts, capacity.as_ref());
+    let mut classes = classes::classes(&facts, &picks);
+    let class_costs = class_costs::tell(run, &mut classes);
     let mut findings = run::Findings {
         limits: facts.limits.clone(),
-        classes: classes::classes(&facts, &picks),
+        classes,
+        class_costs,
         picks,
         outcomes: decide::outcomes(&facts),
         one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),

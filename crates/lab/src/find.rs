@@ -8,7 +8,7 @@ use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime, Trial};
 use crate::conduct::Load;
 use crate::search::{self, Budget, Conductor};
 use crate::{Lab, LabError, Point, TargetSetup, Watch, preflight};
-use crate::{handshake_turns, people, prove};
+use crate::{class_turns, handshake_turns, people, prove};
 
 /// Connections of the trial without a server that shows the generator's own ceiling.
 const CEILING_CONNECTIONS: u32 = 64;
@@ -24,15 +24,18 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let users = live.lab.run.plan.search.users;
     let whole_s = live.lab.run.plan.search.budget_s;
     let handshakes_s = if users { 0.0 } else { handshake_turns::seconds(&live.target_setup.load, whole_s) };
+    let classes_s = if users { 0.0 } else { class_turns::seconds(&live.target_setup.load, whole_s) };
+    let search_s = whole_s - handshakes_s - classes_s;
     let (budget, proof_s) = match live.lab.run.plan.search.prove {
         // The levers' load has no think times: it would be another one than that of the users.
-        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(whole_s - handshakes_s),
-        _ => (Budget::new(whole_s - handshakes_s), 0.0),
+        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s),
+        _ => (Budget::new(search_s), 0.0),
     };
     for repeat in 0..live.lab.run.plan.times() {
         live.search(repeat, budget)?;
     }
     handshake_turns::turns(&mut live, handshakes_s)?;
+    class_turns::turns(&mut live, classes_s)?;
     live.prove(proof_s)?;
     live.lab.finish()
 }

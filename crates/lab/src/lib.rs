@@ -4,6 +4,7 @@
 mod act;
 pub mod agent;
 mod by_hand;
+mod class_turns;
 pub mod cold;
 mod command_line;
 mod compare;

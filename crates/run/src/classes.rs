@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Breach, Hist};
+use crate::{Breach, CpuTold, Hist};
 
 /// Counts of one class of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -102,4 +102,24 @@ pub struct ClassFinding {
     pub failing: Option<usize>,
     /// How it broke the objective there.
     pub breach: Option<Breach>,
+    /// CPU time of the server's processes for a request of it: an estimate (`class_costs` says by what).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpu: Option<CpuTold>,
+    /// What that makes of the CPU time of all requests in the trial that is shown, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpu_share: Option<f64>,
+}
+
+/// What the estimates of the classes' costs rest on: short windows in which the classes' shares were changed in turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClassCosts {
+    /// Windows that the regression rests on.
+    pub windows: usize,
+    /// The class (its place in `classes`) that takes most of the server's CPU time, at the shares of the mix.
+    pub dearest: Option<usize>,
+    /// Whether its 95 % interval lies above those of all others.
+    pub sure: bool,
+    /// How they were told, in a sentence.
+    pub how: String,
 }

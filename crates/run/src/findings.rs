@@ -49,6 +49,9 @@ pub struct Findings {
     /// What is concluded of each class of a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
+    /// What the estimates of the classes' costs to the server rest on, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_costs: Option<crate::ClassCosts>,
     /// What of the server grew all through a long window under one load: a leak looks like this.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drifts: Vec<crate::Drift>,

@@ -59,6 +59,9 @@ figures! {
         /// What delivers events (`epoll`, `uring unchecked`).
         #[serde(skip_serializing_if = "Option::is_none")]
         backend: Option<String>,
+        /// The class of requests that was asked for more than the mix has it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        class: Option<String>,
         /// The line of a figure that this trial is a point of.
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<String>,

@@ -62,7 +62,7 @@ pub use address::Address;
 pub use agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick, TickDetail};
 pub use behind::{Behind, BehindLimit, BehindLoad, WaitsFor};
 pub use blocks::Blocks;
-pub use classes::{ClassFinding, ClassPart, ClassTally};
+pub use classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use coarse::CoarseHist;
 pub use cold::{ColdPart, ColdPlan};
 pub use comparison::{Compared, ComparedWord, Comparison, TlsShare};

@@ -32,12 +32,14 @@ pub enum TrialKind {
     Watched,
     /// Kept connections, or a connection for each request, in turns: to tell what a handshake costs.
     Handshakes,
+    /// A class of requests was asked for more than the mix has it, each in turns: to tell what a class costs the server.
+    Classes,
 }
 
 impl TrialKind {
     /// Whether it was made to see something else than what the server takes: a search does not look at it.
     pub const fn apart(self) -> bool {
-        matches!(self, Self::Proof | Self::Handshakes)
+        matches!(self, Self::Proof | Self::Handshakes | Self::Classes)
     }
 }
 

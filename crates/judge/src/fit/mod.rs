@@ -2,11 +2,13 @@
 //! Scalability Law. No library: two and three unknowns need none; a test holds the results against one.
 
 mod line;
+mod proportional;
 pub(crate) mod robust;
 mod solve;
 mod usl;
 
 pub(crate) use line::student_t95;
 pub use line::{Line, line_fit, linear};
+pub(crate) use proportional::{Told, proportional};
 pub(crate) use usl::usl_of;
 pub use usl::{Usl, usl};

@@ -46,7 +46,7 @@ fn residuals(y: &[f64], rows: &[Vec<f64>], coefficients: &[f64]) -> Vec<f64> {
     y.iter().zip(rows).map(|(y, row)| y - dot(row, coefficients)).collect()
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
@@ -56,7 +56,8 @@ fn scale(residuals: &[f64]) -> f64 {
     (NORMAL * sizes[sizes.len() / 2]).max(1e-12)
 }
 
-fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<Vec<f64>> {
+/// The coefficients that minimise the weighted sum of squared residuals; `None` where columns cannot be told apart.
+pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<Vec<f64>> {
     let columns = rows.first()?.len();
     let mut right = vec![0.0; columns];
     for ((y, row), w) in y.iter().zip(rows).zip(weights) {
@@ -65,7 +66,8 @@ fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<Vec<f64>> {
     Some(times(&inverse(gram(rows, weights))?, &right))
 }
 
-fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
+/// The weighted products of the columns with one another.
+pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];
     for (row, w) in rows.iter().zip(weights) {

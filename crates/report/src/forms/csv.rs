@@ -126,6 +126,7 @@ pub(super) const fn kind(kind: TrialKind) -> &'static str {
         TrialKind::Proof => "proof",
         TrialKind::Watched => "watched",
         TrialKind::Handshakes => "handshakes",
+        TrialKind::Classes => "classes",
     }
 }
 

@@ -109,6 +109,20 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.family("loadline_bottleneck_confidence", "gauge", "What stops it, with the confidence of the verdict, 0 to 1.");
     let id = text_labels(&[("id", &found.bottleneck.id)]);
     out.sample("loadline_bottleneck_confidence", &id, found.bottleneck.confidence);
+    if found.class_costs.is_some() {
+        let name = "loadline_class_server_cpu_seconds";
+        out.family(
+            name,
+            "gauge",
+            "CPU time of the server for a request of a class: an estimate, with its 95 % interval.",
+        );
+        for (class, cpu) in found.classes.iter().filter_map(|class| Some((&class.name, class.server_cpu?))) {
+            for (end, us) in [("estimate", Some(cpu.us)), ("low", cpu.low), ("high", cpu.high)] {
+                let labels = text_labels(&[("class", class), ("end", end)]);
+                out.sample(name, &labels, us.unwrap_or(f64::NAN) / 1e6);
+            }
+        }
+    }
     out.family("loadline_check_passed", "gauge", "Claims of the experiment: 1 held, 0 failed.");
     for (i, check) in found.checks.iter().enumerate() {
         let named = text_labels(&[("check", &(i + 1).to_string()), ("name", &check.name)]);

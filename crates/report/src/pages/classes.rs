@@ -13,6 +13,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     let mut blocks = vec![Block::Table(table(run, found))];
     blocks.extend(first(run, found).map(|sentence| Note::block(Tone::Plain, sentence)));
+    blocks.extend(super::class_costs::blocks(run));
     vec![Section::new("classes", "Classes of requests", Weight::Main, blocks)]
 }
 

@@ -6,6 +6,7 @@ mod argument;
 mod behind;
 mod capacity;
 mod checks;
+mod class_costs;
 mod classes;
 mod costs;
 mod counters;

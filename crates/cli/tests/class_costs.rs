@@ -1,0 +1,55 @@
+//! What a class of requests costs a server that burns five times as much for one path as for the other.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use testkit::{alone, binary, json, loadline, num, script_server, skip};
+
+/// Burns CPU time of its own before each answer, by the path: what else runs on the machine changes nothing of it.
+const SERVER: &str = "
+import selectors, socket, time
+s = socket.create_server(('127.0.0.1', 0), backlog=512)
+print('%s:%d' % s.getsockname(), flush=True)
+ready = selectors.DefaultSelector()
+ready.register(s, selectors.EVENT_READ)
+answer = b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok'
+while True:
+    for key, _ in ready.select():
+        c = key.fileobj
+        if c is s:
+            ready.register(s.accept()[0], selectors.EVENT_READ)
+            continue
+        try:
+            asked = c.recv(65536)
+            if not asked: raise OSError
+            until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
+            while time.thread_time() < until: pass
+            c.sendall(answer)
+        except OSError:
+            ready.unregister(c)
+            c.close()
+";
+
+#[test]
+fn the_path_that_burns_five_times_as_much_is_the_dearest() {
+    let _alone = alone();
+    let Some((_server, addr)) = script_server(SERVER) else { return skip("class costs", "python3 is not installed") };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mix.toml");
+    std::fs::write(&file, "[[request]]\npath = \"/cheap\"\nweight = 1\n[[request]]\npath = \"/dear\"\n").unwrap();
+    let (url, file) = (format!("http://{addr}/"), file.display().to_string());
+    let run = json(binary!(), &["find", &url, "--requests", &file, "--budget", "16s", "--prove", "off"]);
+    let (classes, costs) = (&run["findings"]["classes"], &run["findings"]["class_costs"]);
+    let windows = run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == "classes");
+    assert_eq!(windows.count(), 9, "three rounds of the mix as it is and of more of each class");
+    assert_eq!(costs["dearest"], 1, "{classes:#}\n{costs:#}");
+    let us = |at: usize, what: &str| num(&classes[at]["server_cpu"][what]);
+    assert!(us(0, "us") > 0.0 && us(1, "us") > us(0, "us"), "{classes:#}");
+    assert!(us(1, "low") <= us(1, "us") && us(1, "us") <= us(1, "high"), "{classes:#}");
+    assert!(num(&classes[1]["server_cpu_share"]) > num(&classes[0]["server_cpu_share"]), "{classes:#}");
+    let kept = dir.path().join("run.json");
+    std::fs::write(&kept, run.to_string()).unwrap();
+    let text = loadline(binary!(), &["report", &kept.display().to_string(), "--form", "text"]).stdout;
+    let text = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("cost the server most") || text.contains("costs the server most"), "{text}");
+    assert!(text.contains("estimate") && text.contains("What a request of each class costs the server"), "{text}");
+}

@@ -1,0 +1,94 @@
+//! Linear regression through the origin where the scatter is a share of the value, with Student's intervals: what is made of
+//! parts by their shares. A row far off counts less (P. Huber, *Robust Statistics*, 1981).
+
+use super::line::student_t95;
+use super::robust::{dot, gram, inverse, weighted};
+
+/// Rounds of weighing by what the last fit expects and how far off each row was.
+const ROUNDS: usize = 20;
+/// An expected value counts as at least this share of the mean: a weight must not grow without bound.
+const LEAST: f64 = 0.05;
+/// Rows beyond this many standard deviations count less. Higher than Huber's 1.345, since few rows are expected.
+const FAR: f64 = 2.0;
+/// From the median absolute deviation to a standard deviation, for a normal distribution.
+const NORMAL: f64 = 1.4826;
+
+/// A coefficient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Told {
+    /// The estimate.
+    pub(crate) value: f64,
+    /// Half of its 95 % interval.
+    pub(crate) half: f64,
+}
+
+/// Regresses `y` on the columns of `rows`, one coefficient a column; `sizes` says of how much each row is the mean. `None`
+/// where the columns cannot be told apart, or where fewer than two rows are left to tell the scatter by.
+pub(crate) fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<Told>> {
+    let columns = rows.first()?.len();
+    let freedom = y.len().checked_sub(columns).filter(|left| *left >= 2)?;
+    let floor = LEAST * y.iter().sum::<f64>().abs() / y.len() as f64;
+    let (mut fit, mut off) = (weighted(y, rows, sizes)?, Vec::new());
+    let mut weights = sizes.to_vec();
+    for _ in 0..ROUNDS {
+        let expected: Vec<f64> = rows.iter().map(|row| dot(row, &fit).abs().max(floor)).collect();
+        let sure: Vec<f64> =
+            expected.iter().zip(sizes).map(|(e, size)| size / (e * e).max(f64::MIN_POSITIVE)).collect();
+        off = y.iter().zip(rows).zip(&sure).map(|((y, row), w)| (y - dot(row, &fit)) * w.sqrt()).collect::<Vec<f64>>();
+        let most = FAR * scale(&off, freedom);
+        weights = sure.iter().zip(&off).map(|(w, off)| w * (most / off.abs().max(1e-300)).min(1.0)).collect();
+        fit = weighted(y, rows, &weights)?;
+    }
+    // A row far off pulls by no more than one at the bound.
+    let most = FAR * scale(&off, freedom);
+    let near: f64 = off.iter().filter(|off| off.abs() <= most).count() as f64;
+    let squares: f64 = off.iter().map(|off| off.abs().min(most).powi(2)).sum();
+    let variance = squares / freedom as f64 * (y.len() as f64 / near.max(1.0));
+    let spread = inverse(gram(rows, &weights))?;
+    let told = fit.iter().enumerate().map(|(at, value)| {
+        let half = student_t95(freedom) * (variance * spread[at][at]).sqrt();
+        Told { value: *value, half }
+    });
+    let told: Vec<Told> = told.collect();
+    told.iter().all(|told| told.value.is_finite() && told.half.is_finite()).then_some(told)
+}
+
+/// The standard deviation by the median, for so many rows beyond those that the columns fit.
+fn scale(off: &[f64], freedom: usize) -> f64 {
+    let mut sizes: Vec<f64> = off.iter().map(|off| off.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    (NORMAL * sizes[sizes.len() / 2] * (sizes.len() as f64 / freedom as f64).sqrt()).max(1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_parts_are_found_without_doubt() {
+        let rows = vec![vec![0.5, 0.5], vec![0.75, 0.25], vec![0.25, 0.75], vec![0.5, 0.5]];
+        let y: Vec<f64> = rows.iter().map(|row| 100.0 * row[0] + 500.0 * row[1]).collect();
+        let told = proportional(&y, &rows, &[1.0; 4]).unwrap();
+        assert!((told[0].value - 100.0).abs() < 1e-6 && (told[1].value - 500.0).abs() < 1e-6, "{told:?}");
+        assert!(told.iter().all(|told| told.half < 1e-6), "{told:?}");
+    }
+
+    #[test]
+    fn a_row_far_off_moves_little() {
+        let rows: Vec<Vec<f64>> = (0..9).map(|i| [[0.5, 0.5], [0.8, 0.2], [0.2, 0.8]][i % 3].to_vec()).collect();
+        let noise = |i: usize| [1.01, 0.99, 1.005][i % 3] * if i < 3 { 0.99 } else { 1.0 };
+        let mut y: Vec<f64> = (0..9).map(|i| (100.0 * rows[i][0] + 500.0 * rows[i][1]) * noise(i)).collect();
+        y[7] *= 3.0;
+        let told = proportional(&y, &rows, &[1.0; 9]).unwrap();
+        assert!((told[0].value - 100.0).abs() < 15.0 && (told[1].value - 500.0).abs() < 20.0, "{told:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_none() {
+        let same = vec![vec![0.5, 0.5]; 6];
+        assert_eq!(proportional(&[1.0; 6], &same, &[1.0; 6]), None);
+        assert_eq!(proportional(&[1.0; 3], &[vec![0.1, 0.9], vec![0.9, 0.1], vec![0.5, 0.5]], &[1.0; 3]), None);
+        assert_eq!(proportional(&[], &[], &[]), None);
+        assert_eq!(proportional(&[f64::NAN; 4], &[vec![1.0], vec![1.0], vec![1.0], vec![1.0]], &[1.0; 4]), None);
+    }
+}

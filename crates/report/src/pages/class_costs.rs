@@ -1,0 +1,100 @@
+//! What a request of each class costs the server, and which takes the most: estimates with their intervals.
+
+use run::{ClassCosts, ClassFinding, Run};
+
+use crate::number::quantity;
+use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
+
+/// The table and its sentence; nothing where nothing was told.
+pub(super) fn blocks(run: &Run) -> Vec<Block> {
+    let Some(costs) = &run.findings.class_costs else { return Vec::new() };
+    let found = &run.findings.classes;
+    let columns = vec![
+        Col::words("class", 0),
+        Col::figures("server CPU a request", 0),
+        Col::figures("95 % interval", 0),
+        Col::figures("of the requests", 1),
+        Col::figures("of their CPU", 0),
+    ];
+    let mut table = Table {
+        caption: "What a request of each class costs the server.".into(),
+        columns,
+        rows: found.iter().filter_map(row).collect(),
+        ..Table::default()
+    };
+    table.notes.push(sentence_of(&costs.how));
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(dearest(found, costs).map(|sentence| Note::block(Tone::Plain, sentence)));
+    blocks
+}
+
+fn row(class: &ClassFinding) -> Option<Vec<Cell>> {
+    let cost = class.server_cpu?;
+    let us = |us: Option<f64>| quantity(us.unwrap_or(f64::NAN), Unit::Micros);
+    let share = |share: Option<f64>| quantity(share.unwrap_or(f64::NAN), Unit::Share);
+    Some(vec![
+        class.name.clone().into(),
+        us(Some(cost.us)).into(),
+        format!("{} to {}", us(cost.low), us(cost.high)).into(),
+        share(class.share).into(),
+        share(class.server_cpu_share).into(),
+    ])
+}
+
+/// Which class takes the most of the server's CPU time, or that the intervals do not tell.
+fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
+    let class = found.get(costs.dearest?)?;
+    let share = |share: Option<f64>| quantity(share.unwrap_or(f64::NAN), Unit::Share);
+    let figures = format!(
+        "{} of the requests, and by this estimate {} of the server's CPU time for them",
+        share(class.share),
+        share(class.server_cpu_share)
+    );
+    Some(match costs.sure {
+        true => format!("{} costs the server most: {figures}.", class.name),
+        false => format!("{} may cost the server most ({figures}): the intervals do not tell it apart.", class.name),
+    })
+}
+
+/// With a capital and a full stop.
+fn sentence_of(how: &str) -> String {
+    let mut chars = how.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use run::CpuTold;
+
+    use super::*;
+
+    fn class(name: &str, us: f64, share: f64, cpu: f64) -> ClassFinding {
+        ClassFinding {
+            name: name.into(),
+            share: Some(share),
+            server_cpu: Some(CpuTold { us, low: Some(0.9 * us), high: Some(1.1 * us) }),
+            server_cpu_share: Some(cpu),
+            ..ClassFinding::default()
+        }
+    }
+
+    #[test]
+    fn costs_have_intervals_and_the_dearest_is_named_as_surely_as_it_is() {
+        let mut run = Run::default();
+        run.findings.classes = vec![class("page", 100.0, 0.6, 0.23), class("search", 500.0, 0.4, 0.77)];
+        assert!(blocks(&run).is_empty());
+        let how = "an estimate: a regression".to_owned();
+        run.findings.class_costs = Some(ClassCosts { windows: 9, dearest: Some(1), sure: true, how });
+        let [Block::Table(table), Block::Note(note)] = &blocks(&run)[..] else { panic!("a table and its sentence") };
+        let cells: Vec<&str> = table.rows[1].iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(cells, ["search", "500 µs", "450 µs to 550 µs", "40 %", "77 %"]);
+        assert_eq!(table.notes, ["An estimate: a regression."]);
+        assert!(note.text.starts_with("search costs the server most: 40 % of the requests"), "{}", note.text);
+        run.findings.class_costs.as_mut().unwrap().sure = false;
+        let told = blocks(&run);
+        assert!(matches!(&told[1], Block::Note(note) if note.text.starts_with("search may cost the server most")));
+        run.findings.classes[0].server_cpu = None;
+        assert!(matches!(&blocks(&run)[0], Block::Table(table) if table.rows.len() == 1), "not told apart");
+    }
+}
