@@ -10,5 +10,5 @@ mod usl;
 pub(crate) use line::student_t95;
 pub use line::{Line, line_fit, linear};
 pub(crate) use proportional::{Told, proportional};
-pub(crate) use usl::usl_of;
 pub use usl::{Usl, usl};
+pub(crate) use usl::{usl_of, usl_of_shares};

@@ -50,6 +50,8 @@ fn value(p: V3, n: f64) -> f64 {
 struct Points {
     /// (concurrency, rate over the largest rate).
     points: Vec<(f64, f64)>,
+    /// Whether a point may be off by a share of itself: else all by as much.
+    relative: bool,
 }
 
 impl Problem for Points {
@@ -61,7 +63,8 @@ impl Problem for Points {
         let (n, x) = self.points[i];
         let d = 1.0 + p[1] * (n - 1.0) + p[2] * n * (n - 1.0);
         let f = p[0] * n / d;
-        (f - x, [n / d, -f * (n - 1.0) / d, -f * n * (n - 1.0) / d])
+        let w = if self.relative { 1.0 / x } else { 1.0 };
+        (w * (f - x), [n / d, -f * (n - 1.0) / d, -f * n * (n - 1.0) / d].map(|slope| w * slope))
     }
 
     fn bound(&self, p: V3) -> V3 {
@@ -72,6 +75,16 @@ impl Problem for Points {
 /// Fits the law to `(concurrency, completed rate)` points. `None` for fewer than 4 usable points or when the
 /// concurrencies do not spread.
 pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
+    fitted(points, false)
+}
+
+/// The same where each point may be off by a share of itself, so that the small ones count as much; R2 is of the points
+/// over themselves then and says nothing.
+pub(crate) fn usl_of_shares(points: &[(f64, f64)]) -> Option<Usl> {
+    fitted(points, true)
+}
+
+fn fitted(points: &[(f64, f64)], relative: bool) -> Option<Usl> {
     let usable: Vec<(f64, f64)> =
         points.iter().copied().filter(|(n, x)| *n >= 1.0 && n.is_finite() && positive(*x).is_some()).collect();
     let largest = usable.iter().map(|(_, x)| *x).reduce(f64::max)?;
@@ -79,7 +92,7 @@ pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
     if usable.len() < 4 || high < 2.0 * low {
         return None;
     }
-    let scaled = Points { points: usable.iter().map(|(n, x)| (*n, x / largest)).collect() };
+    let scaled = Points { points: usable.iter().map(|(n, x)| (*n, x / largest)).collect(), relative };
     let lambda = scaled.points.iter().map(|(n, x)| x / n).fold(0.0, f64::max);
     let starts = [[lambda, 0.05, 1e-4], [lambda, 0.5, 0.0], [lambda, 0.0, 1e-2]];
     let tried = starts.into_iter().filter_map(|first| minimise(&scaled, first));
@@ -190,7 +203,7 @@ mod tests {
 
         fn jacobian(&self) -> Option<Matrix<f64, Dyn, U3, Owned<f64, Dyn, U3>>> {
             let p = [self.p[0], self.p[1], self.p[2]];
-            let scaled = Points { points: self.points.clone() };
+            let scaled = Points { points: self.points.clone(), relative: false };
             let rows: Vec<f64> = (0..self.points.len()).flat_map(|i| scaled.at(i, p).1).collect();
             Some(OMatrix::<f64, Dyn, U3>::from_row_slice(&rows))
         }

@@ -7,7 +7,7 @@ use super::seen::Seen;
 use crate::number::figure;
 
 /// More than so many times what was measured is an extrapolation that is said.
-const FAR: f64 = 4.0;
+pub(super) const FAR: f64 = 4.0;
 /// What stops a server on purpose, so that no resource helps.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 
@@ -72,6 +72,7 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
          batches are taken to work as they did"
             .to_string(),
     ];
+    said.extend(now.contention.map(|contention| contention.sentence()));
     if run.findings.bottleneck.id == "unknown" {
         said.push("what stops the server now is not known: only what was measured is in the model".into());
     }

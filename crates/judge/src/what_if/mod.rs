@@ -2,10 +2,11 @@
 //!
 //! The demands of the run's decisive trial make a queueing network, which is solved exactly (mean value analysis) as it is
 //! and as it would be. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one demand a device;
-//! here stations have several servers, quotas and delays. Its interval is that of a bootstrap over the run's trials, each of
+//! here stations have several servers, quotas and delays, and clients slow each other where the sweep shows it. Its interval is that of a bootstrap over the run's trials, each of
 //! which has demands of its own, widened by how far the model is off where it can be compared.
 
 mod change;
+mod contention;
 mod double;
 mod model;
 mod pooled;
@@ -15,6 +16,7 @@ use run::{Change, Estimate, Resource, Run, WhatIf, WithUsers};
 
 use crate::Facts;
 use crate::queueing::{Station, closed};
+use contention::Contention;
 use model::Model;
 use seen::Seen;
 
@@ -39,6 +41,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let now = now.with_places(&facts, &run.findings.bottleneck.id);
     let loaded = pooled::loaded(&facts);
     let now = pooled::with_demands_of(&now, &loaded.iter().collect::<Vec<_>>());
+    let now = Model { contention: Contention::of(&facts, &now), ..now };
     change::possible(run, &now, change)?;
     let then = change::changed(&now, change);
     if then.users > MOST_USERS {
@@ -58,9 +61,18 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// Throughput and response time of a network's users, thinking left out of the latter.
+/// Throughput and response time of a network's users, thinking left out of the latter, contention included.
 fn solve(model: &Model) -> (f64, f64) {
+    contended(model, plain(model), model.users)
+}
+
+/// The same without contention: what queues, and nothing else.
+fn plain(model: &Model) -> (f64, f64) {
     with_users(&stations(model), cap(model), model.users, model.think_s)
+}
+
+fn contended(model: &Model, queued: (f64, f64), users: u32) -> (f64, f64) {
+    model.contention.map_or(queued, |contention| contention.applied(queued, users))
 }
 
 fn stations(model: &Model) -> Vec<Station> {
@@ -118,7 +130,7 @@ fn curve(then: &Model) -> Vec<WithUsers> {
     let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
     let point = |users| {
-        let (rate, response_s) = with_users(&stations, cap, users, then.think_s);
+        let (rate, response_s) = contended(then, with_users(&stations, cap, users, then.think_s), users);
         WithUsers { users, rate, response_us: response_s * 1e6 }
     };
     steps.map(point).collect()
@@ -135,6 +147,7 @@ fn spread(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<V
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
         let model = pooled::with_demands_of(now, &drawn);
+        let model = Model { contention: now.contention.map(|c| c.drawn(&mut random)), ..model };
         let then = change::changed(&model, change);
         let (rate, response_s) = solve(&then);
         [rate, response_s * 1e6, capacity(run, &model, &then)]

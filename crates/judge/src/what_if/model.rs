@@ -5,6 +5,7 @@
 
 use run::Trial;
 
+use super::contention::Contention;
 use crate::Facts;
 use crate::demand::own_disk;
 use crate::generator::load_threads;
@@ -64,7 +65,7 @@ impl Part {
 }
 
 /// The network of a trial.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     pub(super) server_cpu: Option<ServerCpu>,
     /// Disk, generator and link, each one unit or more.
@@ -77,6 +78,8 @@ pub(super) struct Model {
     pub(super) elsewhere_s: f64,
     pub(super) users: u32,
     pub(super) think_s: f64,
+    /// What clients cost each other beyond that; absent where it is not told from nothing.
+    pub(super) contention: Option<Contention>,
     /// Good answers per second that the trial completed.
     pub(super) rate: f64,
     /// Good answers in the time that was measured: its weight beside other trials.
@@ -99,6 +102,7 @@ impl Model {
             elsewhere_s: 0.0,
             users: clients(trial).round().clamp(1.0, f64::from(u32::MAX)) as u32,
             think_s: 0.0,
+            contention: None,
             rate,
             requests: trial.measured.tally.completed as f64 * (1.0 - refused(trial)),
         };

@@ -60,6 +60,7 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
         elsewhere_s: 50e-6,
         users,
         think_s,
+        contention: None,
         rate: 1.0,
         requests: 1.0,
     }
