@@ -1,9 +1,10 @@
 //! A comparison as a document: the verdict, what else differs, and one table of all figures.
 
-use run::{Compared, ComparedWord, Comparison};
+use run::{BothAt, Compared, ComparedWord, Comparison};
 
 use crate::number::{quantity_in, significant};
-use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Weight};
+use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
+use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 
 /// Renders a comparison: `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {
@@ -21,6 +22,8 @@ fn document(comparison: &Comparison) -> Doc {
     }]));
     blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
     blocks.push(Block::Table(table(comparison)));
+    blocks.extend(intervals(comparison));
+    blocks.extend(curves(comparison));
     Doc {
         title: title(comparison),
         subtitle: format!("old: {} · new: {}", comparison.old, comparison.new),
@@ -61,6 +64,60 @@ fn change(c: &Compared) -> String {
         Some((low, high)) => format!("{} ({} to {})", percent(c.ratio), percent(low), percent(high)),
         None => percent(c.ratio),
     }
+}
+
+/// The ratio of each figure with its interval; figures of no interval are in the table alone.
+fn intervals(comparison: &Comparison) -> Option<Block> {
+    let row = |c: &Compared| {
+        let (low, high) = c.low.zip(c.high)?;
+        let hue = match c.word {
+            ComparedWord::Slower => Hue::Alarm,
+            ComparedWord::Faster => Hue::Main,
+            ComparedWord::Same | ComparedWord::NotEnough => Hue::Quiet,
+        };
+        Some(IntervalRow { label: c.figure.clone(), value: c.ratio, low, high, hue })
+    };
+    let rows: Vec<IntervalRow> = comparison.comparisons.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| {
+        Block::Intervals(Intervals {
+            title: "New over old".into(),
+            caption: "Ratio of each figure with its 95 % interval; an interval that holds 1 tells nothing apart."
+                .into(),
+            unit: Unit::Plain,
+            against: 1.0,
+            rows,
+        })
+    })
+}
+
+/// Both curves: throughput against clients, and response times in full.
+fn curves(comparison: &Comparison) -> Vec<Block> {
+    let both = |points: &[BothAt]| {
+        let of = |side: fn(&BothAt) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
+        vec![
+            Series::new("old", Look::LineDots, Hue::Second, of(|p| p.old)),
+            Series::new("new", Look::LineDots, Hue::Main, of(|p| p.new)),
+        ]
+    };
+    let (rates, responses) = (&comparison.curves.rates, &comparison.curves.response_us);
+    let throughput = || Plot {
+        title: "Throughput against clients".into(),
+        caption: "Good answers per second, the mean of the windows of each.".into(),
+        x: Axis::new("clients", Unit::Plain, Scale::Log2),
+        y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
+        series: both(rates),
+        ..Plot::default()
+    };
+    let response = || Plot {
+        title: "Response time in full".into(),
+        caption: "All windows of one load together.".into(),
+        x: Axis::new("share of requests", Unit::Share, Scale::Nines),
+        y: Axis::new("response time", Unit::Micros, Scale::Log),
+        series: both(responses),
+        ..Plot::default()
+    };
+    let plots = [(rates.len() > 1).then(throughput), (responses.len() > 1).then(response)];
+    plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
 fn table(comparison: &Comparison) -> Table {

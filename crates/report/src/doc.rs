@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::plot::{Bars, Plot};
+use crate::plot::{Bars, Intervals, Plot};
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,6 +61,8 @@ pub enum Block {
     Plot(Box<Plot>),
     /// Bars, one a device or side.
     Bars(Bars),
+    /// Estimates with intervals beside a value; a table has the same figures.
+    Intervals(Intervals),
     /// Small charts side by side, one a counter.
     Multiples(Vec<Plot>),
 }

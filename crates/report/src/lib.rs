@@ -19,7 +19,8 @@ pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
 pub use number::{Unit, count, number, quantity, quantity_in, significant};
 pub use pages::{PAGES, Page, busiest_device, busy_devices, error_words};
 pub use plot::{
-    Axis, Band, BarRow, Bars, Frame, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot, bars_svg, plot_svg,
+    Axis, Band, BarRow, Bars, Frame, Hue, IntervalRow, Intervals, Look, Mark, Plot, Scale, Segment, Series, Spot,
+    bars_svg, intervals_svg, plot_svg,
 };
 pub use style::{ReportError, Style};
 pub use what_if::render_what_if;

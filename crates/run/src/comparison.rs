@@ -20,6 +20,8 @@ pub struct Comparison {
     pub tls: Option<TlsShare>,
     /// One entry a figure.
     pub comparisons: Vec<Compared>,
+    /// Both as curves.
+    pub curves: ComparedCurves,
     /// A change below this share is none to act on.
     #[serde(with = "Figure")]
     pub threshold: f64,
@@ -29,6 +31,31 @@ pub struct Comparison {
     pub decided_by: Option<String>,
     /// A figure became worse by more than the threshold.
     pub regression: bool,
+}
+
+/// Both sides as curves, each empty where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ComparedCurves {
+    /// Good answers per second against clients, where several numbers of clients were tried.
+    pub rates: Vec<BothAt>,
+    /// Response time in microseconds against the share of requests that were as quick, of all windows of one load.
+    pub response_us: Vec<BothAt>,
+}
+
+/// Both curves at one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BothAt {
+    /// Where: clients, or a share of the requests, 0 to 1.
+    #[serde(with = "Figure")]
+    pub at: f64,
+    /// The old one there.
+    #[serde(with = "Figure")]
+    pub old: f64,
+    /// The new one there.
+    #[serde(with = "Figure")]
+    pub new: f64,
 }
 
 /// One figure of both.

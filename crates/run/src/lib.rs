@@ -65,7 +65,7 @@ pub use blocks::Blocks;
 pub use classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use coarse::CoarseHist;
 pub use cold::{ColdPart, ColdPlan};
-pub use comparison::{Compared, ComparedWord, Comparison, TlsShare};
+pub use comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, TlsShare};
 pub use counter_spec::{CounterSpec, Kind, Unit};
 pub use counters::{CounterId, Reading, counter};
 pub use counters_table::{COUNTERS, TOLD};

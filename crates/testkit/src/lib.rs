@@ -21,6 +21,7 @@ mod servers;
 mod slurm;
 #[cfg(feature = "virtual-server")]
 mod virtual_server;
+mod way;
 
 pub use alone::alone;
 pub use control_group::ControlGroup;
@@ -32,10 +33,11 @@ pub use process::{
     Held, Hog, Running, children, eventually, first_line, free_port, one_loop, python_server, script_server, signal,
 };
 pub use remote::{SshHosts, kill};
-pub use servers::{apache, apache_with_log, nginx, python};
+pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};
 pub use slurm::Slurm;
 #[cfg(feature = "virtual-server")]
 pub use virtual_server::{Pauses, VirtualServer};
+pub use way::Way;
 
 /// The program of the crate under test; only in the tests of the crate that makes it.
 #[macro_export]

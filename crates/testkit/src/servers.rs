@@ -25,20 +25,25 @@ fn open_to_all(dir: &Path) {
 /// nginx with one worker on processor `cpu`, its access log (`OK 200` a request) on, and further directives in
 /// `location /` and in `http`; `None` where it is not installed.
 pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
+    nginx_workers((1, &cpu.to_string()), location, http)
+}
+
+/// The same with so many workers on a list of processors, connections spread over the workers.
+pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -> Option<Running> {
     let (nginx, port, dir) = (program("nginx")?, free_port(), root());
     let d = dir.path();
     let config = format!(
-        "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error; worker_rlimit_nofile 16000;
+        "daemon off; worker_processes {workers}; pid {d}/pid; error_log {d}/error; worker_rlimit_nofile 16000;
          events {{ worker_connections 8000; }}
          http {{ {http} log_format t '$request_completion $status'; access_log {d}/access t buffer=64k flush=100ms;
            keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
            fastcgi_temp_path {d}/f; uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
-           server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ root {d}; {location} }} }} }}",
+           server {{ listen 127.0.0.1:{port} backlog=4096 reuseport; location / {{ root {d}; {location} }} }} }}",
         d = d.display()
     );
     std::fs::write(d.join("nginx.conf"), config).unwrap();
     let mut command = Command::new("taskset");
-    command.args(["-c", &cpu.to_string()]).arg(nginx).arg("-c").arg(d.join("nginx.conf"));
+    command.args(["-c", cpus]).arg(nginx).arg("-c").arg(d.join("nginx.conf"));
     command.arg("-e").arg(d.join("error"));
     Some(Running::start(command, port, dir))
 }

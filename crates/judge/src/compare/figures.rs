@@ -17,10 +17,16 @@ pub(crate) struct FigureSpec {
     /// A level that a process keeps from window to window: many windows of it are one look.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
+    /// Share of the requests of a percentile, which is that of all windows together.
+    pub(crate) quantile: Option<f64>,
 }
 
 const fn less(name: &'static str, unit: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, of }
+    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, of, quantile: None }
+}
+
+const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
+    FigureSpec { quantile: Some(quantile), ..less(name, "us", of) }
 }
 
 const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
@@ -41,9 +47,9 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     less("of that, user", "us", |t| server(t, "process_user_us")),
     less("of that, system", "us", |t| server(t, "process_system_us")),
     FigureSpec { more_is_better: true, ..less("completed rate", "/s", |t| positive(good(t))) },
-    less("p50", "us", |t| positive(t.latency_us.p50)),
-    less("p99", "us", |t| positive(t.latency_us.p99)),
-    less("p99.9", "us", |t| positive(t.latency_us.p99_9)),
+    percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
+    percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
+    percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
     beside("voluntary switches", |t| server(t, "voluntary_switches")),
     beside("involuntary switches", |t| server(t, "involuntary_switches")),
     FigureSpec { unit: "B", ..beside("bytes in per request", received) },

@@ -3,10 +3,12 @@
 //! Only windows that were measured under the same condition are held against each other: steps of a sweep at the same number of
 //! clients, trials of the same load, windows of two servers in turns. Of each condition the logarithms of a figure are taken
 //! about the condition's mean, so that all conditions speak of one ratio. The interval is that of a bootstrap over the windows
-//! of each condition (Efron 1979), widened by Student's t for how few they are. A word needs both: an interval without 1, and a
+//! of each condition (Efron 1979), of percentiles over merged histograms (`percentiles`), widened by Student's t for how few they are. A word needs both: an interval without 1, and a
 //! rank test that is sure after as many figures as were looked at (Holm 1979).
 
+mod curves;
 mod figures;
+mod percentiles;
 mod ranks;
 mod tls;
 
@@ -16,6 +18,7 @@ use run::{Compared, ComparedWord, Comparison, Interval, Protocol, RequestSet, Ru
 
 use crate::fit::student_t95;
 use figures::{FIGURES, FigureSpec, by_condition, decides};
+use percentiles::{Pair, merged};
 use ranks::{mann_whitney, tail};
 
 /// Logarithms of a figure under one condition: of the old windows and of the new ones.
@@ -43,7 +46,7 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
         ));
     }
     let (a, b) = (by_condition(old.1), by_condition(new.1));
-    let pairs: Vec<(Vec<&Trial>, Vec<&Trial>)> =
+    let pairs: Vec<Pair<'_>> =
         a.into_iter().filter_map(|(condition, a)| Some((a, b.get(&condition)?.clone()))).collect();
     let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(|figure| of_figure(figure, &pairs)).collect();
     comparisons.extend(capacity(old.1, new.1));
@@ -62,6 +65,7 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
         differences: differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
         regression: comparisons.iter().any(|c| worse(&c)),
+        curves: curves::curves(&pairs),
         comparisons,
         threshold,
         verdict,
@@ -80,7 +84,7 @@ fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
 }
 
 /// One figure over all conditions that both were measured under.
-fn of_figure(figure: &FigureSpec, pairs: &[(Vec<&Trial>, Vec<&Trial>)]) -> Option<Compared> {
+fn of_figure(figure: &FigureSpec, pairs: &[Pair<'_>]) -> Option<Compared> {
     let values = |trials: &[&Trial]| trials.iter().filter_map(|t| (figure.of)(t)).map(f64::ln).collect::<Vec<f64>>();
     let known: Vec<Logs> =
         pairs.iter().map(|(a, b)| (values(a), values(b))).filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();
@@ -90,10 +94,15 @@ fn of_figure(figure: &FigureSpec, pairs: &[(Vec<&Trial>, Vec<&Trial>)]) -> Optio
     let (n, m) = known.iter().fold((0, 0), |(n, m), (a, b)| (n + a.len(), m + b.len()));
     let about: Vec<Logs> = known.iter().map(|(a, b)| centred(a, b)).collect();
     let mean = |side: SideOf| (known.iter().map(|p| middle(side(p))).sum::<f64>() / known.len() as f64).exp();
-    let (old, new) = (mean(|p| &p.0), mean(|p| &p.1));
-    let ln_ratio = ratio_ln(&about);
     let enough = n >= FEWEST && m >= FEWEST && !figure.level;
-    let half = enough.then(|| standard_error(&about) * student_t95(n + m - 2));
+    let (old, new, ln_ratio, error) = match figure.quantile.and_then(|quantile| merged(pairs, quantile)) {
+        Some(of) => (of.old_us, of.new_us, (of.new_us / of.old_us).ln(), of.error),
+        None => {
+            let error = if enough { standard_error(&about) } else { f64::NAN };
+            (mean(|p| &p.0), mean(|p| &p.1), ratio_ln(&about), error)
+        }
+    };
+    let half = enough.then(|| error * student_t95(n + m - 2));
     let flat = |side: SideOf| about.iter().flat_map(side).copied().collect::<Vec<f64>>();
     Some(Compared {
         figure: figure.name.into(),
@@ -164,7 +173,6 @@ impl Random {
     }
 }
 
-/// The capacities of both with their own intervals.
 /// The capacities of a run: one for each repeat, with the interval of its own windows.
 fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
     let interval = |low: Option<f64>, high: Option<f64>| low.zip(high).map(|(low, high)| Interval { low, high });
@@ -176,6 +184,7 @@ fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
     repeats.iter().filter_map(|r| Some((r.capacity?, interval(r.low, r.high)))).collect()
 }
 
+/// The capacities of both with their own intervals.
 fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
     let of = |runs: &[Run]| -> Option<(f64, Option<f64>, usize)> {
         // Where nothing was searched, the capacity is only what was tried.

@@ -32,6 +32,38 @@ fn window(random: &mut Rng, template: &Trial, cpu_us: f64) -> Trial {
     trial
 }
 
+/// Windows of few requests each, which keep their response times: exponential, with this mean.
+fn kept(random: &mut Rng, n: usize, requests: usize, mean_us: f64) -> Run {
+    let mut run = windows(random, n, 400.0);
+    for trial in &mut run.trials {
+        let mut hist = run::Hist::new();
+        (0..requests).for_each(|_| hist.record_ns((-random.f64().max(1e-12).ln() * mean_us * 1e3) as u64));
+        trial.latency_us = hist.summary();
+        trial.histograms.insert("response".into(), hist);
+    }
+    run
+}
+
+#[test]
+fn percentiles_are_those_of_all_windows_together() {
+    let p999 = |c: &run::Comparison| c.comparisons.iter().find(|c| c.figure == "p99.9").unwrap().clone();
+    let (mut covered, mut told, mut off) = (0, 0, 0.0);
+    for seed in 0..20 {
+        let mut random = Rng::with_seed(seed);
+        let [a, b, c] = [1000.0, 1000.0, 1250.0].map(|mean| kept(&mut random, 40, 100, mean));
+        let with = |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03);
+        let (same, slower) = (p999(&with(&b).unwrap()), p999(&with(&c).unwrap()));
+        // The largest of a window's hundred is no p99.9: on the mean it is its 99th percentile, 5.2 times the mean.
+        off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
+        covered += usize::from(slower.low.unwrap() <= 1.25 && 1.25 <= slower.high.unwrap());
+        told += usize::from(matches!(same.word, ComparedWord::Faster | ComparedWord::Slower));
+        let curve = with(&c).unwrap().curves.response_us;
+        assert!(curve.len() >= 6 && curve.iter().filter(|p| p.new > p.old).count() >= 5, "{curve:?}");
+    }
+    println!("p99.9 of merged windows: bias {:.3}, covered {covered} of 20, told apart {told} of 20", off / 20.0);
+    assert!((off / 20.0).abs() < 0.06 && covered >= 17 && told <= 1, "{off} {covered} {told}");
+}
+
 fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
     let mut random = Rng::with_seed(seed);
     let (a, b) = (windows(&mut random, 20, old), windows(&mut random, 20, new));

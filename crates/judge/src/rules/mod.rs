@@ -31,7 +31,7 @@ mod tcp_delayed_ack;
 mod tcp_window;
 mod unknown;
 
-pub(crate) use network_medium::medium_use;
+pub(crate) use network_medium::{carried, medium_use};
 pub use rule::{Rule, Verdict};
 
 /// The table, causes before their symptoms.

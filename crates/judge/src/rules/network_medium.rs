@@ -78,18 +78,32 @@ fn of_media(view: &View<'_>) -> Vec<MediumUse> {
 fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
     let of = |(name, speed): (String, f64)| {
         let speed = positive(speed)?;
-        let grown = |id| view.side.recording.reading(id, &name, view.window).value();
-        let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
-        let out = way("interface.tx_bytes", "interface.tx_packets");
-        let back = way("interface.rx_bytes", "interface.rx_packets");
-        let (counter, used) = match (out, back) {
-            (Some(o), Some(b)) if b > o => ("interface.rx_bytes", b),
-            (Some(o), _) => ("interface.tx_bytes", o),
-            (None, b) => ("interface.rx_bytes", b?),
-        };
+        let (counter, used) = used_way(view, &name)?;
         Some(entry(view, counter, &name, used, speed))
     };
     view.instances("interface.speed").into_iter().filter(|(name, _)| name != "lo").filter_map(of).collect()
+}
+
+/// The fuller way of an interface and the bytes per second on it, framing counted.
+fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
+    let grown = |id| view.side.recording.reading(id, name, view.window).value();
+    let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
+    let out = way("interface.tx_bytes", "interface.tx_packets");
+    let back = way("interface.rx_bytes", "interface.rx_packets");
+    match (out, back) {
+        (Some(o), Some(b)) if b > o => Some(("interface.rx_bytes", b)),
+        (Some(o), _) => Some(("interface.tx_bytes", o)),
+        (None, b) => Some(("interface.rx_bytes", b?)),
+    }
+}
+
+/// Bytes per second on the busiest interface of a trial, whatever it could carry.
+pub(crate) fn carried(trial: &Trial) -> Option<f64> {
+    let of = |view: &View<'_>| -> Vec<f64> {
+        let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| name != "lo");
+        interfaces.filter_map(|(name, _)| Some(used_way(view, &name)?.1)).collect()
+    };
+    sides_of(trial).iter().flat_map(of).reduce(f64::max).and_then(positive)
 }
 
 fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f64) -> MediumUse {

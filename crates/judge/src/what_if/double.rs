@@ -15,9 +15,8 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();
     };
-    let Some(model) = facts.decisive.and_then(|t| Model::of(facts, t)) else { return Vec::new() };
-    let model = model.with_places(facts, &verdict.id);
-    let model = with_demands_of(&model, &loaded(facts).iter().collect::<Vec<_>>());
+    let Some(model) = facts.decisive.and_then(|t| Model::of(facts, t, &verdict.id)) else { return Vec::new() };
+    let model = with_demands_of(&model, &loaded(facts, &verdict.id).iter().collect::<Vec<_>>());
     let target = 2.0 * capacity.rate;
     let mut parts: Vec<_> = model.parts().into_iter().filter(|p| p.limit() < target).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));

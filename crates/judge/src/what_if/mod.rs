@@ -37,9 +37,9 @@ const FEWEST_TRIALS: usize = 3;
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
-    let now = Model::of(&facts, trial).ok_or("the run's decisive trial completed nothing good")?;
-    let now = now.with_places(&facts, &run.findings.bottleneck.id);
-    let loaded = pooled::loaded(&facts);
+    let verdict = run.findings.bottleneck.id.as_str();
+    let now = Model::of(&facts, trial, verdict).ok_or("the run's decisive trial completed nothing good")?;
+    let loaded = pooled::loaded(&facts, verdict);
     let now = pooled::with_demands_of(&now, &loaded.iter().collect::<Vec<_>>());
     let now = Model { contention: Contention::of(&facts, &now), ..now };
     change::possible(run, &now, change)?;

@@ -11,12 +11,16 @@ use crate::demand::own_disk;
 use crate::generator::load_threads;
 use crate::number::{positive, ratio};
 use crate::queueing::{Servers, Station};
-use crate::rules::medium_use;
+use crate::rules::{carried, medium_use};
 use crate::single::{clients, good, r1_us, refused, server_of};
 use crate::view::View;
 
 /// The verdict that the number of places stops a server.
 const CONCURRENCY: &str = "server-concurrency";
+/// The verdict that the link is full.
+const MEDIUM: &str = "network-medium";
+/// Share from which a link whose rate is known is the one that is full.
+const FULL: f64 = 0.5;
 /// Share of a CPU from which a thread of the server is one that works.
 const WORKS: f64 = 0.05;
 
@@ -87,8 +91,8 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The network of one trial of a run; `None` where it completed nothing.
-    pub(super) fn of(facts: &Facts<'_>, trial: &Trial) -> Option<Self> {
+    /// The network of one trial of a run with this verdict; `None` where it completed nothing.
+    pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
         let server = server_of(trial);
         let shared = facts.shared();
@@ -96,35 +100,26 @@ impl Model {
         let beside_s = client.cpu_used().filter(|_| shared).map_or(0.0, |used| used / rate);
         let mut model = Self {
             server_cpu: server.as_ref().and_then(|view| server_cpu(view, rate, beside_s)),
-            others: Vec::new(),
-            link_bytes_per_s: None,
-            places: None,
-            elsewhere_s: 0.0,
             users: clients(trial).round().clamp(1.0, f64::from(u32::MAX)) as u32,
-            think_s: 0.0,
-            contention: None,
             rate,
             requests: trial.measured.tally.completed as f64 * (1.0 - refused(trial)),
+            ..Self::default()
         };
         model.others.extend(server.as_ref().and_then(|view| disk(view, rate)));
         if !shared {
             model.others.extend(generator(facts, &client, rate));
         }
-        if let Some(medium) = medium_use(trial) {
-            model.link_bytes_per_s = medium.evidence.limit;
-            model.others.extend(part("network-medium", "the link".into(), medium.share / rate, 1.0));
+        if let Some((carries, share)) = link(facts, trial, verdict) {
+            model.link_bytes_per_s = Some(carries);
+            model.others.extend(part(MEDIUM, "the link".into(), share / rate, 1.0));
         }
         let unloaded_s = facts.unloaded.and_then(unloaded_s).unwrap_or(0.0);
         let busy_s: f64 = model.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
         model.elsewhere_s = (unloaded_s - busy_s).max(0.0);
-        Some(model)
-    }
-
-    /// The same with as many places as the knee shows, where the verdict is that their number stops the server.
-    pub(super) fn with_places(mut self, facts: &Facts<'_>, verdict: &str) -> Self {
+        // As many places as the knee shows, where the verdict is that their number stops the server.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
-        self.places = unloaded_us.map(|us| (self.rate * us / 1e6).round().max(1.0));
-        self
+        model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
+        Some(model)
     }
 
     /// All places, those of the server's workers included.
@@ -151,6 +146,15 @@ impl ServerCpu {
         let capped = quota.filter(|p| p.units.is_finite()).map(|p| Part { cap: true, ..p });
         worked.into_iter().chain(capped).collect()
     }
+}
+
+/// What the link carries, bytes per second, and the share of it that a trial used. Of a link that is full and whose rate
+/// nobody told (a shaper, something on the way), what it carried when it was full is its rate.
+fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
+    let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
+    let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < FULL));
+    let unnamed = full.and_then(carried).and_then(|rate| Some((rate, carried(trial)? / rate)));
+    unnamed.or(known)
 }
 
 /// The response time with one client in seconds, without what a quota held: that is no part of a request.

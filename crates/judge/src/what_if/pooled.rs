@@ -11,11 +11,11 @@ use crate::single::good;
 /// A trial tells of a loaded server if it reached this share of the highest rate: below, batches are smaller.
 const LOADED: f64 = 0.8;
 
-/// The networks of the run's loaded trials.
-pub(super) fn loaded(facts: &Facts<'_>) -> Vec<Model> {
+/// The networks of the loaded trials of a run with this verdict.
+pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     let trials = || facts.sweep.iter().chain(&facts.search);
     let most = trials().map(|t| good(t)).fold(0.0, f64::max);
-    trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t)).collect()
+    trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
 }
 
 /// A network with what a request needs on the mean of others, each weighted by its requests.

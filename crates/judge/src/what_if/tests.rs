@@ -2,7 +2,7 @@ use run::{Change, Run};
 
 use super::model::{Model, ServerCpu};
 use super::{solve, what_if};
-use crate::planted::PlantedRun;
+use crate::planted::{PlantedRun, Who};
 
 /// 200/s by one thread on CPUs enough: 5 ms a request.
 fn planted() -> Run {
@@ -75,4 +75,22 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     let (rate, response_s) = solve(&capped(0.2, 1, 10e-3));
     assert!((rate - 1.0 / 10.45e-3).abs() < 1e-3 && (response_s - 450e-6).abs() < 1e-9, "{rate}/s, {response_s} s");
     assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
+}
+
+/// A link at 8 % of the rate of its interface, full by the queue of a shaper: what it carried is what it carries.
+#[test]
+fn a_full_link_of_unknown_rate_carries_what_it_carried() {
+    // 700 B a packet each way, two packets: 748 B a request with framing, 100/s.
+    let mut run = PlantedRun::new(10_000.0, 100.0)
+        .level(Who::Server, "qdisc.backlog", "eth0 htb 1:", 6000.0)
+        .per_s(Who::Server, "qdisc.overlimits", "eth0 htb 1:", |_| 50.0)
+        .run();
+    crate::judge(&mut run);
+    assert_eq!(run.findings.bottleneck.id, "network-medium", "{:#?}", run.findings.bottleneck);
+    let now = run.findings.capacity.as_ref().unwrap().rate;
+    let change = Change { link_bytes_per_s: Some(2.0 * 74_800.0), users: Some(64), ..Change::default() };
+    let answer = what_if(&run, &change).unwrap();
+    assert!((answer.rate.value / 200.0 - 1.0).abs() < 0.05, "{answer:#?}");
+    assert!((answer.capacity.value / now - 2.0).abs() < 0.05, "{answer:#?}");
+    assert_eq!(answer.bottleneck.unwrap().id, "network-medium");
 }

@@ -70,7 +70,7 @@ fn block(block: &Block) -> String {
             format!("{}\n\n{}", escape(&bars.title), markdown_table(&["", "value"], &rows))
         }
         // Curves are in the HTML form; their points are in the tables.
-        Block::Plot(_) | Block::Multiples(_) => String::new(),
+        Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
     }
 }
 

@@ -81,7 +81,7 @@ impl Page {
             }
             Block::Bars(bars) => self.bars(bars),
             // A curve needs a page: it is in the HTML form.
-            Block::Plot(_) | Block::Multiples(_) => {}
+            Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
         }
     }
 

@@ -1,10 +1,11 @@
-//! Charts: what is to be shown ([`Plot`], [`Bars`]), and how it becomes SVG.
+//! Charts: what is to be shown ([`Plot`], [`Bars`], [`Intervals`]), and how it becomes SVG.
 //!
 //! The renderer is our own because a chart must follow the page: colours from CSS (light and dark), text in the page's
 //! font, a layout of its own at phone width, a title and a description for screen readers.
 
 mod bars;
 mod frame;
+mod intervals;
 mod labels;
 mod lines;
 mod model;
@@ -13,5 +14,6 @@ mod scale;
 mod svg;
 
 pub use frame::Frame;
+pub use intervals::{IntervalRow, Intervals};
 pub use model::{Axis, Band, BarRow, Bars, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot};
-pub use svg::{bars_svg, plot_svg};
+pub use svg::{bars_svg, intervals_svg, plot_svg};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::labels::escape;
-use super::{Bars, Frame, Plot, bars, lines};
+use super::{Bars, Frame, Intervals, Plot, bars, intervals, lines};
 
 /// A chart as one SVG element. It has no colours and fonts of its own: the style sheet has.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
@@ -20,6 +20,13 @@ pub fn bars_svg(bars: &Bars, frame: Frame) -> String {
         .map(|row| format!("{} {}", row.label, crate::number::quantity(row.sum(), bars.unit)))
         .collect();
     wrap(frame.width, height, &bars.title, &told.join("; "), &body)
+}
+
+/// Estimates with their intervals as one SVG element.
+pub fn intervals_svg(chart: &Intervals, frame: Frame) -> String {
+    let (height, body) = intervals::body(chart, frame);
+    let told = chart.rows.iter().map(|row| format!("{} {}", row.label, intervals::between(row, chart.unit)));
+    wrap(frame.width, height, &chart.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
 fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String {

@@ -1,0 +1,98 @@
+//! Two hosts of a testbed, `server` and `client1`, on a medium. Needs no root.
+
+use std::cell::Cell;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::{has_testbed, json_of};
+
+const SERVER: &str = "10.77.0.1";
+
+/// The two hosts; they end with this value.
+pub struct Way {
+    binary: PathBuf,
+    dir: tempfile::TempDir,
+    /// The next server's. Never the last one's: the kernel ends an io_uring, and the listener that it holds, only a little
+    /// after its process.
+    port: Cell<u16>,
+}
+
+impl Way {
+    /// Says that the test is left out where this machine has no testbed.
+    pub fn up(test: &str, binary: &Path, medium: &str) -> Option<Self> {
+        let way = Self { binary: binary.into(), dir: tempfile::tempdir().unwrap(), port: Cell::new(8080) };
+        let output = way.testbed(&["up", "way", "--medium", medium]).output().unwrap();
+        let there = has_testbed(test, &said(&output));
+        assert!(output.status.success() || !there, "{}", said(&output));
+        there.then_some(way)
+    }
+
+    fn testbed(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.arg("testbed").args(arguments).env("XDG_RUNTIME_DIR", self.dir.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn inside(&self, host: &str, program: &Path) -> Command {
+        let mut command = self.testbed(&["exec", "way", host, "--"]);
+        command.arg(program);
+        command
+    }
+
+    /// Buffers of at most `bytes` for the connections that a host opens or accepts from now on.
+    pub fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
+        let set = format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}");
+        let output = self.inside(host, Path::new("/bin/sh")).args(["-c", &set]).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+    }
+
+    /// A `serve http` with these flags.
+    fn serve(&self, flags: &[&str]) -> Server {
+        let mut command = self.inside("server", Path::new("/bin/sh"));
+        command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);
+        let addr = format!("{SERVER}:{}", self.port.replace(self.port.get() + 1));
+        command.args(["serve", "http", "--listen", &addr]).args(flags);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let pid = lines.next().unwrap().unwrap();
+        assert!(lines.next().unwrap().unwrap().contains("serving"), "the server did not start");
+        Server { child, pid, addr }
+    }
+
+    /// The run of a command of loadline on `client1` against a server with these flags.
+    #[track_caller]
+    pub fn run(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
+        let server = self.serve(server);
+        let mut command = self.inside("client1", &self.binary);
+        let url = format!("http://{}/", server.addr);
+        command.args([what, &url, "--server-pid", &server.pid]).args(more);
+        json_of(&mut command)
+    }
+}
+
+/// A server in a host; it ends with this value.
+struct Server {
+    child: Child,
+    pid: String,
+    addr: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(&self.pid).status();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        let _ = self.testbed(&["down", "way"]).output();
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim().to_string()
+}
