@@ -47,3 +47,22 @@ fn a_search_is_made_again_within_a_budget_of_its_own() {
     let elapsed_s = num(&run["elapsed_s"]);
     assert!((4.0..9.0).contains(&elapsed_s), "{elapsed_s} s for two budgets of 3 s");
 }
+
+#[test]
+fn an_experiment_is_made_again_and_its_claims_are_those_of_all_repeats() {
+    let binary = Path::new(binary!());
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let set = ["--set", "seconds=1", "--set", "calls=20", "--set", "rounds=1", "--set", "backends=[\"epoll\"]"];
+    let lab = ["lab", "event-api", "--quick", "--repeat", "2", "--out", out.to_str().unwrap()];
+    let run = json(binary, &[&lab[..], &set[..]].concat());
+    let of = |n| each(&run, |t| t["repeat"].as_u64().unwrap_or(0)).iter().filter(|r| **r == n).count();
+    assert!(of(0) > 2 && of(0) == of(1), "{} and {}", of(0), of(1));
+    let kept: Value = serde_json::from_slice(&std::fs::read(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!(kept["trials"].as_array().unwrap().len(), of(0) + of(1));
+    assert_eq!(kept["interrupted"], false, "{}", kept["notes"]);
+    let names: Vec<&str> =
+        kept["findings"]["checks"].as_array().unwrap().iter().filter_map(|c| c["name"].as_str()).collect();
+    let alike = names.iter().filter(|name| names.contains(&name.trim_end_matches(" (repeat 2)"))).count();
+    assert!(!names.is_empty() && alike == names.len(), "{names:?}");
+}

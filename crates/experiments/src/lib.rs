@@ -6,11 +6,12 @@ mod experiment;
 mod io_models;
 mod parameters;
 mod records;
+mod repeats;
 mod sclients;
 
 use std::path::Path;
 
-use run::{Plan, Run};
+use run::{Plan, Run, RunDir};
 
 use lab::{Lab, LabError, Watch};
 
@@ -66,7 +67,7 @@ pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
     found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
 }
 
-/// Runs an experiment by its plan; `quick` takes the smaller parameters.
+/// Runs an experiment by its plan, as often as that says; `quick` takes the smaller parameters.
 pub fn run(
     experiment: &Experiment,
     mut plan: Plan,
@@ -76,9 +77,38 @@ pub fn run(
 ) -> Result<Run, LabError> {
     plan.command = format!("lab {}", experiment.name);
     let parameters = Parameters::of(&mut plan, quick);
+    let mut whole = once((experiment, &parameters), plan.clone(), 0, out, watch)?;
+    let dir = out.map(RunDir::create).transpose()?;
+    for repeat in 1..plan.times() {
+        if whole.interrupted {
+            break;
+        }
+        // Should this process be killed, what was written last says that it was cut short.
+        whole.interrupted = true;
+        save(&whole, dir.as_ref())?;
+        let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
+        repeats::add(&mut whole, part, repeat);
+        judge::judge(&mut whole);
+        save(&whole, dir.as_ref())?;
+    }
+    Ok(whole)
+}
+
+fn save(run: &Run, dir: Option<&RunDir>) -> Result<(), LabError> {
+    dir.map_or(Ok(()), |dir| dir.save(run).map_err(LabError::from))
+}
+
+fn once(
+    (experiment, parameters): (&Experiment, &Parameters),
+    plan: Plan,
+    repeat: u32,
+    out: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
+    lab.begin_repeat(repeat);
     lab.host(probe::host_info("localhost", "client and server"));
-    let outcome = (experiment.run)(&mut lab, &parameters);
+    let outcome = (experiment.run)(&mut lab, parameters);
     match outcome {
         Ok(()) => lab.finish(),
         // What was measured before the failure is worth keeping.

@@ -198,7 +198,7 @@ impl<'w> Lab<'w> {
     }
 
     /// What is kept from now on belongs to this repeat, counted from 0.
-    pub(crate) fn begin_repeat(&mut self, repeat: u32) {
+    pub fn begin_repeat(&mut self, repeat: u32) {
         self.repeat = repeat;
     }
 

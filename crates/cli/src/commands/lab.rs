@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use run::Plan;
 
-use crate::args::{Names, OutArgs, read_variables, units};
+use crate::args::{Names, OutArgs, RepeatArgs, read_variables, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -34,6 +34,8 @@ pub(crate) struct Args {
     /// Print the experiment's plan and do nothing
     #[arg(long)]
     show_plan: bool,
+    #[command(flatten)]
+    repeat: RepeatArgs,
     #[command(flatten)]
     out: OutArgs,
 }
@@ -69,6 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !args.model.is_empty() {
         plan.lab.insert("models".into(), args.model.clone().into());
     }
+    args.repeat.apply(&mut plan);
     output::catch_interrupts();
     let kept = args.out.prepare()?;
     // What an experiment shows is its steps.

@@ -1,0 +1,70 @@
+//! `lab NAME --repeat N`: the whole experiment again, as parts of one run. Each repeat concludes by itself, from its own
+//! trials; a claim holds if it held each time.
+
+use run::{Check, Relation, Run};
+
+/// Adds a repeat, counted from 1 for the second, to those before it.
+pub(crate) fn add(whole: &mut Run, mut part: Run, repeat: u32) {
+    let named = |name: &str| format!("{name} (repeat {})", repeat + 1);
+    whole.trials.append(&mut part.trials);
+    whole.elapsed_s += part.elapsed_s;
+    whole.interrupted = part.interrupted;
+    for note in part.notes {
+        if !whole.notes.contains(&note) {
+            whole.notes.push(note);
+        }
+    }
+    for check in part.findings.checks {
+        match whole.findings.checks.iter_mut().find(|known| known.name == check.name) {
+            Some(known) => *known = worse(known, &check),
+            None => whole.findings.checks.push(Check { name: named(&check.name), ..check }),
+        }
+    }
+    whole.findings.fits.extend(part.findings.fits.into_iter().map(|(name, fit)| (named(&name), fit)));
+    whole.findings.conclusions.extend(part.findings.conclusions.iter().map(|words| named(words)));
+}
+
+/// The one of two outcomes of a claim that is further from holding.
+fn worse(a: &Check, b: &Check) -> Check {
+    let b_is = match a.relation {
+        Relation::AtLeast => b.value < a.value,
+        Relation::AtMost => b.value > a.value,
+        Relation::Equals => a.pass,
+    };
+    // What is no number holds nothing, and compares as neither.
+    if a.value.is_finite() && (b_is || !b.value.is_finite()) { b.clone() } else { a.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(value: f64) -> Run {
+        let mut run = Run { elapsed_s: 2.0, trials: vec![run::Trial::default()], ..Run::default() };
+        run.findings.checks = vec![
+            Check::of("at least 3", value, Relation::AtLeast, 3.0),
+            Check::of("at most 3", value, Relation::AtMost, 3.0),
+        ];
+        run.findings.conclusions = vec![format!("it was {value}")];
+        run
+    }
+
+    #[test]
+    fn a_claim_holds_if_it_held_each_time() {
+        let mut whole = with(3.0);
+        add(&mut whole, with(2.0), 1);
+        add(&mut whole, with(4.0), 2);
+        let held: Vec<(f64, bool)> = whole.findings.checks.iter().map(|c| (c.value, c.pass)).collect();
+        assert_eq!(held, [(2.0, false), (4.0, false)]);
+        assert_eq!((whole.trials.len(), whole.elapsed_s), (3, 6.0));
+        assert_eq!(whole.findings.conclusions[2], "it was 4 (repeat 3)");
+    }
+
+    #[test]
+    fn what_is_no_number_is_the_worst() {
+        let mut whole = with(3.0);
+        add(&mut whole, with(f64::NAN), 1);
+        add(&mut whole, with(3.0), 2);
+        assert!(whole.findings.checks.iter().all(|c| !c.pass && c.value.is_nan()));
+    }
+}
