@@ -177,7 +177,6 @@ fn one_stream_may_be_reset_alone() {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, frame::RST_STREAM, 0, 1, &frame::REFUSED_STREAM.to_be_bytes());
     frame::write(&mut bytes, frame::RST_STREAM, 0, 3, &2_u32.to_be_bytes());
-    bytes.extend(answer(3, OK, 4));
     bytes.extend(answer(5, OK, 4));
     let (_, ended) = hear(&mut session, &bytes);
     let failed = |id, fault| done(id, 0, Outcome::Failed(fault));
@@ -233,6 +232,26 @@ fn what_breaks_the_protocol_is_said() {
         (framed(frame::PUSH_PROMISE, 0, 1, b""), "push"),
         (framed(frame::HEADERS, frame::END_HEADERS, 1, &[0xff, 0xff]), "HPACK"),
         (framed(frame::WINDOW_UPDATE, 0, 0, &[0; 4]), "WINDOW_UPDATE"),
+        (framed(frame::WINDOW_UPDATE, 0, 9, &[0, 0, 0, 1]), "not opened"),
+        (framed(frame::WINDOW_UPDATE, 0, 1, &[0, 0, 1]), "WINDOW_UPDATE"),
+        (framed(frame::WINDOW_UPDATE, 0, 1, &[0x7f, 255, 255, 255]), "2^31-1"),
+        (framed(frame::RST_STREAM, 0, 9, &[0; 4]), "RST_STREAM"),
+        (framed(frame::RST_STREAM, 0, 0, &[0; 4]), "RST_STREAM"),
+        (framed(frame::RST_STREAM, 0, 1, &[0; 3]), "RST_STREAM"),
+        (framed(frame::PING, 0, 1, &[0; 8]), "PING"),
+        (framed(frame::PING, 0, 0, &[0; 6]), "PING"),
+        (framed(frame::SETTINGS, frame::ACK, 0, &[0; 6]), "SETTINGS"),
+        (framed(frame::SETTINGS, 0, 1, &[]), "SETTINGS"),
+        (framed(frame::SETTINGS, 0, 0, &[0; 3]), "SETTINGS"),
+        (framed(frame::SETTINGS, 0, 0, &[0, 4, 0x80, 0, 0, 0]), "2^31-1"),
+        (framed(frame::SETTINGS, 0, 0, &[0, 5, 0, 0, 0, 1]), "SETTINGS"),
+        (framed(frame::DATA, 0, 0, b"x"), "not opened"),
+        (framed(frame::DATA, frame::PADDED, 1, &[9, 1]), "padded"),
+        (framed(frame::HEADERS, frame::END_HEADERS | frame::PADDED, 1, &[9, OK]), "HEADERS"),
+        (framed(frame::HEADERS, frame::END_HEADERS, 2, &[OK]), "HEADERS"),
+        ([answer(1, OK, 2), framed(frame::DATA, 0, 1, b"x")].concat(), "than its end"),
+        ([answer(1, OK, 2), framed(frame::HEADERS, frame::END_HEADERS, 1, &[OK])].concat(), "than its end"),
+        ([framed(frame::RST_STREAM, 0, 1, &[0; 4]), framed(frame::DATA, 0, 1, b"x")].concat(), "than its end"),
         ([headers.clone(), framed(frame::PING, 0, 0, &[0; 8])].concat(), "interrupted"),
         ([headers.clone(), framed(frame::CONTINUATION, 0, 1, &[]).repeat(9)].concat(), "empty frames"),
         ([headers, framed(frame::CONTINUATION, 0, 1, &[0; 16_384]).repeat(9)].concat(), "64 KiB"),

@@ -9,10 +9,12 @@ use crate::{Done, Fault, Outcome};
 
 /// Bytes of what trailers say in words that are kept.
 const MOST_MESSAGE: usize = 200;
+/// A stream ends here only when the server has ended it, so nothing of it can still be on its way.
+const ENDED: Fault = Fault::Malformed("more of a response than its end");
 
 impl ClientSession {
     /// Whether this stream was opened here, however it stands now.
-    const fn was_opened(&self, stream: u32) -> bool {
+    pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream < self.next_stream
     }
 
@@ -29,8 +31,7 @@ impl ClientSession {
             return Err(Fault::Malformed("DATA on a stream that was not opened"));
         }
         self.received.take(length)?;
-        // What comes for a request that has ended counts for the connection alone.
-        let Some(stream) = self.streams.find(head.stream) else { return Ok(()) };
+        let stream = self.streams.find(head.stream).ok_or(ENDED)?;
         if stream.status == 0 {
             return Err(Fault::Malformed("DATA before the headers of the response"));
         }
@@ -95,7 +96,7 @@ impl ClientSession {
             }
         }
         let says = self.last;
-        let Some(stream) = self.streams.find(head.stream) else { return Ok(()) };
+        let stream = self.streams.find(head.stream).ok_or(ENDED)?;
         match (stream.status, says.status) {
             (0, 0) => return Err(Fault::Malformed("a response without :status")),
             (0, 100..200) if head.has(frame::END_STREAM) => {

@@ -83,6 +83,9 @@ impl ClientSession {
         let by = by.filter(|by| *by > 0).ok_or(Fault::Malformed("a WINDOW_UPDATE of HTTP/2 is wrong"))?;
         match head.stream {
             0 => self.sending.widen(by),
+            number if !self.was_opened(number) => {
+                Err(Fault::Malformed("a WINDOW_UPDATE of a stream that was not opened"))
+            }
             number => self.streams.find(number).map_or(Ok(()), |stream| stream.widen(i64::from(by))),
         }
     }
@@ -93,7 +96,7 @@ impl ClientSession {
         payload: &[u8],
         heard: &mut Heard<'_, impl FnMut(Done)>,
     ) -> Result<(), Fault> {
-        let code = frame::number(payload).filter(|_| payload.len() == 4 && head.stream != 0);
+        let code = frame::number(payload).filter(|_| payload.len() == 4 && self.was_opened(head.stream));
         let code = code.ok_or(Fault::Malformed("a RST_STREAM of HTTP/2 is wrong"))?;
         if let Some(stream) = self.streams.close(head.stream) {
             let fault = if code == frame::REFUSED_STREAM { Fault::StreamRefused } else { Fault::StreamReset };
