@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
 mod harness;
+mod streams;
 mod talk;
 
 use std::io::{ErrorKind, Read, Write};
@@ -14,11 +15,15 @@ use harness::{Variant, alone, connect, each, wait_until, with_server};
 use loadline_serve::Server;
 use talk::{Talk, talks};
 
-/// Every service under every model and strategy.
+/// Every service under every model and strategy; those of many requests a connection under the plain one: what a strategy
+/// does with connections is no other for them, and the time of it all is long.
 fn all(check: impl Fn(&Talk, Variant, &'static str, &Path)) {
     let (_alone, root, talks) = (alone(), tempfile::tempdir().unwrap(), talks());
     talk::write_files(root.path());
-    each(|model, strategy| talks.iter().for_each(|talk| check(talk, model, strategy, root.path())));
+    each(|model, strategy| {
+        let here = talks.iter().filter(|talk| talk.hello.is_empty() || strategy.is_empty());
+        here.for_each(|talk| check(talk, model, strategy, root.path()));
+    });
 }
 
 #[test]
@@ -40,6 +45,9 @@ fn bytes_one_by_one_and_a_half_close_arrive_whole() {
 #[test]
 fn messages_of_16_mib_arrive_whole() {
     all(|talk, model, strategy, root| {
+        if talk.long_asks == 0 {
+            return;
+        }
         let moved = std::cell::Cell::new((0, 0));
         let stats = with_server(&talk.plan(model, strategy, root, true), |server| {
             moved.set(talk.exchange(connect(server), &talk.long_ask, talk.long_asks, 1 << 20));
@@ -57,11 +65,14 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     }
     sys::socket::set_recv_buffer(&flood, 1 << 16).unwrap();
     flood.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
-    let bytes = talk.ask.repeat((1 << 16) / talk.ask.len());
+    let (asks, mut asked, mut bytes, mut at) = ((1 << 16) / talk.ask.len(), 0, talk.hello.clone(), 0);
     while sent < 64 << 20 {
         // A piece that was taken in part is gone on with, so that every question is a whole one.
-        match flood.write(&bytes[sent % bytes.len()..]) {
-            Ok(n) => sent += n,
+        if at == bytes.len() {
+            (bytes, asked, at) = (talk.asks(asked, asks), asked + asks, 0);
+        }
+        match flood.write(&bytes[at..]) {
+            Ok(n) => (sent, at) = (sent + n, at + n),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return flood,
             Err(e) => unreachable!("{}: {e}", talk.service),
         }
@@ -72,8 +83,7 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
 /// Breaks off while an answer is on its way and half a question has come.
 fn reset(server: &Server, talk: &Talk) {
     let mut stream = connect(server);
-    stream.write_all(&talk.ask.repeat(50)).unwrap();
-    stream.write_all(&talk.ask[..talk.ask.len() / 2]).unwrap();
+    stream.write_all(&talk.begin(50)).unwrap();
     if talk.service != "discard" {
         stream.read_exact(&mut [0; 10]).unwrap();
     }
@@ -91,7 +101,7 @@ fn resets_and_peers_that_never_read_harm_nobody_and_a_busy_server_stops() {
             let _busy: Vec<TcpStream> = (0..5)
                 .map(|_| {
                     let mut stream = connect(server);
-                    stream.write_all(&talk.ask[..talk.ask.len() / 2]).unwrap();
+                    stream.write_all(&talk.begin(0)).unwrap();
                     stream
                 })
                 .collect();
@@ -120,7 +130,7 @@ fn a_thousand_connections_in_a_burst() {
             for round in 0..10 {
                 let mut streams: Vec<TcpStream> = (0..100).map(|_| connect(server)).collect();
                 if round % 2 == 0 {
-                    streams.iter_mut().for_each(|s| s.write_all(&talk.ask).unwrap());
+                    streams.iter_mut().for_each(|s| s.write_all(&talk.begin(1)).unwrap());
                 }
             }
             wait_until(server, |stats| (stats.accepted, stats.connections) == (1000, 0));

@@ -1,5 +1,6 @@
 //! What is said to each service, and what it must answer, byte for byte.
 
+use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::Path;
@@ -9,23 +10,29 @@ use proto::record::{HEAD_BYTES, Head, Operation, Status};
 use run::ServePlan;
 
 use crate::harness::Variant;
+use crate::streams;
 
 /// Bytes of one answer of the source.
 const SOURCE_BYTES: usize = 100_000;
 /// Bytes of a short file.
-const SHORT: usize = 1000;
+pub(crate) const SHORT: usize = 1000;
 /// Bytes of a long answer.
 pub(crate) const LONG: usize = 16 << 20;
 
 /// The long message and file.
-static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
+pub(crate) static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
 
 /// One service with one exchange of it.
 pub(crate) struct Talk {
     pub(crate) service: &'static str,
+    /// What is said once, before the first request.
+    pub(crate) hello: Vec<u8>,
+    /// Each request is a stream of HTTP/2, with the next number.
+    pub(crate) numbered: bool,
     /// One request; the source is asked for nothing.
     pub(crate) ask: Vec<u8>,
-    /// A request whose exchange moves 16 MiB at least one way, and how often it is made.
+    /// A request whose exchange moves 16 MiB at least one way, and how often it is made; 0: what it would show is shown by
+    /// another service that is made of the same.
     pub(crate) long_ask: Vec<u8>,
     pub(crate) long_asks: usize,
     /// Whether these bytes are the whole answer to that many of the asks given.
@@ -33,48 +40,66 @@ pub(crate) struct Talk {
 }
 
 pub(crate) fn talks() -> Vec<Talk> {
-    vec![
+    let mut all = vec![
+        Talk { ask: noise(64), long_ask: LONG_NOISE.clone(), right: |a, q, n| a == q.repeat(n), ..Talk::new("echo") },
+        Talk { ask: get("/short"), long_ask: get("/long"), right: right_http, ..Talk::new("http") },
+        Talk { ask: read(512), long_ask: read(1 << 20), long_asks: 16, right: right_records, ..Talk::new("record") },
+        Talk { ask: noise(64), long_ask: LONG_NOISE.clone(), right: |a, _, _| a.is_empty(), ..Talk::new("discard") },
         Talk {
-            service: "echo",
-            ask: noise(64),
-            long_ask: LONG_NOISE.clone(),
-            long_asks: 1,
-            right: |a, q, n| a == q.repeat(n),
-        },
-        Talk { service: "http", ask: get("/short"), long_ask: get("/long"), long_asks: 1, right: right_http },
-        Talk { service: "record", ask: read(512), long_ask: read(1 << 20), long_asks: 16, right: right_records },
-        Talk {
-            service: "discard",
-            ask: noise(64),
-            long_ask: LONG_NOISE.clone(),
-            long_asks: 1,
-            right: |a, _, _| a.is_empty(),
-        },
-        Talk {
-            service: "memcached",
             ask: memcached_value(64),
             long_ask: memcached_value(1 << 20),
             long_asks: 16,
             right: right_memcached,
+            ..Talk::new("memcached")
         },
         Talk {
-            service: "redis",
             ask: redis_value(64),
             long_ask: redis_value(1 << 20),
             long_asks: 16,
             right: right_redis,
+            ..Talk::new("redis")
         },
-        Talk { service: "source", ask: Vec::new(), long_ask: Vec::new(), long_asks: 1, right: right_source },
-    ]
+        Talk { ask: Vec::new(), long_ask: Vec::new(), right: right_source, ..Talk::new("source") },
+    ];
+    all.extend(streams::talks());
+    all
 }
 
 impl Talk {
+    /// Says nothing, and finds everything wrong.
+    pub(crate) fn new(service: &'static str) -> Self {
+        let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());
+        Self { service, hello, numbered: false, ask, long_ask, long_asks: 1, right: |_, _, _| false }
+    }
+
+    /// One request, which so many came before.
+    fn nth<'a>(&self, ask: &'a [u8], at: usize) -> Cow<'a, [u8]> {
+        let mut ask = Cow::Borrowed(ask);
+        if self.numbered && at > 0 {
+            streams::number(ask.to_mut(), 2 * at as u32 + 1);
+        }
+        ask
+    }
+
+    /// So many requests, after so many that were made.
+    pub(crate) fn asks(&self, after: usize, asks: usize) -> Vec<u8> {
+        (after..after + asks).flat_map(|at| self.nth(&self.ask, at).into_owned()).collect()
+    }
+
+    /// A connection's first words: the greeting, so many requests, and half of one.
+    pub(crate) fn begin(&self, asks: usize) -> Vec<u8> {
+        [&self.hello[..], &self.asks(0, asks), &self.ask[..self.ask.len() / 2]].concat()
+    }
+
     /// The plan of its server: `long` for the long exchange.
     pub(crate) fn plan(&self, variant: Variant, strategy: &str, root: &Path, long: bool) -> ServePlan {
         let bytes = if long { LONG } else { SOURCE_BYTES }.to_string();
         let options = if self.service == "source" { vec![("source_bytes", bytes.as_str())] } else { Vec::new() };
         let mut plan = variant.plan(self.service, strategy, &options);
-        plan.root = (self.service == "http").then(|| root.display().to_string());
+        plan.root = ["http", "h2"].contains(&self.service).then(|| root.display().to_string());
+        if self.service == "grpc" {
+            plan.body_bytes = 64;
+        }
         plan
     }
 
@@ -86,15 +111,16 @@ impl Talk {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let mut stream = stream;
-                for _ in 0..asks {
-                    ask.chunks(piece).for_each(|c| stream.write_all(c).unwrap());
+                self.hello.chunks(piece).for_each(|c| stream.write_all(c).unwrap());
+                for at in 0..asks {
+                    self.nth(ask, at).chunks(piece).for_each(|c| stream.write_all(c).unwrap());
                 }
                 stream.shutdown(Shutdown::Write).unwrap();
             });
             reader.read_to_end(&mut back).unwrap();
         });
         assert!((self.right)(&back, ask, asks), "{}: {} bytes came back, or others", self.service, back.len());
-        ((asks * ask.len()) as u64, back.len() as u64)
+        ((self.hello.len() + asks * ask.len()) as u64, back.len() as u64)
     }
 }
 
