@@ -78,3 +78,34 @@ fn redis_programs_are_answered() {
     // 2000 of each test, one INCR of them.
     assert_eq!(cli(&["GET", "counter:__rand_int__"]), "2000");
 }
+
+#[test]
+fn programs_that_speak_tls_are_answered() {
+    let test = "clients of serve --tls";
+    if ["openssl", "wrk", "h2load", "curl"].iter().any(|name| !has(test, name)) {
+        return;
+    }
+    let (https, h2) = (serve(&["http", "--tls"]), serve(&["h2", "--tls"]));
+    let (at, url) = (https.addr.to_string(), format!("https://localhost:{}/", https.addr.port()));
+    for version in ["-tls1_2", "-tls1_3"] {
+        // A full handshake, and one that takes up its session.
+        let dir = tempfile::tempdir().unwrap();
+        let session = dir.path().join("session").display().to_string();
+        let ask = "(printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'; sleep 1) \
+                   | openssl s_client -connect $0 -ign_eof";
+        let first = ran("sh", &["-c", &format!("{ask} {version} -sess_out {session} 2>&1"), &at]);
+        assert!(first.contains("HTTP/1.1 200 OK") && first.contains("New, TLSv1"), "{version}: {first}");
+        let again = ran("sh", &["-c", &format!("{ask} {version} -sess_in {session} 2>&1"), &at]);
+        assert!(again.contains("HTTP/1.1 200 OK") && again.contains("Reused, TLSv1"), "{version}: {again}");
+    }
+    let what = "%{http_version} %{http_code} %{size_download}\n";
+    let both = ["--tlsv1.2", "--tlsv1.3"];
+    for version in both {
+        let get = ["-sk", version, "-o", "/dev/null", "-w", what, &url];
+        assert_eq!(ran("curl", &get), "1.1 200 1294\n", "{version}");
+    }
+    let said = ran("wrk", &["-t1", "-c8", "-d1s", &url]);
+    assert!(said.contains("requests in") && !said.contains("Non-2xx") && !said.contains("Socket errors"), "{said}");
+    let said = ran("h2load", &["-n", "300", "-c", "3", "-m", "5", &format!("https://localhost:{}/", h2.addr.port())]);
+    assert!(said.contains("300 succeeded, 0 failed, 0 errored") && said.contains("protocol: h2"), "{said}");
+}

@@ -197,6 +197,19 @@ impl<E: Engine> Pipe<E> {
         given
     }
 
+    /// The last record: nothing more is sent (close_notify). A peer that gets none cannot tell the end from a cut.
+    pub(super) fn say_goodbye(&mut self) {
+        let Self { engine, incoming, outgoing, .. } = self;
+        let Some(engine) = engine else { return };
+        let Ok(ConnectionState::WriteTraffic(mut traffic)) = engine.process(incoming).state else { return };
+        let Err(EncryptError::InsufficientSize(needs)) = traffic.queue_close_notify(&mut []) else { return };
+        let outgoing = outgoing.end();
+        let from = outgoing.len();
+        outgoing.resize(from + needs.required_size, 0);
+        let n = traffic.queue_close_notify(&mut outgoing[from..]).unwrap_or(0);
+        outgoing.truncate(from + n);
+    }
+
     fn give_waiting(&mut self, out: &mut [u8]) -> usize {
         self.outgoing.give(usize::MAX, out)
     }

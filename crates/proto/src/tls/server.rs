@@ -13,12 +13,14 @@ pub struct ServerSession<S> {
     pipe: Pipe<UnbufferedServerConnection>,
     /// The peer was told what is wrong (an alert), and nothing more is heard.
     failed: bool,
+    /// The session within ends the connection, and what it says last is followed by our goodbye.
+    ends: bool,
 }
 
 impl<S: Session> ServerSession<S> {
     /// For one connection at a time.
     pub fn new(within: S, config: ServerConfig) -> Self {
-        Self { within, config, pipe: Pipe::default(), failed: false }
+        Self { within, config, pipe: Pipe::default(), failed: false, ends: false }
     }
 }
 
@@ -27,25 +29,34 @@ impl<S: Session> Session for ServerSession<S> {
         if self.failed {
             return self.pipe.give(out, |_| 0);
         }
-        self.pipe.give(out, |plain| self.within.transmit(plain))
+        let n = self.pipe.give(out, |plain| self.within.transmit(plain));
+        if n > 0 || !std::mem::take(&mut self.ends) {
+            return n;
+        }
+        self.pipe.say_goodbye();
+        self.pipe.give(out, |_| 0)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.pipe.wants_out() || !self.failed && self.pipe.established && self.within.wants_transmit()
+        self.pipe.wants_out() || !self.failed && self.pipe.established && (self.ends || self.within.wants_transmit())
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
         if self.failed {
             return Ok(Progress::default());
         }
-        let Self { within, config, pipe, .. } = self;
+        let Self { within, config, pipe, ends, .. } = self;
         if pipe.engine.is_none() {
             pipe.open(UnbufferedServerConnection::new(config.clone()));
         }
         let mut progress = Progress::default();
         let taken = pipe.take(input, &mut |plain| {
             progress.merge(match plain {
-                Plain::Bytes(bytes) => within.receive(bytes)?,
+                Plain::Bytes(bytes) => {
+                    let told = within.receive(bytes)?;
+                    *ends |= told.close;
+                    told
+                }
                 Plain::End => within.peer_closed()?,
             });
             Ok(())
@@ -83,6 +94,6 @@ impl<S: Session> Session for ServerSession<S> {
     fn reset(&mut self) {
         self.within.reset();
         self.pipe.reset();
-        self.failed = false;
+        (self.failed, self.ends) = (false, false);
     }
 }
