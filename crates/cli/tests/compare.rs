@@ -1,6 +1,6 @@
 //! `loadline compare` over runs that were kept: every old one compares, what cannot be compared gets a sentence.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -79,4 +79,34 @@ fn servers_that_it_starts_are_compared_and_ended() {
     );
     let same = compare(&[&a.1, &a.1, "--command-a", &a.0, "--command-b", &b.0]);
     assert!(text(&same).contains("a port of its own"), "{}", text(&same));
+}
+
+/// A page that is long enough for its encryption to be seen beside anything else that runs.
+#[test]
+fn what_tls_costs_a_server_is_told_by_asking_it_both_ways() {
+    let test = "compare http:// https://";
+    let _alone = testkit::alone();
+    if !testkit::has(test, "openssl") {
+        return;
+    }
+    let (port, tls, dir) = (testkit::free_port(), testkit::free_port(), tempfile::tempdir().unwrap());
+    let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
+                -subj /CN=localhost 2>/dev/null; head -c 1000000 /dev/zero > page; chmod -R a+rX .";
+    assert!(Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap().success());
+    let d = dir.path().display();
+    let http = format!(
+        "server {{ listen 127.0.0.1:{port}; listen 127.0.0.1:{tls} ssl; ssl_certificate {d}/cert; ssl_certificate_key {d}/key;
+           location / {{ root {d}; }} }}"
+    );
+    let Some(_server) = testkit::nginx(0, "", &http) else { return testkit::skip(test, "nginx is not installed") };
+    let (plain, tls) = (format!("http://127.0.0.1:{port}/page"), format!("https://127.0.0.1:{tls}/page"));
+    let output = compare(&[&plain, &tls, "--insecure", "--connections", "2", "--budget", "6s", "--json"]);
+    let found: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
+    let told = &found["tls"];
+    let of = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);
+    assert!(of("us") > 0.0 && of("share") > 0.0 && of("share") < 1.0, "{told}");
+    assert!(told["sentence"].as_str().unwrap().contains("TLS takes"), "{told}");
+    let none = compare(&[&plain, &plain, "--insecure"]);
+    assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
 }

@@ -29,6 +29,7 @@ pub(crate) use repeat::RepeatArgs;
 pub(crate) use rows::{arrival, arrival_help};
 pub(crate) use see::SeeArgs;
 pub(crate) use target::{TargetArgs, read_variables};
+pub(crate) use tls::TlsArgs;
 
 /// T of S-Clients when none is given, milliseconds (source 1).
 pub(crate) const T_MS: f64 = 500.0;

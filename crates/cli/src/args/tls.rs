@@ -31,9 +31,7 @@ pub(crate) struct TlsArgs {
 impl TlsArgs {
     /// Puts what was given into the plan; an error where the target has no TLS.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
-        let scheme = plan.target.url.split_once("://").map_or("", |(scheme, _)| scheme);
-        let within = proto::by_scheme(lab::target::transport(scheme).0).is_some_and(|(_, scheme)| scheme.tls);
-        if !within {
+        if !within(&plan.target.url) {
             anyhow::ensure!(
                 !self.any(),
                 "--cacert, --cert, --key, --insecure, --tls and --resume are for targets within TLS: write https://HOST:PORT/PATH"
@@ -54,13 +52,25 @@ impl TlsArgs {
         Ok(())
     }
 
-    fn any(&self) -> bool {
+    /// The same for one of two targets: what is given may be for the other.
+    pub(crate) fn apply_to_either(&self, plan: &mut Plan, both: &[String]) -> anyhow::Result<()> {
+        if within(&plan.target.url) || !both.iter().any(|url| within(url)) { self.apply(plan) } else { Ok(()) }
+    }
+
+    /// Whether any flag was given.
+    pub(crate) fn any(&self) -> bool {
         self.cacert.is_some()
             || self.cert.is_some()
             || self.insecure
             || self.tls_version.is_some()
             || self.resume.is_some()
     }
+}
+
+/// Whether a target is spoken to within TLS.
+fn within(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    proto::by_scheme(lab::target::transport(scheme).0).is_some_and(|(_, scheme)| scheme.tls)
 }
 
 fn resume(text: &str) -> Result<f64, String> {

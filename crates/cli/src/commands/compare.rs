@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail, ensure};
 use run::{Comparison, Intensity, Plan, Run};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{read_variables, units};
+use crate::args::{TlsArgs, read_variables, units};
 use crate::own_server::OwnServer;
 use crate::{Exit, output};
 
@@ -50,6 +50,8 @@ pub(crate) struct Args {
     authorized: bool,
     #[command(flatten)]
     mix: MixArgs,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// text, markdown, html or json
     #[arg(long, value_name = "FORM", default_value = "text")]
     form: String,
@@ -60,7 +62,11 @@ pub(crate) struct Args {
 
 /// Compares, prints, and says by the exit status whether the new one is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    ensure!(args.both.iter().any(|one| one.contains("://")) || !args.mix.given(), "requests are for two live servers");
+    let of_requests = args.mix.given() || args.tls.any();
+    ensure!(
+        args.both.iter().any(|one| one.contains("://")) || !of_requests,
+        "requests and TLS are for two live servers"
+    );
     let live = args.both.iter().filter(|one| one.contains("://")).count();
     if live != 2 && (args.command_a.is_some() || args.command_b.is_some()) {
         bail!("--command-a and --command-b start the servers of two addresses: give both as http://HOST:PORT/");
@@ -175,6 +181,7 @@ fn plan(args: &Args, at: usize) -> anyhow::Result<Plan> {
     if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
         *connections = args.connections.unwrap_or(CONNECTIONS);
     }
+    args.tls.apply_to_either(&mut plan, &args.both)?;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;
     plan.seal(&[]);
