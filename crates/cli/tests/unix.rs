@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
-use testkit::{Running, alone, binary, eventually, json, nginx, skip, total};
+use testkit::{Held, Running, alone, binary, eventually, has, json, nginx, skip, total};
 
 /// Backlog of the socket, which the listener's limit must show.
 const BACKLOG: u64 = 64;
@@ -63,4 +66,53 @@ fn a_socket_that_nobody_serves_is_named() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("none.sock") && said.contains("correct the path"), "{said}");
+}
+
+/// An application of Python behind gunicorn; a line of its log is a status.
+#[test]
+fn gunicorn_logs_what_is_counted_here() {
+    const APP: &str = r#"
+def app(asked, begin):
+    body = b"hello from " + asked["PATH_INFO"].encode()
+    begin("200 OK", [("Content-Length", str(len(body)))])
+    return [body]
+"#;
+    let test = "gunicorn on a unix socket";
+    let _alone = alone();
+    if !has(test, "gunicorn") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (socket, log) = (dir.path().join("app.sock"), dir.path().join("log"));
+    std::fs::write(dir.path().join("app.py"), APP).unwrap();
+    let mut command = Command::new("gunicorn");
+    command.args([
+        "--workers",
+        "1",
+        "--worker-class",
+        "gthread",
+        "--threads",
+        "8",
+        "--access-logformat",
+        "%(s)s %(U)s",
+    ]);
+    command.arg("--bind").arg(format!("unix:{}", socket.display())).arg("--access-logfile").arg(&log);
+    command.arg("--chdir").arg(dir.path()).arg("app:app").stderr(Stdio::null());
+    let server = Held::start(&mut command);
+    eventually(|| UnixStream::connect(&socket).ok());
+    let url = format!("unix://{}:/page", socket.display());
+    let (mut expected, lines) = (0, || std::fs::read_to_string(&log).unwrap_or_default());
+    for more in [&[][..], &["--new-connections"]] {
+        let args = ["load", &url, "--connections", "4", "--duration", "500ms", "--warmup", "0s"];
+        let run = json(binary!(), &[&args[..], more].concat());
+        assert_eq!(run["trials"][0]["errors"], serde_json::json!({}), "{more:?}");
+        let completed = total(&run, "completed");
+        assert!(completed > 20 && total(&run, "sent") == completed, "{more:?}: {completed}");
+        expected += completed as usize;
+        let text = eventually(|| Some(lines()).filter(|text| text.lines().count() >= expected));
+        assert_eq!(text.lines().filter(|line| *line == "200 /page").count(), expected, "{more:?}");
+        // Its worker, which the one that listens started, is found from the socket as well.
+        let processes = run["trials"][0]["server"]["processes"].to_string();
+        assert!(processes.contains(&server.pid().to_string()), "{processes}");
+    }
 }
