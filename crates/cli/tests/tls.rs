@@ -128,13 +128,14 @@ fn sessions_are_taken_up_again_as_often_as_the_server_says() {
         let lines = server.logged(total(&run, "completed"));
         let reused = lines.iter().filter(|line| line[1] == "r").count() as u64;
         assert_eq!(reused, resumed, "{version} {resume}");
-        let share = resumed as f64 / handshakes as f64;
+        // The first handshakes have nothing to take up: one of each of the eight connections, or two where a ticket came late.
+        let can = handshakes.saturating_sub(16) as f64;
         let expected = match resume {
-            "on" => 0.9..=1.0,
+            "on" => can..=handshakes as f64,
             "off" => 0.0..=0.0,
-            _ => 0.4..=0.6,
+            _ => 0.4 * can..=0.6 * handshakes as f64,
         };
-        assert!(expected.contains(&share), "{version} {resume}: {resumed} of {handshakes}");
+        assert!(expected.contains(&(resumed as f64)), "{version} {resume}: {resumed} of {handshakes}");
     }
 }
 
