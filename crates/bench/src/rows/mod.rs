@@ -7,6 +7,7 @@ mod event;
 mod generator;
 mod hosts;
 mod latency;
+mod mix;
 mod probe;
 mod proxy;
 mod server;
@@ -79,6 +80,13 @@ pub(crate) const ROWS: &[Row] = &[
         AtMost(1.0),
         None,
         speed::floor,
+    ),
+    row(
+        "mix-cpu",
+        "CPU us per request of a mix of 100 requests of 1 KiB over the same loop with one of them",
+        AtMost(1.10),
+        None,
+        mix::cpu,
     ),
     row(
         "generator-growth",
