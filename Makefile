@@ -41,8 +41,9 @@ bench: build
 fuzz:
 	scripts/fuzz $(FUZZ_S)
 
-# Random faults in random order against nginx for SOAK_S seconds, with a table at the end.
+# A planted leak over a minute, then random faults in random order against nginx for SOAK_S seconds, with a table at the end.
 soak: build
+	cargo test --locked -p loadline --test drifts -- --ignored --nocapture
 	scripts/soak $(SOAK_S) --binary $(LOADLINE)
 
 # Rewrites the generated pages of docs/; a test fails while they differ from the tables in the code.
