@@ -135,3 +135,39 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     let output = loadline(binary!(), &["load", &url, "--rate", "sin:1..2/3s"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
+
+#[test]
+fn requests_come_at_the_times_of_a_file() {
+    let _alone = alone();
+    let (server, dir) = (serve(binary!(), 0, &[]), tempfile::tempdir().unwrap());
+    let url = format!("http://{}/", server.addr);
+    // A burst at once, then one each tenth of a second, in a column of a file that is not in order.
+    let times = (0..50).map(|_| 100.0).chain((1..=10).rev().map(|i| 100.0 + f64::from(i) / 10.0));
+    let rows: String = times.map(|at| format!("/x,{at}\n")).collect();
+    let file = dir.path().join("times.csv");
+    std::fs::write(&file, format!("path,at\n{rows}")).unwrap();
+    let file = file.display().to_string();
+    let load = |more: &[&str]| {
+        let args = ["load", &url, "--at-rest", "0s", "--arrivals", &file, "--arrivals-column", "at"];
+        json_of(Command::new(binary!()).args(args).args(more))
+    };
+    for (speed, span_s) in [("1", 1.0), ("2", 0.5)] {
+        let run = load(&["--speed", speed]);
+        let trial = &run["trials"][0];
+        let counts = (num(&trial["due"]), num(&trial["completed"]));
+        assert_eq!(
+            (counts, &trial["errors"]),
+            ((61.0, 61.0), &value!({})),
+            "with the one before the load, speed {speed}"
+        );
+        let length_s = num(&trial["measured"]["length_s"]);
+        assert!(length_s >= 0.9 * span_s && length_s < span_s + 2.0, "{length_s}");
+        let told = &run["plan"]["load"]["arrivals"];
+        assert_eq!((num(&told["count"]), &told["times"]), (60.0, &Value::Null), "a run does not write them down");
+    }
+    let two = load(&["--threads", "2"]);
+    assert_eq!(num(&two["trials"][0]["due"]), 61.0, "each thread has its share");
+    let output = loadline(binary!(), &["load", &url, "--arrivals", &file]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && text.contains("line 1, column 1: several values"), "{text}");
+}

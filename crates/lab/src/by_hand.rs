@@ -57,7 +57,7 @@ impl ByHand {
 
 /// The rate of an open loop that is the same all the time by its plan.
 fn rate_of(plan: &LoadPlan) -> Option<f64> {
-    let course = !plan.stages.is_empty() || plan.requests.as_ref().is_some_and(|set| set.recorded.is_some());
+    let course = !plan.stages.is_empty() || plan.recorded().is_some();
     match plan.intensity {
         Intensity::Open { rate, .. } if !course => Some(rate),
         _ => None,

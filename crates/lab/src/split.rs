@@ -128,6 +128,9 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
         data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
         set.recorded = set.recorded.as_ref().map(|times| times.share(i, agents));
     }
+    if let Some(arrivals) = &mut share.arrivals {
+        arrivals.times = arrivals.times.as_ref().map(|times| times.share(i, agents));
+    }
     match &mut share.intensity {
         Intensity::Closed { connections, .. } => {
             *connections = part(*connections);

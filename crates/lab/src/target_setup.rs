@@ -68,6 +68,7 @@ impl TargetSetup {
             lab.host(probe::host_info("localhost", role));
         }
         // What is made is in the set-up; a run writes down the begin of a long set.
+        lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         if target_setup.observation.shared() {
             lab.note("client and server compete for CPU: the capacity is lower than with a CPU for each");

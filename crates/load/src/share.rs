@@ -77,7 +77,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
 
 /// The requests of this shard in the order in which they were recorded; none where they were not.
 fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
-    let times = plan.requests.as_ref().and_then(|set| set.recorded.as_ref());
+    let times = plan.recorded();
     let all = times.map_or(&[][..], |times| &times.items);
     all.iter().skip(shard as usize).step_by(shards.max(1) as usize).copied().collect()
 }

@@ -1,6 +1,7 @@
 //! Sets of requests as people have them: TOML, lists of URLs, command lines of curl, HAR files, vegeta's targets, access logs. A form is
 //! one file under `formats` and one row of [`FORMATS`]; all end in [`run::RequestSet`]. Nothing here sends anything.
 
+mod arrivals;
 mod data;
 mod error;
 mod formats;
@@ -13,6 +14,7 @@ use std::path::Path;
 
 use run::{MOST_REQUESTS, RequestOrder, RequestSet};
 
+pub use arrivals::read_arrivals;
 pub use data::read_data;
 pub use error::ReadError;
 pub use formats::{FORMATS, command, to_toml};

@@ -95,8 +95,8 @@ pub use protocol::{HttpPlan, Protocol};
 pub use recording::{Absence, Column, Recording};
 pub use repeat::{MOST_REPEATS, Repeat};
 pub use requests::{
-    DataOrder, DataTable, MOST_CLASSES, MOST_REQUESTS, Recorded as RecordedTimes, RequestOrder, RequestPlan,
-    RequestSet, from_base64, to_base64,
+    ArrivalTimes, DataOrder, DataTable, MOST_CLASSES, MOST_REQUESTS, Recorded as RecordedTimes, RequestOrder,
+    RequestPlan, RequestSet, from_base64, to_base64,
 };
 pub use results::{LimitedBy, Results};
 pub use rundir::{

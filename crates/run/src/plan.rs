@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blocks, ColdPlan, Expectation, HostPlan, Intensity, Protocol, RequestSet, Secrets, SlotPlan, Stage, TlsPlan,
+    ArrivalTimes, Blocks, ColdPlan, Expectation, HostPlan, Intensity, Protocol, RecordedTimes, RequestSet, Secrets,
+    SlotPlan, Stage, TlsPlan,
 };
 
 /// Everything that one command will do.
@@ -108,6 +109,9 @@ pub struct LoadPlan {
     /// Requests that are made in the place of the one that the protocol's settings say; its headers are added to each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
+    /// When requests are due, where a file says so: the intensity's rate is then the mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalTimes>,
     /// TLS around it; absent for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlan>,
@@ -178,6 +182,14 @@ impl LoadPlan {
     }
 }
 
+impl LoadPlan {
+    /// When each request is due, where that was recorded: times of a file, or those of an access log.
+    pub fn recorded(&self) -> Option<&RecordedTimes> {
+        let times = self.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref());
+        times.or_else(|| self.requests.as_ref().and_then(|set| set.recorded.as_ref()))
+    }
+}
+
 fn is_zero(n: &f64) -> bool {
     *n == 0.0
 }
@@ -191,6 +203,7 @@ impl Default for LoadPlan {
         Self {
             protocol: Protocol::default(),
             requests: None,
+            arrivals: None,
             tls: None,
             intensity: Intensity::default(),
             stages: Vec::new(),

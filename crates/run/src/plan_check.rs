@@ -1,6 +1,6 @@
 //! The ranges of a plan, checked before any load is sent.
 
-use crate::{Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RequestSet, Stage};
+use crate::{Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestSet, Stage};
 
 /// The longest load, and the longest watch: a year.
 pub const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
@@ -199,6 +199,14 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     if let Some(stage) = plan.stages.iter().find(bad) {
         let value = format!("{}..{} in {} s", stage.from, stage.to, stage.seconds);
         return wrong("a stage of load.stages", value, "give 0 to 100,000,000 requests a second and up to 24 hours");
+    }
+    let wild = |times: &&RecordedTimes| !(0.001..=100_000.0).contains(&times.speed) || !times.items.is_empty();
+    if plan.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref()).filter(wild).is_some() {
+        return wrong(
+            "load.arrivals.times",
+            "its speed or items".into(),
+            "give a speed of 0.001 to 100,000 and no items",
+        );
     }
     let recorded = plan.requests.as_ref().and_then(|set| Some((set.recorded.as_ref()?, set.requests.len())));
     match recorded {

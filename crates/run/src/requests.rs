@@ -89,7 +89,8 @@ pub enum DataOrder {
 pub struct Recorded {
     /// From the request before to this one, microseconds; of the first from the begin.
     pub gaps_us: Vec<u64>,
-    /// Its place in `requests`.
+    /// Its place in `requests`; none where only the times were recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<u16>,
     /// How many times as fast they are made.
     pub speed: f64,
@@ -117,6 +118,19 @@ impl Recorded {
     pub fn span_s(&self) -> f64 {
         self.gaps_us.iter().sum::<u64>() as f64 / 1e6 / self.speed
     }
+}
+
+/// Times from a file at which requests are due, whichever they are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArrivalTimes {
+    /// What they were read from.
+    pub from: String,
+    /// How many there are.
+    pub count: u64,
+    /// The times; a run does not write them down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<Recorded>,
 }
 
 /// Which request of a set comes next.

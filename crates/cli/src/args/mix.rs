@@ -161,7 +161,7 @@ fn aim(imported: &mut Imported, target: &mut String) {
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "stages of a rate are for `loadline load`");
     let Some(set) = &mut plan.load.requests else {
-        ensure!(speed.is_none(), "--speed is for an access log: give it with --replay");
+        ensure!(speed.is_none(), "--speed is for recorded times: give it with --replay or --arrivals");
         return Ok(());
     };
     let Some(speed) = speed else {

@@ -26,7 +26,13 @@ pub(crate) struct Args {
     /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat
     #[arg(long, value_name = "R", value_parser = rate, help_heading = "Intensity")]
     rate: Option<Rate>,
-    /// Make the requests of --replay when they were made, so many times as fast
+    /// Make requests at the times of a file: one in seconds a line, or a column of a CSV file (--arrivals-column)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "connections", "s_clients", "users", "replay"], help_heading = "Intensity")]
+    arrivals: Option<std::path::PathBuf>,
+    /// The column of the times
+    #[arg(long, value_name = "NAME", requires = "arrivals", help_heading = "Intensity")]
+    arrivals_column: Option<String>,
+    /// Make the requests of --replay when they were made, or those of --arrivals when it says, so many times as fast
     #[arg(long, value_name = "N", value_parser = speed, conflicts_with_all = ["rate", "connections", "s_clients"], help_heading = "Intensity")]
     speed: Option<f64>,
     #[arg(long, value_name = "HOW", value_parser = arrival, help = arrival_help(), help_heading = "Intensity", requires = "rate")]
@@ -80,7 +86,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("load")?;
-    mix::in_time(&mut plan, args.speed)?;
+    match &args.arrivals {
+        Some(file) => plan.load.arrivals = Some(arrivals(file, args)?),
+        None => mix::in_time(&mut plan, args.speed)?,
+    }
     set_intensity(args, &mut plan)?;
     if let Some(flag) = args.load.out_of_place(&plan.load.intensity) {
         anyhow::bail!(
@@ -102,16 +111,22 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
+/// The times of a file.
+fn arrivals(file: &std::path::Path, args: &Args) -> anyhow::Result<run::ArrivalTimes> {
+    let mut times = requests::read_arrivals(file, args.arrivals_column.as_deref())?;
+    times.speed = args.speed.unwrap_or(1.0);
+    Ok(run::ArrivalTimes { from: file.display().to_string(), count: times.gaps_us.len() as u64, times: Some(times) })
+}
+
 /// How many times as fast a log is made.
 fn speed(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches(['x', 'X']).parse().ok().filter(|n| (0.001..=100_000.0).contains(n));
     number.ok_or_else(|| format!("{text:?} is not a speed; write it like 1, 10 or 0.5"))
 }
 
-/// The open loop of a log in time: its own mean rate, and as long as it takes.
+/// The open loop of recorded times: its own mean rate, and as long as it takes.
 fn replayed(plan: &mut Plan) {
-    let times = plan.load.requests.as_ref().and_then(|set| set.recorded.as_ref());
-    let Some((span_s, n)) = times.map(|times| (times.span_s(), times.items.len())) else { return };
+    let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
     let rate = n as f64 / span_s.max(0.001);
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL };
     (plan.load.duration_s, plan.load.warmup_s) = (span_s.max(0.001) + AFTER_S, 0.0);

@@ -112,7 +112,7 @@ impl Arrivals {
     /// The same on the course of a plan: its stages, or the times of its requests where they were recorded.
     #[must_use]
     pub fn of_plan(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
-        match plan.requests.as_ref().and_then(|set| set.recorded.as_ref()) {
+        match plan.recorded() {
             Some(times) => self.on(Course::recorded(times, shard)),
             None if plan.stages.is_empty() => self,
             None => self.on(Course::stages(&plan.stages, rate)),
