@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use probe::{Glance, Observer, Sampler, Teller, Watching};
-use run::{Address, Incident, Observed, ObserverSpec, Recording, Role, Side, Trial};
+use run::{Address, Incident, Observed, ObserverSpec, Recording, Role, Side, Trial, Window};
 use sys::clock::Origin;
 
 use crate::Places;
@@ -303,6 +303,8 @@ struct Seen {
     client: Option<Side>,
     client_hosts: Vec<Side>,
     server: Option<Side>,
+    /// When hosts with an observer of their own stood still.
+    pauses: Vec<Window>,
     incidents: Vec<Incident>,
 }
 
@@ -379,11 +381,12 @@ impl Samplers {
     }
 
     fn sides(self) -> Seen {
-        let mut incidents = Vec::new();
+        let (mut incidents, mut pauses) = (Vec::new(), Vec::new());
         let mut side = |at_work: AtWork| {
             let (host, seen) = at_work.finish();
-            let Observed { recording, processes, machine, behind, incidents: happened } = seen;
+            let Observed { recording, processes, machine, behind, pauses: stood, incidents: happened } = seen;
             incidents.extend(happened);
+            pauses.extend(stood);
             Side { host, machine, processes, behind, shared: self.shared, recording, ..Side::default() }
         };
         let mut server = self.server.map(&mut side);
@@ -396,12 +399,13 @@ impl Samplers {
         if let Some(client) = &mut client {
             self.namespace_hosts.into_iter().for_each(|host| client.recording.merge(named(host)));
         }
-        Seen { client, client_hosts, server, incidents }
+        Seen { client, client_hosts, server, pauses, incidents }
     }
 
     /// Ends observing, puts what was seen into the trial, and says what happened to the processes.
     pub(crate) fn close(self, trial: &mut Trial) -> Vec<Incident> {
-        let Seen { client, client_hosts, server, incidents } = self.sides();
+        let Seen { client, client_hosts, server, pauses, incidents } = self.sides();
+        trial.measured.pauses.extend(pauses);
         trial.client = client.unwrap_or_default();
         trial.client_hosts = client_hosts;
         trial.server = server;

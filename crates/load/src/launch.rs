@@ -5,14 +5,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use proto::{Client, Request, Requester, WithClient};
-use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick, TickDetail};
+use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick, TickDetail, Window};
+use sys::hiccups::HiccupMeter;
 use sys::peer::Peer;
 use sys::{Errno, clock, limits};
 
 use crate::LoadError;
 use crate::begin::Begin;
 use crate::drivers::{self, DriverSpec, Never, Setup, Shard};
-use crate::hiccup::HiccupMeter;
 use crate::partner::{self, Partner};
 use crate::shard::{LONGEST_WAIT_NS, Orders, Show};
 use crate::{share, slots};
@@ -142,10 +142,11 @@ fn with_client<C: Client>(
         return Ok(LoadPart::default());
     };
     let slots = slot_watch(&common)?;
-    let hiccups = (!common.plan.late_us.is_empty()).then(|| HiccupMeter::start(common.begin.origin_ns())).flatten();
+    let hiccups = (!common.plan.late_us.is_empty()).then(|| HiccupMeter::start()).flatten();
     let mut part = conduct(&common, &control, &parts, report)?;
     part.late_s = common.begin.origin_ns().saturating_sub(told_ns) as f64 / 1e9;
-    part.pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
+    let pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
+    part.pauses = Window::of_ns(pauses.iter().map(|p| (p.begin_ns, p.end_ns)), common.begin.origin_ns());
     if let Some(slots) = slots {
         part.slot_rates = slots.join().map_err(|_| LoadError::ThreadLost)?;
     }

@@ -13,7 +13,6 @@ mod counts;
 pub mod driver;
 pub mod drivers;
 mod error;
-mod hiccup;
 mod launch;
 mod partner;
 mod record;

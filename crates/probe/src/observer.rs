@@ -130,7 +130,14 @@ impl Watching {
         let (processes, machine) = (end.probe.processes(), processors::machine(cpus));
         let behind = end.probe.behind();
         *self.observer.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(end.probe);
-        Observed { recording: end.recording, processes, machine, behind, incidents: end.incidents }
+        Observed {
+            recording: end.recording,
+            processes,
+            machine,
+            behind,
+            incidents: end.incidents,
+            ..Observed::default()
+        }
     }
 }
 

@@ -52,6 +52,9 @@ pub struct Observed {
     /// Whom the processes hold connections to, and who answers there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,
+    /// When its host stood still, seconds since the origin of the trial.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<crate::Window>,
     /// What happened to the processes.
     pub incidents: Vec<Incident>,
 }

@@ -342,7 +342,7 @@ pub struct Measured {
     /// Counts of each tenth of a second, by the limits of the objective.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// When a generator's host stood still, seconds since the load began.
+    /// When a generator's host, or the server's where an observer runs there, stood still; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
     /// How far the windows of several agents are apart.

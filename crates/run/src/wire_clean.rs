@@ -18,6 +18,9 @@ fn clean_incidents(incidents: &mut [Incident]) {
     incidents.iter_mut().for_each(|incident| clean(&mut incident.text));
 }
 
+/// Pauses of a host that are heard of, at most.
+const MOST_PAUSES: usize = 10_000;
+
 fn clean_observed(seen: &mut Observed) {
     seen.processes.iter_mut().for_each(clean);
     clean(&mut seen.machine);
@@ -25,6 +28,7 @@ fn clean_observed(seen: &mut Observed) {
         [&mut behind.address, &mut behind.from].into_iter().chain(&mut behind.processes).for_each(clean);
     }
     clean_incidents(&mut seen.incidents);
+    seen.pauses.truncate(MOST_PAUSES);
     // A column of another length could make a merge take memory without bound.
     let samples = seen.recording.t_s.len();
     seen.recording.columns.retain(|column| column.values.len() == samples && column.counter.as_str().len() < 100);

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::{Held, Slurm, SshHosts, binary, kill, signal, total};
+use testkit::{Held, Slurm, SshHosts, binary, kill, num, signal, total};
 
 use crate::stage::{Nginx, args, incidents, names, names_of_loads, said, stage};
 
@@ -92,6 +92,26 @@ fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it
     assert!(told.contains("observer on server was lost"), "{told}\n{text}");
     assert!(told.contains("it heard nothing of its conductor for 5 s"), "{told}\n{text}");
     assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
+}
+
+/// Of the observer's process, since a test cannot stop a host: its meter cannot tell the two apart.
+#[test]
+fn a_server_s_host_that_stands_still_is_seen_from_there() {
+    let Some((hosts, nginx, _alone)) = stage("a_server_s_host_that_stands_still", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "2s", "--warmup", "200ms"]);
+    let (run, output) = hosts.run("conductor", &load, |hosts| {
+        let observer = hosts.await_agents("server", 1)[0];
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
+        nginx.logged(100);
+        signal(observer, "STOP");
+        std::thread::sleep(Duration::from_millis(120));
+        signal(observer, "CONT");
+    });
+    assert!(output.status.success(), "{}", said(&output));
+    let pauses = run["trials"][0]["measured"]["pauses"].as_array().cloned().unwrap_or_default();
+    let lengths: Vec<f64> = pauses.iter().map(|p| num(&p["end_s"]) - num(&p["begin_s"])).collect();
+    assert!(lengths.iter().any(|s| (0.1..1.0).contains(s)), "{lengths:?}");
 }
 
 /// The loadline of this test that makes a load.

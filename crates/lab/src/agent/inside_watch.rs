@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use probe::{Observer, Watching};
-use run::{AgentCommand, AgentReport, Incident, Observed, Role, WatchSpec, WatchedHost};
+use run::{AgentCommand, AgentReport, Incident, Observed, Role, WatchSpec, WatchedHost, Window};
 use sys::clock::{self, Origin};
+use sys::hiccups::HiccupMeter;
 
 use super::say::say;
 
@@ -17,19 +18,24 @@ const LONGEST_LEAD_NS: u64 = 30_000_000_000;
 
 /// Observes one trial after the other until it is told to stop.
 pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
+    let of_server = spec.observer.role == Role::Server;
     let (observer, found) = begin(spec);
     say(&AgentReport::Watching(Box::new(found)));
     let (mut trial, mut told) = (None::<Watching>, Vec::<Incident>::new());
+    let mut hiccups = None::<(HiccupMeter, u64)>;
     loop {
         match commands.recv_timeout(LOOK) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
                 told.clear();
+                // On a generator's host the generator has one.
+                hiccups = of_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
             Ok(AgentCommand::Collect) => {
-                let seen = trial.take().map_or_else(Observed::default, Watching::finish);
+                let mut seen = trial.take().map_or_else(Observed::default, Watching::finish);
+                seen.pauses = hiccups.take().map(pauses).unwrap_or_default();
                 say(&AgentReport::Observed(Box::new(seen)));
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -40,6 +46,11 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             told = incidents;
         }
     }
+}
+
+/// When this host stood still, since the origin of the trial.
+fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
+    Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
 }
 
 fn edge(trial: Option<&Watching>, at_ns: u64) {

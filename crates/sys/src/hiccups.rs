@@ -5,51 +5,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use run::Window;
-use sys::clock;
+use crate::{clock, limits};
 
 /// How long it sleeps.
 const SLEEP_NS: u64 = 1_000_000;
 /// A pause is at least this long: a busy scheduler alone wakes a thread later than a quiet one does.
 const LEAST_NS: u64 = 2_000_000;
 /// Most pauses that are kept: a machine that has more is no place to measure.
-const MOST: usize = 10_000;
+pub const MOST: usize = 10_000;
+
+/// A time in which a thread that was due was not run, nanoseconds of the monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// When it was due.
+    pub begin_ns: u64,
+    /// When it woke.
+    pub end_ns: u64,
+}
 
 /// The meter while it runs.
-pub(crate) struct HiccupMeter {
+#[derive(Debug)]
+pub struct HiccupMeter {
     over: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Window>>,
+    thread: JoinHandle<Vec<Pause>>,
 }
 
 impl HiccupMeter {
-    /// Starts it; times count from `origin_ns` of the monotonic clock. `None` where no thread can be had: then no pause is known.
-    pub(crate) fn start(origin_ns: u64) -> Option<Self> {
+    /// Starts it. `None` where no thread can be had: then no pause is known.
+    pub fn start() -> Option<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
         let body = move || {
-            let _ = sys::limits::exact_timers();
-            watch(origin_ns, clock::monotonic_ns, clock::sleep_until_ns, || told.load(Ordering::Relaxed))
+            let _ = limits::exact_timers();
+            watch(clock::monotonic_ns, clock::sleep_until_ns, || told.load(Ordering::Relaxed))
         };
         let thread = std::thread::Builder::new().name("hiccups".into()).spawn(body).ok()?;
         Some(Self { over, thread })
     }
 
-    /// Ends it; the pauses it saw, seconds since the origin.
-    pub(crate) fn end(self) -> Vec<Window> {
+    /// Ends it; the pauses it saw, the oldest first.
+    pub fn end(self) -> Vec<Pause> {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
 }
 
-fn watch(origin_ns: u64, now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Window> {
+fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Pause> {
     let mut pauses = Vec::new();
-    let since_s = |ns: u64| (ns as f64 - origin_ns as f64) / 1e9;
     while !over() {
         let due = now() + SLEEP_NS;
         sleep_until(due);
         let woke = now();
         if woke.saturating_sub(due) >= LEAST_NS && pauses.len() < MOST {
-            pauses.push(Window { begin_s: since_s(due), end_s: since_s(woke) });
+            pauses.push(Pause { begin_ns: due, end_ns: woke });
         }
     }
     pauses
@@ -68,14 +76,13 @@ mod tests {
             // The tenth sleep is held up by 30 ms, the others by 0.1 ms.
             clock.set(until + if sleeps.get() == 10 { 30_000_000 } else { 100_000 });
         };
-        let pauses = watch(5_000_000, || clock.get(), sleep, || sleeps.get() >= 100);
-        assert_eq!(pauses.len(), 1);
-        assert!((pauses[0].length_s() - 0.03).abs() < 1e-9 && (pauses[0].begin_s - 0.0109).abs() < 1e-9, "{pauses:?}");
+        let pauses = watch(|| clock.get(), sleep, || sleeps.get() >= 100);
+        assert_eq!(pauses, [Pause { begin_ns: 15_900_000, end_ns: 45_900_000 }]);
     }
 
     #[test]
     fn a_live_meter_ends_when_it_is_told() {
-        let meter = HiccupMeter::start(clock::monotonic_ns()).unwrap();
-        assert!(meter.end().iter().all(|p| p.end_s > p.begin_s));
+        let meter = HiccupMeter::start().unwrap();
+        assert!(meter.end().iter().all(|p| p.end_ns > p.begin_ns));
     }
 }
