@@ -162,6 +162,10 @@ fn a_server_that_leaves_finishes_what_it_took() {
     assert!(!hear(&mut session, &answer(1, OK, 10)).0.unwrap().close);
     assert!(hear(&mut session, &answer(3, OK, 10)).0.unwrap().close);
     session.reset();
+    let mut late = settled(&[]);
+    begin(&mut late, 1);
+    let nonsense = [goaway(1), answer(1, OK, 10), answer(1, OK, 10)].concat();
+    assert!(hear(&mut late, &nonsense).0.unwrap().close, "what comes after the end is not heard, however it is split");
     assert!(session.takes_more() && !session.ready() && sent(&mut session).starts_with(frame::PREFACE));
     let mut refuses = settled(&[]);
     begin(&mut refuses, 1);

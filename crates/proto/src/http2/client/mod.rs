@@ -137,6 +137,11 @@ impl ClientSession {
         session
     }
 
+    /// The server leaves, and all that it took is answered.
+    fn is_over(&self) -> bool {
+        self.leaving && self.streams.is_empty()
+    }
+
     /// Takes frames until the input is used up.
     fn read(
         &mut self,
@@ -148,6 +153,10 @@ impl ClientSession {
             match piece {
                 Piece::Data { head, bytes, length, ends } => self.data(&head, bytes, length, ends, heard)?,
                 Piece::Frame { head, payload } => self.frame(&head, payload, heard)?,
+            }
+            // It is over here, whatever else came with its last frame.
+            if self.is_over() {
+                break;
             }
         }
         Ok(())
@@ -195,8 +204,7 @@ impl Requester for ClientSession {
         self.input = framer;
         outcome?;
         self.received.give_back(self.outgoing.end(), 0);
-        let close = self.leaving && self.streams.is_empty();
-        Ok(Progress { close, ..heard.progress })
+        Ok(Progress { close: self.is_over(), ..heard.progress })
     }
 
     fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
