@@ -107,6 +107,13 @@ pub(crate) const ROWS: &[Row] = &[
         transports::https,
     ),
     row(
+        "tls-handshakes",
+        "full TLS 1.3 handshakes per CPU second of `load` over openssl s_time's",
+        AtLeast(1.0),
+        None,
+        transports::handshakes,
+    ),
+    row(
         "http2-cpu",
         "CPU us per request of `load --http2` over h2load's",
         AtMost(1.0),

@@ -26,6 +26,24 @@ pub(crate) fn https(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--insecure", "--connections", "64"]), wrk)
 }
 
+/// Full handshakes of TLS 1.3 a second of CPU against openssl s_time, which asks for nothing within; ours makes a request, too.
+pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
+    let server = programs::serve("http", &["--tls"])?;
+    let (at, url) = (server.addr.to_string(), format!("https://{}/", server.addr));
+    let ours = || {
+        let args = ["load", &url, "--insecure", "--tls", "1.3", "--new-connections", "--connections", "4"];
+        let args = [&args[..], &["--threads", "1", "--json", "--duration"]].concat();
+        let (run, us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
+        Ok(number(first_trial(&run)?, "handshakes")? / us * 1e6)
+    };
+    let s_time = || {
+        let seconds = SECONDS.to_string();
+        let (text, us) = peer("openssl", &["s_time", "-connect", &at, "-new", "-tls1_3", "-time", &seconds])?;
+        Ok(before(&text, "connections in")? / us * 1e6)
+    };
+    interleave(rounds, "1/s", ours, s_time)
+}
+
 /// HTTP/2 against h2load: 16 connections of 10 streams.
 pub(crate) fn http2(rounds: usize) -> Result<Compared> {
     let server = programs::serve("h2", &[])?;
