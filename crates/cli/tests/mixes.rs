@@ -150,6 +150,28 @@ fn a_mix_goes_over_http2() {
 }
 
 #[test]
+fn places_are_filled_over_http2() {
+    let _alone = alone();
+    let Some(server) = Server::start("places over HTTP/2") else { return };
+    let url = format!("http://127.0.0.1:{}/", server.http2);
+    let mix = "[[request]]\npath = \"/{{file}}?n={{seq}}\"\nclass = \"file\"\nheaders = { \"X-Id\" = \"{{uuid}}\" }\nweight = 3\n
+        [[request]]\npath = \"/post\"\nbody = \"{{random 1 100000}} of {{file}}\"\n";
+    let (file, data) = (server.file("mix.toml", mix), server.file("data.csv", "file\na\nb\n"));
+    let args =
+        ["load", &url, "--http2", "--streams", "5", "--requests", &file, "--data", &data, "--data-order", "random"];
+    let run = json(binary!(), &[&args[..], &["--duration", "500ms", "--warmup", "0s"]].concat());
+    assert_eq!(run["trials"][0]["errors"], value!({}));
+    let logged = server.logged(total(&run, "completed"));
+    let of = |path: &str| logged.get(path).copied().unwrap_or_default();
+    let (a, b, posts) = (of("GET /a"), of("GET /b"), of("POST /post"));
+    assert_eq!(a + b + posts, logged.values().sum::<u64>(), "nothing else was asked for: {logged:?}");
+    let classes = by_class(&run);
+    assert_eq!((classes["file"], classes["POST /post"]), (a + b, posts), "{logged:?}");
+    let scatter = 5.0 * ((a + b) as f64 * 0.25).sqrt();
+    assert!(posts > 0 && (a as f64 - b as f64).abs() < 2.0 * scatter, "{logged:?}");
+}
+
+#[test]
 fn mistakes_in_a_set_are_named_before_anything_is_sent() {
     let dir = tempfile::tempdir().unwrap();
     let says = |text: &str, more: &[&str]| {

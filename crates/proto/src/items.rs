@@ -76,18 +76,13 @@ fn not_base64() -> ProtoError {
     ProtoError::Invalid { what, value, advice: "write it in base64 with padding (RFC 4648, section 4)" }
 }
 
-/// Refuses what is filled, captured or remembered: HTTP/1.1 alone has it.
+/// Refuses what is captured from answers: HTTP/1.1 alone has it.
 pub(crate) fn needs_http1(set: Option<&RequestSet>) -> Result<(), ProtoError> {
-    let Some(set) = set else { return Ok(()) };
-    let places = |r: &RequestPlan| {
-        let texts = [&r.path, &r.body].into_iter().chain(r.headers.iter().map(|(_, value)| value));
-        set.templates && texts.into_iter().any(|text| text.contains("{{")) || !r.capture.is_empty()
-    };
-    match set.requests.iter().find(|r| places(r)) {
+    match set.and_then(|set| set.requests.iter().find(|request| !request.capture.is_empty())) {
         Some(request) => Err(ProtoError::Invalid {
             what: "the request",
             value: request.called(),
-            advice: "leave out --http2: places such as {{name}} and captured values are of HTTP/1.1",
+            advice: "leave out --http2: values that are captured from answers are of HTTP/1.1",
         }),
         None => Ok(()),
     }

@@ -24,10 +24,12 @@ mod sent;
 mod session;
 pub mod source;
 mod store;
+mod template;
 #[cfg(test)]
 mod testing;
 pub mod tls;
 pub mod websocket;
+mod zipf;
 
 pub use client::{Client, ProtoError};
 pub use mix::Mix;

@@ -1,7 +1,7 @@
 //! What a connection remembers of answers: captured values and cookies.
 
-use super::template::Source;
 use crate::ProtoError;
+use crate::template::Source;
 
 /// Most cookies of a connection, and bytes of each.
 const MOST_COOKIES: usize = 50;

@@ -16,7 +16,7 @@ use super::chunked::Chunked;
 use super::head::{Framing, HeadBuffer, ResponseHead, response};
 use super::request::{Request, build, end_head};
 use super::search::Search;
-use super::template::Source;
+use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 
 /// Longest head that is remembered.

@@ -12,8 +12,6 @@ mod search;
 mod server;
 mod spec;
 mod strict;
-mod template;
-mod zipf;
 
 pub use chunked::Chunked;
 pub use client::{ClientPlan, ClientSession};

@@ -4,9 +4,9 @@ use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
 
 use super::capture::{Capture, captures};
-use super::template::{Piece, Source, decimal, without_places};
 use crate::ProtoError;
 use crate::items::{self, Item};
+use crate::template::{Piece, Source, decimal, without_places};
 
 /// A request as it goes over the wire, and what is expected back.
 pub(super) struct Request {

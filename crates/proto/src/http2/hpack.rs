@@ -201,8 +201,13 @@ fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     to.push(rest as u8);
 }
 
+/// Appends the length of a string that follows as it is.
+pub(super) fn write_length(to: &mut Vec<u8>, length: usize) {
+    write_integer(to, 0, 7, length);
+}
+
 fn write_string(to: &mut Vec<u8>, text: &str) {
-    write_integer(to, 0, 7, text.len());
+    write_length(to, text.len());
     to.extend_from_slice(text.as_bytes());
 }
 
@@ -211,12 +216,17 @@ pub(super) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(at) = STATIC.iter().position(|known| *known == (name, value)) {
         return write_integer(to, 0x80, 7, at + 1);
     }
+    write_name(to, name);
+    write_string(to, value);
+}
+
+/// Appends the name of a header as a literal that no table keeps; its value follows.
+pub(super) fn write_name(to: &mut Vec<u8>, name: &str) {
     let index = STATIC.iter().position(|known| known.0 == name).map_or(0, |at| at + 1);
     write_integer(to, 0, 4, index);
     if index == 0 {
         write_string(to, name);
     }
-    write_string(to, value);
 }
 
 /// The block of these headers, which leaves the peer's table as it is.

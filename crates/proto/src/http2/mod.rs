@@ -3,6 +3,7 @@
 mod asks;
 mod client;
 mod ending;
+mod filled;
 mod flow;
 mod frame;
 mod gathering;

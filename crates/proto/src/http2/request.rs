@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use run::{Protocol, RequestSet};
 
+use super::filled::Filled;
 use super::hpack::Blocks;
 use crate::client::read;
 use crate::items::{self, Item, needs_http1};
+use crate::template::{Source, without_places};
 use crate::{ProtoError, http1};
 
 /// Headers that belong to a connection of HTTP/1.1 and have no place here (RFC 9113, section 8.2.2).
@@ -18,6 +20,8 @@ const OF_CONNECTIONS: &[&str] =
 pub(super) struct Prepared {
     pub(super) blocks: Blocks,
     pub(super) body: Arc<[u8]>,
+    /// In their place, where it is filled anew each time.
+    pub(super) filled: Option<Filled>,
     pub(super) is_head: bool,
     pub(super) expect_status: Option<u16>,
     /// A call of gRPC: its status counts.
@@ -25,19 +29,26 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Puts the requests of a plan together.
-    pub(super) fn all(plan: &Protocol, set: Option<&RequestSet>, https: bool) -> Result<Arc<[Self]>, ProtoError> {
+    /// Puts the requests of a plan together; with `source` they are filled anew each time.
+    pub(super) fn all(
+        plan: &Protocol,
+        set: Option<&RequestSet>,
+        https: bool,
+        source: Option<&Source>,
+    ) -> Result<Arc<[Self]>, ProtoError> {
         needs_http1(set)?;
-        items::prepare(plan, set, |item| Self::new(item, https)).map(Into::into)
+        items::prepare(plan, set, |item| Self::new(item, https, source)).map(Into::into)
     }
 
-    fn new(item: Item, https: bool) -> Result<Self, ProtoError> {
+    fn new(item: Item, https: bool, source: Option<&Source>) -> Result<Self, ProtoError> {
         let Item { method, path, host, headers, body, expect_status, expect_text, .. } = item;
         if !expect_text.is_empty() {
             let advice = "leave out expect-text with --http2; it is looked for in answers of HTTP/1.1";
             return Err(ProtoError::Invalid { what: "expect-text", value: expect_text, advice });
         }
-        http1::check_request(&method, &path, &host, &headers)?;
+        let sample = |text: &str| if source.is_some() { without_places(text) } else { text.to_owned() };
+        let sampled: Vec<(String, String)> = headers.iter().map(|(n, value)| (n.clone(), sample(value))).collect();
+        http1::check_request(&method, &sample(&path), &host, &sampled)?;
         let given = |name: &str| headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
         let scheme = if https { "https" } else { "http" };
         let authority = given("host").map_or(&host, |(_, value)| value);
@@ -50,11 +61,18 @@ impl Prepared {
         }
         let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
         all.extend(own.filter(|(name, _)| !OF_CONNECTIONS.contains(&name.as_str())));
-        if let Some(body) = body.as_ref().filter(|_| given("content-length").is_none()) {
+        let says_length = body.is_some() && given("content-length").is_none();
+        let body = body.unwrap_or_default();
+        let is_head = method == "HEAD";
+        if let Some(source) = source {
+            let filled = Some(Filled::new(&all, &body, says_length, source)?);
+            let (blocks, body) = (Blocks::default(), Arc::default());
+            return Ok(Self { blocks, body, filled, is_head, expect_status, grpc: false });
+        }
+        if says_length {
             all.push(("content-length".into(), body.len().to_string()));
         }
-        let body = body.unwrap_or_default();
-        Ok(Self { blocks: Blocks::new(&all), body, is_head: method == "HEAD", expect_status, grpc: false })
+        Ok(Self { blocks: Blocks::new(&all), body, filled: None, is_head, expect_status, grpc: false })
     }
 
     /// The call of a plan.
@@ -84,6 +102,6 @@ impl Prepared {
         let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
         let (blocks, body) = (Blocks::new(&all), body.into());
-        Ok(Self { blocks, body, is_head: false, expect_status: *expect_status, grpc: true })
+        Ok(Self { blocks, body, filled: None, is_head: false, expect_status: *expect_status, grpc: true })
     }
 }

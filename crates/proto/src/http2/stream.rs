@@ -76,6 +76,11 @@ impl Streams {
         self.0.iter_mut().find(|stream| stream.number == number)
     }
 
+    /// Whether a stream has a body that is not sent to its end.
+    pub(super) fn has_unsent(&self, number: u32) -> bool {
+        self.0.iter().any(|stream| stream.number == number && !stream.is_sent())
+    }
+
     pub(super) fn close(&mut self, number: u32) -> Option<Stream> {
         let at = self.0.iter().position(|stream| stream.number == number)?;
         Some(self.0.swap_remove(at))
@@ -104,12 +109,12 @@ impl Streams {
     pub(super) fn send_body<'a>(
         &mut self,
         at: usize,
-        body: impl FnOnce(u16) -> &'a [u8],
+        body: impl FnOnce(u32, u16) -> &'a [u8],
         sending: &mut Sending,
         to: &mut Vec<u8>,
     ) {
         let Some(stream) = self.0.get_mut(at) else { return };
-        let body = body(stream.item);
+        let body = body(stream.number, stream.item);
         let most = stream.window.min(sending.window).max(0) as usize;
         let n = stream.unsent.min(most).min(MOST_PAYLOAD);
         let from = body.len().saturating_sub(stream.unsent);

@@ -30,7 +30,11 @@ impl ClientSession {
             if self.opens() {
                 self.open_stream();
             } else if let Some(at) = self.streams.next_to_send(&self.sending) {
-                let body = |item: u16| &*self.requests[usize::from(item)].body;
+                let (requests, live) = (&self.requests, self.live.as_deref());
+                let body = |number: u32, item: u16| match live {
+                    Some(live) => live.body(number),
+                    None => &*requests[usize::from(item)].body,
+                };
                 self.streams.send_body(at, body, &mut self.sending, self.outgoing.end());
             } else {
                 return;
@@ -42,7 +46,14 @@ impl ClientSession {
         let Some(Request { id, item }) = self.waiting.pop_front() else { return };
         let number = self.next_stream;
         self.next_stream += 2;
-        let Prepared { blocks, body, .. } = &self.requests[usize::from(item)];
+        let Prepared { blocks, body, filled, .. } = &self.requests[usize::from(item)];
+        if let (Some(live), Some(filled)) = (&mut self.live, filled) {
+            let streams = &self.streams;
+            let length = live.fill(filled, number, |number| streams.has_unsent(number));
+            let flags = if length == 0 { frame::END_STREAM } else { 0 };
+            frame::write_block(self.outgoing.end(), number, flags, &live.block);
+            return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
+        }
         let block = match self.table {
             // What one request left in the table names nothing of another.
             _ if self.requests.len() > 1 => &blocks.plain,

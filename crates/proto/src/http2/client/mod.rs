@@ -11,9 +11,11 @@ mod heard;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use run::{Protocol, RequestSet};
 
+use super::filled::Live;
 use super::flow::{Received, Sending};
 use super::gathering::Gathering;
 use super::hpack::Decoder;
@@ -22,6 +24,7 @@ use super::request::Prepared;
 use super::says::Says;
 use super::stream::Streams;
 use crate::outbox::Owed;
+use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
 use heard::Heard;
 
@@ -35,7 +38,14 @@ pub struct ClientPlan {
     /// The same for a connection within TLS.
     https: Arc<[Prepared]>,
     mix: Arc<Mix>,
+    /// What requests are filled with, where they are filled anew each time.
+    source: Option<Arc<Source>>,
+    /// Of how many sessions, so that each draws its own numbers.
+    sessions: Arc<AtomicU64>,
 }
+
+/// Spreads the seeds of sessions.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl ClientPlan {
     /// Checks the request, reads its body, and puts it together.
@@ -45,14 +55,22 @@ impl ClientPlan {
 
     /// The same for a set of requests in its place.
     pub fn of(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let (requests, https) = (Prepared::all(plan, set, false)?, Prepared::all(plan, set, true)?);
-        Ok(Self { requests, https, mix: Mix::of(set) })
+        let source = set.filter(|set| set.templates).map(|set| Arc::new(Source::new(set)));
+        let all = |https| Prepared::all(plan, set, https, source.as_deref());
+        let (requests, https) = (all(false)?, all(true)?);
+        Ok(Self { requests, https, mix: Mix::of(set), source, sessions: Arc::default() })
     }
 
     /// Calls of gRPC.
     pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
         let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
-        Ok(Self { requests: call(false)?, https: call(true)?, mix: Mix::of(None) })
+        Ok(Self {
+            requests: call(false)?,
+            https: call(true)?,
+            mix: Mix::of(None),
+            source: None,
+            sessions: Arc::default(),
+        })
     }
 }
 
@@ -60,7 +78,15 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
-        ClientSession::new(self.requests.clone())
+        let live = self.source.as_ref().map(|source| {
+            let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SPREAD);
+            Box::new(Live::new(source.clone(), seed))
+        });
+        ClientSession { live, ..ClientSession::new(self.requests.clone()) }
+    }
+
+    fn fixed(&self) -> bool {
+        self.source.is_none()
     }
 
     fn within_tls(self) -> Self {
@@ -109,6 +135,8 @@ pub struct ClientSession {
     message: Vec<u8>,
     /// The first answer of this connection with a status that is not right.
     refusal: Option<String>,
+    /// What a connection has whose requests are filled anew each time.
+    live: Option<Box<Live>>,
 }
 
 impl ClientSession {
@@ -132,6 +160,7 @@ impl ClientSession {
             leaving: false,
             message: Vec::new(),
             refusal: None,
+            live: None,
         };
         session.greet();
         session
@@ -221,6 +250,7 @@ impl Requester for ClientSession {
         (self.next_stream, self.most_streams) = (1, u32::MAX);
         self.streams.clear();
         self.waiting.clear();
+        self.live.iter_mut().for_each(|live| live.forget(|_| false));
         (self.sending, self.received) = (Sending::default(), Received::default());
         (self.settled, self.table, self.leaving, self.refusal) = (false, Table::Empty, false, None);
         self.greet();

@@ -7,7 +7,7 @@ use fastrand::Rng;
 
 /// Numbers `low..=high`, the `k`-th of them with a probability in proportion to `k^-s`.
 #[derive(Clone, Debug)]
-pub(super) struct Zipf {
+pub(crate) struct Zipf {
     low: u64,
     n: f64,
     s: f64,
@@ -20,7 +20,7 @@ pub(super) struct Zipf {
 
 impl Zipf {
     /// `None` unless `low <= high` and `s` lies above 0 and up to 20.
-    pub(super) fn new(low: u64, high: u64, s: f64) -> Option<Self> {
+    pub(crate) fn new(low: u64, high: u64, s: f64) -> Option<Self> {
         let n = high.checked_sub(low)?.checked_add(1)? as f64;
         if !(s > 0.0 && s <= 20.0) {
             return None;
@@ -46,7 +46,7 @@ impl Zipf {
     }
 
     /// One number.
-    pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
+    pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.end + rng.f64() * (self.begin - self.end);
             let x = self.inverse(area);

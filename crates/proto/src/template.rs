@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fastrand::Rng;
 use run::{DataOrder, RequestSet};
 
-use super::zipf::Zipf;
 use crate::ProtoError;
+use crate::zipf::Zipf;
 
 /// A part of a request.
 #[derive(Clone, Debug)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     Text(Box<[u8]>),
     /// A column of the data, in the row of this request; in a path with what that cannot hold as %XX.
     Column {
@@ -33,7 +33,7 @@ pub(super) enum Piece {
 
 /// What the places of all requests are filled with.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// By column and row: as it is, and as it stands in a path.
     plain: Vec<Vec<Box<[u8]>>>,
     in_path: Vec<Vec<Box<[u8]>>>,
@@ -44,18 +44,18 @@ pub(super) struct Source {
     made: AtomicU64,
     columns: Vec<String>,
     /// Names of what is captured.
-    pub(super) captured: Vec<String>,
+    pub(crate) captured: Vec<String>,
 }
 
 /// The row and the number of one request.
 #[derive(Clone, Copy)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     row: usize,
     seq: u64,
 }
 
 impl Source {
-    pub(super) fn new(set: &RequestSet) -> Self {
+    pub(crate) fn new(set: &RequestSet) -> Self {
         let data = set.data.clone().unwrap_or_default();
         let column = |at: usize, encode: fn(&str) -> Box<[u8]>| {
             data.rows.iter().map(|row| encode(row.get(at).map_or("", String::as_str))).collect::<Vec<_>>()
@@ -78,7 +78,7 @@ impl Source {
     }
 
     /// The next request's row and number.
-    pub(super) fn turn(&self, rng: &mut Rng) -> Turn {
+    pub(crate) fn turn(&self, rng: &mut Rng) -> Turn {
         let seq = self.first + self.made.fetch_add(1, Ordering::Relaxed) * self.step;
         let row = match (self.rows, self.random_rows) {
             (0, _) => 0,
@@ -89,7 +89,7 @@ impl Source {
     }
 
     /// Cuts a text into pieces.
-    pub(super) fn cut(&self, text: &str, in_path: bool) -> Result<Vec<Piece>, ProtoError> {
+    pub(crate) fn cut(&self, text: &str, in_path: bool) -> Result<Vec<Piece>, ProtoError> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some(begin) = rest.find("{{") {
             let end = rest[begin..].find("}}").map(|n| begin + n);
@@ -135,7 +135,7 @@ impl Source {
     }
 
     /// Appends pieces with their places filled.
-    pub(super) fn fill(&self, pieces: &[Piece], turn: Turn, captured: &[Vec<u8>], rng: &mut Rng, to: &mut Vec<u8>) {
+    pub(crate) fn fill(&self, pieces: &[Piece], turn: Turn, captured: &[Vec<u8>], rng: &mut Rng, to: &mut Vec<u8>) {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => to.extend_from_slice(text),
@@ -152,7 +152,7 @@ impl Source {
 }
 
 /// A text with its places taken out, to be checked as what it will be.
-pub(super) fn without_places(text: &str) -> String {
+pub(crate) fn without_places(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(begin) = rest.find("{{") {
         let Some(end) = rest[begin..].find("}}") else { break };
@@ -168,7 +168,7 @@ fn wrong(inside: &str, advice: &'static str) -> ProtoError {
 }
 
 /// A number in digits.
-pub(super) fn decimal(mut number: u64, to: &mut Vec<u8>) {
+pub(crate) fn decimal(mut number: u64, to: &mut Vec<u8>) {
     let (mut digits, mut at) = ([0; 20], 20);
     loop {
         at -= 1;
