@@ -1,4 +1,5 @@
-//! Estimates with their intervals, one below the other, beside a value that all are held against.
+//! Ratios with their intervals, one below the other, beside the one that all are held against. Equal ratios are equally far
+//! apart; an interval that goes far beyond the others ends at the edge, with an arrow.
 
 use std::fmt::Write as _;
 
@@ -8,8 +9,10 @@ use crate::number::{Unit, quantity};
 
 const ROW: f64 = 26.0;
 const FOOT: f64 = 22.0;
+/// No farther than this factor from what all are held against.
+const FARTHEST: f64 = 2.0;
 
-/// Estimates with intervals.
+/// Ratios with intervals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intervals {
     /// What is to be seen, in a sentence.
@@ -18,7 +21,7 @@ pub struct Intervals {
     pub caption: String,
     /// How values are written.
     pub unit: Unit,
-    /// What all are held against: a line from top to bottom.
+    /// What all are held against: a line from top to bottom. Above 0, as all values.
     pub against: f64,
     /// From top to bottom.
     pub rows: Vec<IntervalRow>,
@@ -46,10 +49,11 @@ pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     let left = (widest(&mut chart.rows.iter().map(|r| r.label.as_str())) * 1.08 + 14.0).min(frame.width * 0.42);
     let right = widest(&mut values.iter().map(String::as_str)) + 14.0;
     let room = (frame.width - left - right).max(20.0);
-    let ends = || chart.rows.iter().flat_map(|r| [r.low, r.value, r.high]).filter(|v| v.is_finite());
-    let (low, high) = ends().fold((chart.against, chart.against), |(l, h), v| (l.min(v), h.max(v)));
-    let span = if high > low { high - low } else { 1.0 };
-    let x = |v: f64| left + room * ((v - low) / span * 0.94 + 0.03);
+    // Logarithms over what all are held against, as far from it on either side as the farthest.
+    let log = |v: f64| (v / chart.against).ln();
+    let ends = chart.rows.iter().flat_map(|r| [r.low, r.value, r.high]).map(|v| log(v).abs()).filter(|v| v.is_finite());
+    let far = ends.fold(1e-3, f64::max).min(FARTHEST.ln());
+    let x = |v: f64| left + room * (0.5 + 0.47 * (log(v) / far).clamp(-1.0, 1.0));
     let bottom = ROW * chart.rows.len() as f64;
     let mut out = format!("<path class=\"limit\" d=\"M{:.1} 0V{bottom:.1}\"/>", x(chart.against));
     for (i, row) in chart.rows.iter().enumerate().filter(|(_, r)| r.value.is_finite()) {
@@ -72,13 +76,29 @@ pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
             escape(&values[i]),
             base = y + 4.0,
         );
+        for (beyond, at, way) in [(log(row.low) < -far, x(row.low), -6.0), (log(row.high) > far, x(row.high), 6.0)] {
+            if beyond {
+                let (top, bottom) = (y - 5.0, y + 5.0);
+                let _ = write!(
+                    out,
+                    "<path class=\"{class} seg\" d=\"M{at:.1} {top:.1}L{:.1} {y:.1}L{at:.1} {bottom:.1}Z\"/>",
+                    at + way
+                );
+            }
+        }
     }
     let _ = write!(
         out,
-        "<text class=\"t\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        "<text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"middle\">{}</text>\
+         <text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"start\">{}</text>\
+         <text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"end\">{}</text>",
         x(chart.against),
-        bottom + FOOT - 6.0,
         escape(&quantity(chart.against, chart.unit)),
+        left,
+        escape(&quantity(chart.against / far.exp(), chart.unit)),
+        left + room,
+        escape(&quantity(chart.against * far.exp(), chart.unit)),
+        base = bottom + FOOT - 6.0,
     );
     (bottom + FOOT, out)
 }
@@ -87,4 +107,29 @@ pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
 pub(super) fn between(row: &IntervalRow, unit: Unit) -> String {
     let of = |v: f64| quantity(v, unit);
     format!("{} ({} to {})", of(row.value), of(row.low), of(row.high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(rows: Vec<IntervalRow>) -> String {
+        body(&Intervals { against: 1.0, rows, ..Intervals::default() }, Frame::HALF).1
+    }
+
+    #[test]
+    fn one_wide_interval_leaves_the_others_their_room_and_ends_in_an_arrow() {
+        let row = |label: &str, low, value, high| IntervalRow { label: label.into(), value, low, high, hue: Hue::Main };
+        let narrow = drawn(vec![row("a", 1.05, 1.1, 1.15)]);
+        assert!(!narrow.contains("Z\""), "{narrow}");
+        let both = drawn(vec![row("a", 1.05, 1.1, 1.15), row("<b>", 0.2, 3.0, 30.0)]);
+        assert_eq!(both.matches("Z\"").count(), 2, "{both}");
+        assert!(both.contains("&lt;b&gt;") && !both.contains("NaN"), "{both}");
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out() {
+        let rows = vec![IntervalRow { label: "x".into(), value: f64::NAN, low: 0.0, high: 1.0, hue: Hue::Main }];
+        assert!(!drawn(rows).contains("NaN"));
+    }
 }
