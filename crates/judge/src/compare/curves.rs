@@ -2,8 +2,8 @@
 
 use run::{BothAt, ComparedCurves, Hist};
 
-use super::average;
 use super::percentiles::{Pair, responses};
+use super::resample::average;
 use crate::number::positive;
 use crate::single::{clients, closed, good};
 

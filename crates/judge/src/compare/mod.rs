@@ -10,6 +10,7 @@ mod curves;
 mod figures;
 mod percentiles;
 mod ranks;
+mod resample;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -20,13 +21,8 @@ use crate::fit::student_t95;
 use figures::{FIGURES, FigureSpec, by_condition, decides};
 use percentiles::{Pair, merged};
 use ranks::{mann_whitney, tail};
+use resample::{Logs, RESAMPLES, Random, SideOf, average};
 
-/// Logarithms of a figure under one condition: of the old windows and of the new ones.
-type Logs = (Vec<f64>, Vec<f64>);
-type SideOf = fn(&Logs) -> &Vec<f64>;
-
-/// Resamples of a bootstrap: its standard error is off by some 4 %.
-const RESAMPLES: usize = 300;
 /// A word needs a chance below this that it is none, over all figures: below the 5 % of the intervals, which it has to agree with.
 const SURE: f64 = 0.03;
 /// Fewest windows of each side that an interval is made of.
@@ -128,10 +124,6 @@ fn middle(values: &[f64]) -> f64 {
     average(&sorted[cut..values.len() - cut])
 }
 
-fn average(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
 /// Both sides of one condition about its mean, each side counting alike.
 fn centred(a: &[f64], b: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mean = f64::midpoint(middle(a), middle(b));
@@ -155,22 +147,6 @@ fn standard_error(pairs: &[Logs]) -> f64 {
     // A bootstrap of n draws has n - 1 in the place of n.
     let few = n as f64 / (n as f64 - 1.0).max(1.0);
     (few * draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (draws.len() - 1) as f64).sqrt()
-}
-
-/// Random draws with a fixed seed: the same runs always compare alike.
-struct Random(fastrand::Rng);
-
-impl Random {
-    fn draw(&mut self, values: &[f64]) -> Vec<f64> {
-        (0..values.len()).map(|_| values[self.0.usize(..values.len())]).collect()
-    }
-
-    fn again(&mut self, pairs: &[Logs], alone: bool) -> Vec<Logs> {
-        if alone {
-            return (0..pairs.len()).map(|_| pairs[self.0.usize(..pairs.len())].clone()).collect();
-        }
-        pairs.iter().map(|(a, b)| (self.draw(a), self.draw(b))).collect()
-    }
 }
 
 /// The capacities of a run: one for each repeat, with the interval of its own windows.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use run::{Hist, Trial};
 
-use super::{RESAMPLES, Random, average};
+use super::resample::{RESAMPLES, Random, average};
 use crate::number::positive;
 
 /// Windows of both sides under each condition.

@@ -2,12 +2,11 @@
 
 use run::{Change, Run};
 
+use super::contention::FAR;
 use super::model::{Model, Part};
 use super::seen::Seen;
 use crate::number::figure;
 
-/// More than so many times what was measured is an extrapolation that is said.
-pub(super) const FAR: f64 = 4.0;
 /// What stops a server on purpose, so that no resource helps.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 

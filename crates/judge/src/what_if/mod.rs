@@ -5,20 +5,21 @@
 //! here stations have several servers, quotas and delays, and clients slow each other where the sweep shows it. Its interval is that of a bootstrap over the run's trials, each of
 //! which has demands of its own, widened by how far the model is off where it can be compared.
 
+mod beside;
 mod change;
 mod contention;
 mod double;
 mod model;
 mod pooled;
 mod seen;
+mod solve;
 
 use run::{Change, Estimate, Resource, Run, WhatIf, WithUsers};
 
 use crate::Facts;
-use crate::queueing::{Station, closed};
-use contention::Contention;
 use model::Model;
 use seen::Seen;
+use solve::{cap, contended, most, solve, stations, with_users};
 
 pub(crate) use double::to_double;
 
@@ -41,7 +42,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let now = Model::of(&facts, trial, verdict).ok_or("the run's decisive trial completed nothing good")?;
     let loaded = pooled::loaded(&facts, verdict);
     let now = pooled::with_demands_of(&now, &loaded.iter().collect::<Vec<_>>());
-    let now = Model { contention: Contention::of(&facts, &now), ..now };
+    let now = Model { contention: beside::contention(&facts, &now), ..now };
     change::possible(run, &now, change)?;
     let then = change::changed(&now, change);
     if then.users > MOST_USERS {
@@ -59,41 +60,6 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         answer.assumptions.push(few.into());
     }
     Ok(answer)
-}
-
-/// Throughput and response time of a network's users, thinking left out of the latter, contention included.
-fn solve(model: &Model) -> (f64, f64) {
-    contended(model, plain(model), model.users)
-}
-
-/// The same without contention: what queues, and nothing else.
-fn plain(model: &Model) -> (f64, f64) {
-    with_users(&stations(model), cap(model), model.users, model.think_s)
-}
-
-fn contended(model: &Model, queued: (f64, f64), users: u32) -> (f64, f64) {
-    model.contention.map_or(queued, |contention| contention.applied(queued, users))
-}
-
-fn stations(model: &Model) -> Vec<Station> {
-    let parts = model.parts().into_iter().filter(|p| !p.cap).map(|p| p.station());
-    parts.chain([Station::delay(model.think_s)]).collect()
-}
-
-/// Requests per second that are let through, at most.
-fn cap(model: &Model) -> f64 {
-    model.parts().iter().filter(|p| p.cap).map(model::Part::limit).fold(f64::INFINITY, f64::min)
-}
-
-/// What a cap holds back waits: Little's law gives the response time.
-fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
-    let throughput = closed(stations, users).throughput.min(cap);
-    (throughput, f64::from(users) / throughput - think_s)
-}
-
-/// Requests per second at which the first resource is full.
-fn most(model: &Model) -> f64 {
-    model.parts().iter().map(model::Part::limit).fold(f64::INFINITY, f64::min)
 }
 
 /// The capacity moves with the rate at which the first resource is full.

@@ -1,7 +1,8 @@
 use run::{Change, Run};
 
 use super::model::{Model, ServerCpu};
-use super::{solve, what_if};
+use super::solve::solve;
+use super::what_if;
 use crate::planted::{PlantedRun, Who};
 
 /// 200/s by one thread on CPUs enough: 5 ms a request.

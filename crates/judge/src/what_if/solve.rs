@@ -1,0 +1,39 @@
+//! A network with its users, solved.
+
+use super::model::{Model, Part};
+use crate::queueing::{Station, closed};
+
+/// Throughput and response time of a network's users, thinking left out of the latter, contention included.
+pub(super) fn solve(model: &Model) -> (f64, f64) {
+    contended(model, plain(model), model.users)
+}
+
+/// The same without contention: what queues, and nothing else.
+pub(super) fn plain(model: &Model) -> (f64, f64) {
+    with_users(&stations(model), cap(model), model.users, model.think_s)
+}
+
+pub(super) fn contended(model: &Model, queued: (f64, f64), users: u32) -> (f64, f64) {
+    model.contention.map_or(queued, |contention| contention.applied(queued, users))
+}
+
+pub(super) fn stations(model: &Model) -> Vec<Station> {
+    let parts = model.parts().into_iter().filter(|p| !p.cap).map(|p| p.station());
+    parts.chain([Station::delay(model.think_s)]).collect()
+}
+
+/// Requests per second that are let through, at most.
+pub(super) fn cap(model: &Model) -> f64 {
+    model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
+}
+
+/// What a cap holds back waits: Little's law gives the response time.
+pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
+    let throughput = closed(stations, users).throughput.min(cap);
+    (throughput, f64::from(users) / throughput - think_s)
+}
+
+/// Requests per second at which the first resource is full.
+pub(super) fn most(model: &Model) -> f64 {
+    model.parts().iter().map(Part::limit).fold(f64::INFINITY, f64::min)
+}
