@@ -142,7 +142,7 @@ fn with_client<C: Client>(
         return Ok(LoadPart::default());
     };
     let slots = slot_watch(&common)?;
-    let hiccups = (!common.plan.late_us.is_empty()).then(|| HiccupMeter::start()).flatten();
+    let hiccups = (!common.plan.late_us.is_empty()).then(HiccupMeter::start).flatten();
     let mut part = conduct(&common, &control, &parts, report)?;
     part.late_s = common.begin.origin_ns().saturating_sub(told_ns) as f64 / 1e9;
     let pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
