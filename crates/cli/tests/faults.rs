@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::{binary, children, eventually, json, loadline, nginx, program, serve, signal, skip, total};
+use testkit::{Held, binary, children, eventually, json, loadline, nginx, program, serve, signal, skip, total};
 
 /// A server that answers every connection with the same bytes, again and again if `endless`.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
@@ -96,6 +96,21 @@ fn empty_responses_are_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
+/// What ended a run is its title, and the verdict's sentence says it, too: a note would be too little.
+fn headline_says_it(output: &Output, run: &Value) {
+    let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    // Behind the notes of the way; a long title takes several lines.
+    let blocks = stdout.trim_start().split("\n\n").map(|block| block.trim_start().replace('\n', " "));
+    let title = blocks.into_iter().find(|block| !block.starts_with("note:")).unwrap_or_default();
+    let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default().to_lowercase();
+    let incidents = run["trials"].as_array().into_iter().flatten().flat_map(|t| t["incidents"].as_array());
+    let texts: Vec<String> = incidents.flatten().filter_map(|i| Some(i["text"].as_str()?.to_lowercase())).collect();
+    assert!(
+        texts.iter().any(|text| title.starts_with(text) && sentence.contains(text)),
+        "{title}\n{sentence}\n{texts:?}"
+    );
+}
+
 /// Starts `find`, waits until `run.json` has trials, does something, and waits for the end.
 fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
     let mut command = Command::new(binary!());
@@ -111,6 +126,9 @@ fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Val
     disturbance(child.id());
     let output = child.wait_with_output().unwrap();
     let run = saved(dir);
+    if output.status.code() == Some(1) {
+        headline_says_it(&output, &run);
+    }
     (output, run)
 }
 
@@ -203,6 +221,10 @@ fn a_server_pid_of_no_process_is_refused() {
     // Above the largest process id that Linux gives.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no such process");
+    // One that lives and serves nobody.
+    let sleeps = Held::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
+    let pid = sleeps.pid().to_string();
+    refused(&["load", &url, "--server-pid", &pid, "--duration", "300ms"], "holds a socket, so it is no server");
 }
 
 #[test]
@@ -227,6 +249,7 @@ fn few_descriptors_are_named_and_spread() {
     // 26 connections fit beside what a process needs itself, so four agents carry the hundred.
     // The hundred, and the one of the first request.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
+    assert!(run["trials"][0]["incidents"].as_array().is_none_or(Vec::is_empty), "the server lives: {run:#}");
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("agent processes"), "{notes}");
 }

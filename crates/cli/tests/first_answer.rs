@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use testkit::{echoing, loadline};
+use testkit::{echoing, loadline, served};
 
 const QUICK: &[&str] = &[
     "--duration",
@@ -36,6 +36,23 @@ fn an_answer_that_counts_as_a_failure_ends_the_run_before_any_load_and_is_shown(
     }
     assert_eq!(load(&[&url, "--expect-status", "422"]).0, Some(0), "right when the user says so");
     assert!(asked.lock().unwrap().contains("GET /path"));
+}
+
+#[test]
+fn so_does_one_of_http_2_with_what_it_says() {
+    let binary = Path::new(env!("CARGO_BIN_EXE_loadline"));
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("page"), "x").unwrap();
+    let mut command = std::process::Command::new(binary);
+    command.args(["serve", "h2", "--root"]).arg(dir.path());
+    let server = served(command);
+    let none = format!("http://{}/none", server.addr);
+    let (status, errors) = load(&[&none, "--http2"]);
+    assert_eq!(status, Some(2), "{errors}");
+    for words in ["HTTP/2 404", "404 Not Found", "--expect-status 404"] {
+        assert!(errors.contains(words), "{words}: {errors}");
+    }
+    assert_eq!(load(&[&none, "--http2", "--expect-status", "404"]).0, Some(0), "right when the user says so");
 }
 
 #[test]

@@ -150,3 +150,22 @@ fn who_does_not_speak_it_is_named() {
     let output = loadline(binary!(), &["load", "echo://127.0.0.1:7", "--http2"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("--http2 is for http://"));
 }
+
+#[test]
+fn a_redirect_is_told_once_with_its_target() {
+    let _alone = alone();
+    let Some(server) =
+        Server::start("a redirect of HTTP/2", "location /moved { return 301 /elsewhere?token=Planted; }")
+    else {
+        return;
+    };
+    let plain = format!("http://127.0.0.1:{}/moved", server.plain);
+    let tls = format!("https://localhost:{}/moved", server.tls);
+    for (url, more) in [(plain, &[][..]), (tls, &["--insecure"])] {
+        let quick = ["load", &url, "--http2", "--connections", "1", "--duration", "200ms", "--warmup", "0s", "--json"];
+        let output = loadline(binary!(), &[&quick[..], more].concat());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), errors.matches("/elsewhere").count()), (Some(0), 1), "{url}: {errors}");
+        assert!(!errors.contains("Planted"), "{errors}");
+    }
+}

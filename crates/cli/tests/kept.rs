@@ -38,6 +38,16 @@ fn without_out_runs_are_kept_by_time_and_latest_leads_to_the_last() {
 }
 
 #[test]
+fn a_variable_that_is_not_set_is_no_target() {
+    let dir = tempfile::tempdir().unwrap();
+    for command in ["find", "load", "prove"] {
+        let output = loadline(&[command, ""], dir.path());
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", said(&output));
+    }
+    assert!(files(dir.path()).is_empty());
+}
+
+#[test]
 fn a_target_that_fails_leaves_the_earlier_run_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let out = [QUICK, &["--out", "kept"]].concat();

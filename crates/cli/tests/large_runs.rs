@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use judge::counters_csv::{MAX_CASES, read};
+use judge::counters_csv::{MAX_CASES, as_run, read};
 use report::{Style, render};
 use run::{Absence, Column, CounterId, MAX_RUN_BYTES, MAX_TRIALS, Run, Side, load_run, parse_run};
 use testkit::binary;
@@ -54,8 +54,10 @@ fn absences(side: &mut Side, n: usize) {
 fn time(plant: Plant, n: usize) -> Duration {
     let mut run = kept();
     plant(run.trials[1].server.as_mut().unwrap(), n);
+    let text = serde_json::to_string(&run).unwrap();
     let once = |_| {
-        let (mut run, begin) = (run.clone(), Instant::now());
+        let begin = Instant::now();
+        let mut run = parse_run("run.json", &text).unwrap();
         judge::judge(&mut run);
         ["text", "html"].iter().for_each(|form| drop(render(form, &run, &Style::default()).unwrap()));
         begin.elapsed()
@@ -72,6 +74,27 @@ fn four_times_the_columns_take_no_sixteen_times_the_time() {
         let ratio = many.as_secs_f64() / few.as_secs_f64();
         assert!(ratio < 8.0, "{what}: four times as many took {ratio:.1} times as long ({few:?}, {many:?})");
     }
+}
+
+/// Judging and showing so many cases, each of a number of clients of its own: the longest sweep that there can be.
+fn time_of_cases(n: usize) -> Duration {
+    let line = |i: usize| format!("c{i},{},{},{}\n", i + 1, 100 + i % 977, i % 90 + 1);
+    let text = "case,clients,reads_per_s,cpu_percent\n".to_string() + &(0..n).map(line).collect::<String>();
+    let once = |_| {
+        let begin = Instant::now();
+        let mut run = as_run(&read(&text).unwrap());
+        judge::judge(&mut run);
+        ["text", "html"].iter().for_each(|form| drop(render(form, &run, &Style::default()).unwrap()));
+        begin.elapsed()
+    };
+    (0..3).map(once).min().unwrap()
+}
+
+#[test]
+fn four_times_the_cases_take_no_sixteen_times_the_time() {
+    let (few, many) = (time_of_cases(1_000), time_of_cases(4_000));
+    let ratio = many.as_secs_f64() / few.as_secs_f64();
+    assert!(ratio < 8.0, "four times as many took {ratio:.1} times as long ({few:?}, {many:?})");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use testkit::echoing;
+use testkit::{children, echoing, eventually};
 
 /// Each is planted in another way, and each begins so that one search finds them all.
 const MARK: &str = "Planted";
@@ -69,6 +69,26 @@ fn secrets_reach_the_server_and_nothing_that_is_printed_or_kept() {
     for form in FORMS {
         assert_eq!(clean(form, &loadline(&["report", "kept", "--form", form], dir.path())), Some(0));
     }
+}
+
+/// While a load is on, whoever may list processes sees none of them: neither loadline's own environment, beside what the
+/// user put there, nor anything of its agents.
+#[test]
+fn an_agent_has_no_secret_in_its_command_line_or_environment() {
+    let (dir, (addr, _)) = (tempfile::tempdir().unwrap(), echoing("200 OK"));
+    std::fs::write(dir.path().join("headers"), "X-From-File: PlantedFile6\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
+    command.args(["load", &format!("http://{addr}/"), "-H", "@headers", "--duration", "30s", "--at-rest", "0s"]);
+    let mut running = command.current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let seen = eventually(|| {
+        let of = |pid: u32, what: &str| std::fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
+        let agents = children(running.id()).into_iter().map(|pid| [of(pid, "cmdline"), of(pid, "environ")].concat());
+        let agents: Vec<String> = agents.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
+        Some(agents).filter(|agents| agents.iter().any(|words| words.contains("agent")))
+    });
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert!(seen.iter().all(|words| !words.contains(MARK)), "{seen:?}");
 }
 
 #[test]

@@ -41,7 +41,12 @@ pub(crate) fn outcomes(facts: &Facts<'_>) -> Vec<Outcome> {
         let breach = breach(trial, &facts.limits);
         let measured = trial.measured.tally.completed > 0;
         let good_rate = finite(good(trial)).filter(|_| measured);
-        Outcome { good_rate, failed_share: failed_share(trial), held: breach.is_none(), breach }
+        Outcome {
+            good_rate,
+            failed_share: failed_share(trial).filter(|_| facts.run.asked()),
+            held: breach.is_none(),
+            breach,
+        }
     };
     facts.run.trials.iter().map(of).collect()
 }

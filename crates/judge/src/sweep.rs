@@ -46,7 +46,11 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
             None => groups.push(vec![trial]),
         }
     }
-    let once = |g: &Vec<&Trial>| g.iter().all(|t| g.iter().filter(|o| clients(o) == clients(t)).count() == 1);
+    let once = |g: &Vec<&Trial>| {
+        let mut numbers: Vec<f64> = g.iter().map(|t| clients(t)).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.windows(2).all(|pair| pair[0] < pair[1])
+    };
     groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
 }
 
@@ -99,7 +103,9 @@ pub(crate) fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
 /// the first time that brought all the growth. Else once.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
-    let between = sweep.iter().any(|t| clients(t) > from && clients(t) < to);
+    // The steps are in order of their clients.
+    let next = sweep.get(sweep.partition_point(|t| clients(t) <= from));
+    let between = next.is_some_and(|t| clients(t) < to);
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 

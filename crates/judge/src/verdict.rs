@@ -5,7 +5,7 @@ use run::{Bottleneck, RuledOut};
 use crate::Facts;
 use crate::demand::next;
 use crate::number::figure;
-use crate::rules::{RULES, Rule, Verdict};
+use crate::rules::{RULES, Rule, Verdict, none_good};
 
 /// What no counter of a server tells.
 const NOT_WATCHED: [&str; 2] = [
@@ -17,7 +17,9 @@ const NOT_WATCHED: [&str; 2] = [
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    let asked = RULES.iter().filter(|r| !broken || r.id == "unknown");
+    // Nor where no answer was good: what a server does that turns everybody away is no sign of its limit.
+    let mute = broken || none_good(facts.run).is_some();
+    let asked = RULES.iter().filter(|r| !mute || r.id == "unknown");
     let answers: Vec<(&Rule, Verdict)> = asked.map(|r| (r, (r.judge)(facts))).collect();
     let bound = answers.iter().position(|(_, v)| matches!(v, Verdict::Binds { .. }));
     let Some((winner, Verdict::Binds { confidence, sentence, evidence })) = bound.and_then(|i| answers.get(i)) else {

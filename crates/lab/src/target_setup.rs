@@ -182,6 +182,12 @@ impl TargetSetup {
                 let why = "there is no such process; `ss -Hltnp` shows who listens, and without the flag it is found";
                 return Err(LabError::set_up(what, why));
             }
+            Some(pid) if probe::holds_sockets(pid) == Some(false) => {
+                let what = format!("watching process {pid} (--server-pid)");
+                let why = "neither it nor a process below it holds a socket, so it is no server; `ss -Hltnp` shows who \
+                           listens, and without the flag it is found";
+                return Err(LabError::set_up(what, why));
+            }
             Some(pid) => (vec![pid], Some(pid), Some(addr.clone())),
             None => match probe::find_server(addr.clone()) {
                 Ok(found) => (found.pids, found.netns_pid, Some(found.listen)),

@@ -208,6 +208,23 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
+/// Whether this process or one below it holds a socket, or a ring that may hold some; `None` where that cannot be read. A
+/// server does.
+pub fn holds_sockets(pid: u32) -> Option<bool> {
+    let proc = Path::new("/proc");
+    let holds = |pid: u32| -> Option<bool> {
+        let links = std::fs::read_dir(proc.join(format!("{pid}/fd"))).ok()?;
+        let mut links = links.filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok());
+        Some(links.any(|to| to.to_str().is_some_and(|to| to.starts_with("socket:[") || to.contains("io_uring"))))
+    };
+    let below = crate::process_tree::descendants(proc, &[pid]);
+    let all: Vec<Option<bool>> = std::iter::once(pid).chain(below).map(holds).collect();
+    match all.contains(&Some(true)) {
+        true => Some(true),
+        false => (!all.contains(&None)).then_some(false),
+    }
+}
+
 /// Inodes of the sockets that a process holds open; none when its descriptors may not be read.
 pub(crate) fn sockets_of(pid: u32) -> impl Iterator<Item = u32> {
     let inode = |link: std::path::PathBuf| -> Option<u32> {

@@ -38,8 +38,8 @@ pub trait Requester {
         None
     }
 
-    /// The beginning of what was received of the protocol within, on the first connection of a client, where the wire
-    /// carries it encrypted; `None` where the wire says it itself.
+    /// The beginning of what was received, on the first connection of a client, where the wire carries it encrypted or in a
+    /// form that no person reads; `None` where the wire says it itself.
     fn plain(&self) -> Option<&[u8]> {
         None
     }

@@ -59,7 +59,7 @@ const DEFAULTS: &[Row] = &[
 pub(crate) fn shown(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(&name, |sub| sub.mut_args(|arg| with_default(&name, arg)))
+        command.mut_subcommand(&name, |sub| shown(sub).mut_args(|arg| with_default(&name, arg)))
     })
 }
 
@@ -105,7 +105,15 @@ mod tests {
         for words in ["[default: 30s]", "[default: 0.1%]", "[default: 500ms]", "[default: 1024]"] {
             assert!(find.contains(words), "{words}: {find}");
         }
-        for sub in command.get_subcommands() {
+        let mut all: Vec<&Command> = command.get_subcommands().collect();
+        let mut at = 0;
+        while at < all.len() {
+            let below = all[at].get_subcommands();
+            all.extend(below);
+            at += 1;
+        }
+        assert!(all.iter().any(|c| c.get_name() == "up"), "those below another are looked at, too");
+        for sub in all {
             for arg in sub.get_arguments().filter(|a| a.get_action().takes_values() && !a.is_positional()) {
                 let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
                 let told = help.contains("[default") || !arg.get_default_values().is_empty() || arg.is_required_set();

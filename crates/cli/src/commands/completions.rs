@@ -1,6 +1,7 @@
 //! `loadline completions SHELL`: made from the same types as the flags.
 
 use clap::Command;
+use clap_complete::Shell;
 
 use crate::{Exit, output};
 
@@ -8,15 +9,20 @@ use crate::{Exit, output};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// bash, elvish, fish, powershell or zsh
-    shell: clap_complete::Shell,
+    shell: Shell,
 }
 
 /// Prints the completions.
 pub(crate) fn run(args: &Args, whole: &Command) -> anyhow::Result<Exit> {
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut visible(whole), "loadline", &mut text);
-    output::print(&String::from_utf8_lossy(&text))?;
+    output::print(&script(args.shell, whole))?;
     Ok(Exit::Done)
+}
+
+fn script(shell: Shell, whole: &Command) -> String {
+    let (mut text, mut shown) = (Vec::new(), visible(whole));
+    clap_complete::generate(shell, &mut shown, "loadline", &mut text);
+    let more = if shell == Shell::Fish { names_for_fish(&shown) } else { String::new() };
+    String::from_utf8_lossy(&text).into_owned() + &more
 }
 
 /// A command without the parts that are not for people: the generators would offer them.
@@ -27,6 +33,19 @@ fn visible(command: &Command) -> Command {
     command.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()))
 }
 
+/// The names that a command takes: fish's generator offers values of flags only.
+fn names_for_fish(whole: &Command) -> String {
+    let of = |command: &Command| {
+        let taken = command.get_positionals().flat_map(clap::Arg::get_possible_values);
+        let names: Vec<String> = taken.map(|value| value.get_name().to_string()).collect();
+        let name = command.get_name();
+        let line =
+            format!("complete -c loadline -n \"__fish_seen_subcommand_from {name}\" -f -a \"{}\"\n", names.join(" "));
+        (!names.is_empty()).then_some(line)
+    };
+    whole.get_subcommands().filter_map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,11 +53,8 @@ mod tests {
 
     #[test]
     fn names_are_offered_and_what_is_not_for_people_is_not() {
-        // fish's generator offers values of flags only.
-        for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh] {
-            let mut text = Vec::new();
-            clap_complete::generate(shell, &mut visible(&command()), "loadline", &mut text);
-            let text = String::from_utf8(text).unwrap();
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let text = script(shell, &command());
             for name in ["event-groups", "echo", "request-rate", "openmetrics"] {
                 assert!(text.contains(name), "{shell}: {name}");
             }

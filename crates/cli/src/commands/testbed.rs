@@ -56,7 +56,7 @@ pub(crate) struct Up {
     /// What joins the hosts: ethernet10, hub100, switch:100M, wan:delay=50ms,loss=1%, loopback
     #[arg(long, value_name = "MEDIUM", default_value = "ethernet10", value_parser = Names::Rows("media"))]
     medium: String,
-    /// Names of the hosts, separated by commas
+    /// Names of the hosts, separated by commas [default: server and those of --clients]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "clients")]
     hosts: Vec<String>,
     /// A host `server` and this many hosts `client1`, `client2`, …

@@ -280,6 +280,9 @@ mod tests {
         assert_eq!(run.findings.capacity, None, "no response time was collected, and no failure");
         assert!(run.trials.iter().all(|t| t.latency_us == run::Summary::default()));
         assert!(!run.findings.trust.held.iter().any(|h| h.contains("Little")), "a law is not held against itself");
+        assert!(run.findings.outcomes.iter().all(|o| o.failed_share.is_none()), "no failure was counted");
+        let ruled = ["tcp-delayed-ack", "server-rate-limit"];
+        assert!(b.ruled_out.iter().all(|r| !ruled.contains(&r.id.as_str())), "{:#?}", b.ruled_out);
         let knee = run.findings.knee.as_ref().unwrap();
         assert!((knee.concurrency - 2.6298).abs() < 1e-3);
     }

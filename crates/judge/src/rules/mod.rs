@@ -33,6 +33,7 @@ mod unknown;
 
 pub(crate) use network_medium::{carried, medium_use};
 pub use rule::{Rule, Verdict};
+pub(crate) use unknown::none_good;
 
 /// The table, causes before their symptoms.
 pub const RULES: &[Rule] = &[

@@ -179,13 +179,15 @@ mod tests {
     fn syns_that_the_client_sent_again_count() {
         let limited = |overflows: f64| {
             PlantedRun::new(3000.0, 2000.0)
-                .per_s(Who::Client, "tcp.retrans_segs", "", |_| 40.0)
-                .per_s(Who::Client, "tcp.syn_retrans", "", |_| 40.0)
+                .per_s(Who::Client, "tcp.retrans_segs", "", |_| 400.0)
+                .per_s(Who::Client, "tcp.syn_retrans", "", |_| 400.0)
                 .per_s(Who::Client, "tcp.active_opens", "", |_| 100.0)
                 .per_s(Who::Server, "tcp.listen_overflows", "", move |_| overflows)
         };
-        assert_eq!(judged(&limited(0.0)).id, "network-loss");
-        assert_ne!(judged(&limited(40.0)).id, "network-loss");
+        // A tenth of all segments, but no data: it is connects that are lost.
+        let lost = judged(&limited(0.0));
+        assert!(lost.id == "network-loss" && lost.sentence.contains("drops SYNs"), "{lost:#?}");
+        assert_ne!(judged(&limited(400.0)).id, "network-loss");
     }
 
     #[test]

@@ -65,6 +65,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             figure(clients(beyond))
         )]);
     }
+    if facts.x_max().is_none() {
+        return Verdict::CannotSay(vec!["a rate of good answers".into()]);
+    }
     // One place serves one client as fast as it can: less is no number of places.
     if let Some(places) = held_places(facts).filter(|p| *p < LEAST_PLACES) {
         return Verdict::RuledOut(format!(

@@ -34,6 +34,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(worst) = trials.iter().copied().max_by(|a, b| refused(a).total_cmp(&refused(b))) else {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
+    if !facts.run.asked() {
+        return Verdict::CannotSay(vec!["the status of the answers".into()]);
+    }
     if refused(worst) < REFUSED {
         return delays(facts).unwrap_or_else(|| {
             Verdict::RuledOut(format!("{} of the answers had an unexpected status", percent(refused(worst))))

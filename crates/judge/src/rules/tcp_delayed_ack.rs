@@ -32,6 +32,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let (Some(one), Some(decisive)) = (facts.unloaded.or(facts.decisive), facts.decisive) else {
         return Verdict::CannotSay(vec!["a trial with one client".into()]);
     };
+    if one.latency_us.count == 0 || decisive.latency_us.count == 0 {
+        return Verdict::CannotSay(vec!["response times with one client and at the limit".into()]);
+    }
     let floor = one.latency_us.p50;
     if !TIMER_US.contains(&floor) {
         return Verdict::RuledOut(format!(

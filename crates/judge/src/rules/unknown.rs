@@ -1,12 +1,14 @@
 //! The evidence does not single out one cause. Always the last rule, and it always binds.
 
-use run::Trial;
+use std::collections::BTreeMap;
+
+use run::{Run, Trial};
 
 use super::rule::{Rule, Verdict};
 use crate::Facts;
 use crate::evidence::line;
 use crate::number::{figure, grew, percent, ratio};
-use crate::single::{server_of, sides_of};
+use crate::single::{good, server_of, sides_of};
 use crate::sweep::Plateau;
 
 pub(super) const RULE: Rule = Rule {
@@ -49,7 +51,26 @@ fn watched(trial: &Trial) -> Verdict {
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
 
+/// Where answers came and none of them was good, what they were.
+pub(crate) fn none_good(run: &Run) -> Option<String> {
+    let answered = || run.trials.iter().filter(|t| !t.kind.apart() && t.measured.tally.completed > 0);
+    if !run.asked() || answered().next().is_none() || answered().any(|t| good(t) > 0.0) {
+        return None;
+    }
+    let mut by_status: BTreeMap<&str, u64> = BTreeMap::new();
+    for (class, n) in answered().flat_map(|t| &t.measured.tally.status) {
+        *by_status.entry(class).or_default() += n;
+    }
+    let all: u64 = answered().map(|t| t.measured.tally.completed).sum();
+    let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class} {}", figure(*n as f64))).collect();
+    let each = if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) };
+    Some(format!("none of {} answers was good{each}, so nothing tells what load the server takes", figure(all as f64)))
+}
+
 fn judge(facts: &Facts<'_>) -> Verdict {
+    if let Some(sentence) = none_good(facts.run) {
+        return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
+    }
     if let Some(trial) = facts.run.trials.last().filter(|_| facts.run.only_watched()) {
         return watched(trial);
     }
@@ -91,4 +112,26 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         (false, _) => "the evidence does not single out one cause",
     };
     Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+
+    /// A first answer that was good and 503 from then on: neither a capacity of 0 nor a full CPU.
+    #[test]
+    fn where_no_answer_was_good_nothing_is_named_but_that() {
+        let refused = |t: &mut run::Trial, _: &crate::planted::Point| {
+            let tally = &mut t.measured.tally;
+            tally.unexpected_status = tally.completed;
+            tally.status = [("5xx".to_string(), tally.completed)].into();
+        };
+        let full = PlantedRun::new(200.0, 5000.0).per_s(Who::Server, "process.cpu", "srv:100", |_| 4e6);
+        let mut run = full.change(refused).run();
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert!(b.id == "unknown" && b.sentence.contains("none of") && b.sentence.contains("5xx"), "{b:#?}");
+        assert!(b.ruled_out.is_empty(), "{b:#?}");
+        assert!(run.findings.capacity.is_none_or(|c| !c.held));
+    }
 }

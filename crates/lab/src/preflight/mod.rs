@@ -44,7 +44,8 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
     let done = proto::with_client(protocol, requests, plan.tls.as_ref(), &mut exchange).map_err(unprepared)?;
     let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::why(&exchange, &e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
-    let http = matches!(plan.protocol, run::Protocol::Http1(_)) && exchange.answer.0.starts_with(b"HTTP/");
+    let speaks = matches!(plan.protocol, run::Protocol::Http1(_) | run::Protocol::Http2(_));
+    let http = speaks && exchange.answer.0.starts_with(b"HTTP/");
     let status_line = http.then(|| scrub(exchange.answer.first_line()));
     let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));
@@ -118,6 +119,8 @@ mod tests {
 
     #[test]
     fn the_body_and_where_a_redirect_leads_are_kept() {
+        let long = [&b"HTTP/1.1 422 No\r\nContent-Length: 300\r\n\r\n"[..], &[b'b'; 300]].concat();
+        assert_eq!(against(&long, false).unwrap().body.len(), 200);
         let first = against(b"HTTP/1.1 422 Unprocessable\r\nContent-Length: 8\r\n\r\n{\"a\":\x071}", false).unwrap();
         assert_eq!((first.body.as_str(), first.redirect), ("{\"a\": 1}", None));
         let to = b"HTTP/1.1 301 Moved\r\nlocation: /new?token=abc\r\nContent-Length: 0\r\n\r\n";

@@ -5,8 +5,8 @@ use crate::Fault;
 
 /// What came.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame: bytes of the body, bytes that count for the window, and whether the frame ends here.
-    Data { head: Head, bytes: usize, length: usize, ends: bool },
+    /// A part of a DATA frame: its piece of the body, bytes that count for the window, and whether the frame ends here.
+    Data { head: Head, body: &'a [u8], length: usize, ends: bool },
     /// A whole frame.
     Frame { head: Head, payload: &'a [u8] },
 }
@@ -84,14 +84,14 @@ impl Input {
         }
     }
 
-    fn data(&mut self, head: Head, left: usize, rest: &mut &[u8]) -> Result<Option<Piece<'static>>, Fault> {
+    fn data<'i>(&mut self, head: Head, left: usize, rest: &mut &'i [u8]) -> Result<Option<Piece<'i>>, Fault> {
         if rest.is_empty() && left > 0 {
             return Ok(None);
         }
         let n = left.min(rest.len());
         let (now, after) = rest.split_at(n);
         *rest = after;
-        let mut bytes = n;
+        let mut body = now;
         let padding = match self.padding {
             Some(padding) => padding,
             None => {
@@ -100,16 +100,16 @@ impl Input {
                 if padding >= head.length {
                     return Err(WRONG);
                 }
-                bytes -= 1;
+                body = &body[1..];
                 self.padding = Some(padding);
                 padding
             }
         };
         let after = left - n;
         // Of this piece, what lies within the padding at the end of the frame.
-        bytes -= padding.saturating_sub(after).min(bytes);
+        body = &body[..body.len() - padding.saturating_sub(after).min(body.len())];
         let ends = after == 0;
         self.current = (!ends).then_some((head, after));
-        Ok(Some(Piece::Data { head, bytes, length: n, ends }))
+        Ok(Some(Piece::Data { head, body, length: n, ends }))
     }
 }

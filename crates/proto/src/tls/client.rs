@@ -115,7 +115,7 @@ impl<S: Requester> Requester for ClientSession<S> {
     }
 
     fn plain(&self) -> Option<&[u8]> {
-        self.plain.as_deref()
+        self.within.plain().or(self.plain.as_deref())
     }
 
     fn takes_more(&self) -> bool {

@@ -131,6 +131,7 @@ fn title(run: &Run) -> String {
             None => format!("{} requests/s", number(capacity.rate)),
         };
         return match found.bottleneck.id.as_str() {
+            _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),
             _ if !capacity.held => format!("The objective does not hold even at {rate}"),
             "not-saturated" => format!("At least {rate}: nothing was at its limit"),
             "unknown" | "" => format!("{rate}; the bottleneck is not known"),
@@ -175,7 +176,10 @@ fn subtitle(run: &Run) -> String {
     let mut parts = vec![command(run)];
     if !run.trials.is_empty() {
         let trials = if run.trials.len() == 1 { "trial" } else { "trials" };
-        parts.push(format!("{} {trials} in {}", run.trials.len(), quantity(run.elapsed_s, Unit::Seconds)));
+        // What somebody else collected does not say how long that took.
+        let took =
+            if run.elapsed_s > 0.0 { format!(" in {}", quantity(run.elapsed_s, Unit::Seconds)) } else { String::new() };
+        parts.push(format!("{} {trials}{took}", run.trials.len()));
     }
     if !run.started.is_empty() {
         parts.push(minute(&run.started));

@@ -79,3 +79,17 @@ impl Limits {
         (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(Over::Silent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_request_has_a_time_without_being_asked() {
+        let none = BTreeMap::new();
+        assert_eq!(head_ms(&Options::new(&none).unwrap()).unwrap(), 10_000);
+        assert_eq!(Policy::NONE.head_ms, 10_000);
+    }
+}

@@ -22,7 +22,7 @@ impl ClientSession {
     pub(super) fn data(
         &mut self,
         head: &Head,
-        bytes: usize,
+        body: &[u8],
         length: usize,
         ends: bool,
         heard: &mut Heard<'_, impl FnMut(Done)>,
@@ -35,7 +35,8 @@ impl ClientSession {
         if stream.status == 0 {
             return Err(Fault::Malformed("DATA before the headers of the response"));
         }
-        stream.body += bytes as u64;
+        stream.body += body.len() as u64;
+        self.shown.body(head.stream, body);
         stream.received.take(length)?;
         stream.received.give_back(self.outgoing.end(), head.stream);
         if ends && head.has(frame::END_STREAM) {
@@ -80,10 +81,11 @@ impl ClientSession {
     /// A whole header block: of a response, or its trailers.
     fn block(&mut self, head: &Head, block: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
         if self.last_block.is_empty() || self.last_block != block {
-            let (mut says, message) = (Says::default(), &mut self.message);
+            let (mut says, message, shown) = (Says::default(), &mut self.message, &mut self.shown);
             message.clear();
             self.decoder.decode(block, |name, value| {
                 says.hear(name, value);
+                shown.header(name, value);
                 if name == b"grpc-message" {
                     message.clear();
                     message.extend_from_slice(&value[..value.len().min(MOST_MESSAGE)]);
@@ -104,7 +106,10 @@ impl ClientSession {
             }
             // Interim responses are read over.
             (0, 100..200) => return Ok(()),
-            (0, status) => (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc),
+            (0, status) => {
+                (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc);
+                self.shown.begins(head.stream, status);
+            }
             (_, 0) if head.has(frame::END_STREAM) => stream.grpc = says.grpc.or(stream.grpc),
             _ => return Err(Fault::Malformed("trailers that are none")),
         }
@@ -125,6 +130,7 @@ impl ClientSession {
         if request.grpc && outcome == Outcome::Unexpected && self.refusal.is_none() {
             self.refusal = Some(refusal(status, &self.message));
         }
+        self.shown.ends(number);
         heard.complete(stream.id, status, outcome, stream.body);
     }
 }

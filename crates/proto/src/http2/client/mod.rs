@@ -8,6 +8,7 @@ mod answers;
 mod asking;
 mod frames;
 mod heard;
+mod shown;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::outbox::Owed;
 use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
 use heard::Heard;
+use shown::Shown;
 
 /// The last stream of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
@@ -135,6 +137,8 @@ pub struct ClientSession {
     message: Vec<u8>,
     /// The first answer of this connection with a status that is not right.
     refusal: Option<String>,
+    /// The first answer, for a person.
+    shown: Shown,
     /// What a connection has whose requests are filled anew each time.
     live: Option<Box<Live>>,
 }
@@ -160,6 +164,7 @@ impl ClientSession {
             leaving: false,
             message: Vec::new(),
             refusal: None,
+            shown: Shown::default(),
             live: None,
         };
         session.greet();
@@ -180,7 +185,7 @@ impl ClientSession {
     ) -> Result<(), Fault> {
         while let Some(piece) = framer.next(&mut rest)? {
             match piece {
-                Piece::Data { head, bytes, length, ends } => self.data(&head, bytes, length, ends, heard)?,
+                Piece::Data { head, body, length, ends } => self.data(&head, body, length, ends, heard)?,
                 Piece::Frame { head, payload } => self.frame(&head, payload, heard)?,
             }
             // It is over here, whatever else came with its last frame.
@@ -205,6 +210,10 @@ impl Requester for ClientSession {
 
     fn explain(&self) -> Option<String> {
         self.refusal.clone()
+    }
+
+    fn plain(&self) -> Option<&[u8]> {
+        self.shown.text()
     }
 
     fn takes_more(&self) -> bool {

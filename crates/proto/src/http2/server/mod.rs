@@ -161,7 +161,7 @@ impl<S: Site> ServerSession<S> {
     fn read(&mut self, framer: &mut Input, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
         while let Some(piece) = framer.next(rest)? {
             match piece {
-                Piece::Data { head, bytes, length, ends } => self.data(&head, bytes, length, ends, progress)?,
+                Piece::Data { head, body, length, ends } => self.data(&head, body.len(), length, ends, progress)?,
                 Piece::Frame { head, payload } => self.frame(&head, payload, progress)?,
             }
             if self.outgoing.waiting() > MOST_OWED {
