@@ -2,37 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::{alone, binary, json, loadline, num, script_server, skip};
+use testkit::{alone, binary, json, loadline, num, one_loop, script_server, skip};
 
 /// Burns CPU time of its own before each answer, by the path: what else runs on the machine changes nothing of it.
-const SERVER: &str = "
-import selectors, socket, time
-s = socket.create_server(('127.0.0.1', 0), backlog=512)
-print('%s:%d' % s.getsockname(), flush=True)
-ready = selectors.DefaultSelector()
-ready.register(s, selectors.EVENT_READ)
-answer = b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok'
-while True:
-    for key, _ in ready.select():
-        c = key.fileobj
-        if c is s:
-            ready.register(s.accept()[0], selectors.EVENT_READ)
-            continue
-        try:
-            asked = c.recv(65536)
-            if not asked: raise OSError
-            until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
-            while time.thread_time() < until: pass
-            c.sendall(answer)
-        except OSError:
-            ready.unregister(c)
-            c.close()
+const WORK: &str = "
+until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
+while time.thread_time() < until: pass
 ";
 
 #[test]
 fn the_path_that_burns_five_times_as_much_is_the_dearest() {
     let _alone = alone();
-    let Some((_server, addr)) = script_server(SERVER) else { return skip("class costs", "python3 is not installed") };
+    let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {
+        return skip("class costs", "python3 is not installed");
+    };
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("mix.toml");
     std::fs::write(&file, "[[request]]\npath = \"/cheap\"\nweight = 1\n[[request]]\npath = \"/dear\"\n").unwrap();

@@ -115,8 +115,8 @@ pub fn script_server(code: &str) -> Option<(Held, SocketAddr)> {
     Some(python_server(&crate::program("python3")?, code, &[]))
 }
 
-/// A script for [`script_server`]: one loop that does `each` (lines of Python, `requests` counts) before every answer, after
-/// what `begin` does once.
+/// A script for [`script_server`]: one loop that does `each` (lines of Python; `requests` counts, `asked` is what came)
+/// before every answer, after what `begin` does once.
 pub fn one_loop(begin: &str, each: &str) -> String {
     let each: String = each.trim().lines().map(|line| format!("            {line}\n")).collect();
     format!(
@@ -136,7 +136,8 @@ while True:
             ready.register(s.accept()[0], selectors.EVENT_READ)
             continue
         try:
-            if not c.recv(65536): raise OSError
+            asked = c.recv(65536)
+            if not asked: raise OSError
             requests += 1
 {each}            c.sendall(answer)
         except OSError:
