@@ -68,7 +68,7 @@ impl<'a> Facts<'a> {
             false => alive().max_by(|a, b| good(a).total_cmp(&good(b))),
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
-        let plateau = plateau(&sweep, decisive);
+        let plateau = plateau(&sweep, &search, decisive);
         let unloaded = lightest(&sweep);
         let behind = crate::behind::loads(&sweep, decisive);
         Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, behind }

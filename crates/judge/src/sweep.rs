@@ -1,6 +1,6 @@
 //! The sweep over the number of clients: which trials make one, which of them decides, and whether it went flat.
 
-use run::{Key, Trial, TrialKind};
+use run::{Intensity, Key, Trial, TrialKind};
 
 use crate::number::positive;
 use crate::single::{clients, closed, good, r1_us};
@@ -17,7 +17,7 @@ pub enum Plateau {
     Flat {
         /// Clients of the decisive step, or of the first step that the best one beats by less than that.
         from: f64,
-        /// Most clients that were tried.
+        /// Most clients that were tried; of an open loop past the last step, as many as it had in flight.
         to: f64,
         /// Growth of the rate between them, as a share; below zero where it fell.
         growth: f64,
@@ -82,8 +82,9 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
 }
 
 /// Twice the clients or more brought less than [`FLAT`], the share that ends the sweep of `loadline find` too: a sweep
-/// that ended because more clients brought nothing is flat here, even where its decisive step is its last.
-pub(crate) fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
+/// that ended because more clients brought nothing is flat here, even where its decisive step is its last. One that ended
+/// for want of time is flat where an open loop asked for more than its best and got no more.
+pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NotTried;
     };
@@ -96,7 +97,30 @@ pub(crate) fn plateau(sweep: &[&Trial], decisive: Option<&Trial>) -> Plateau {
         let enough = to >= 2.0 * from || by_one(sweep, first);
         (enough && growth.is_finite() && growth < none(first) - 1.0).then_some(Plateau::Flat { from, to, growth })
     };
-    of(decisive).or_else(|| of(near)).unwrap_or(Plateau::Grows)
+    of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
+}
+
+/// An open loop asks for more than the sweep's best if for at least this many times as much.
+const MORE: f64 = 1.2;
+/// Less than this share of the best is no plateau: a server that does less the more it is asked for has fallen off it.
+const KEPT: f64 = 0.8;
+
+/// What an open loop past the last step says: twice the clients of it were in flight, more was asked for, and none came.
+fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
+    let flat = |t: &&Trial| {
+        let growth = good(t) / best - 1.0;
+        let (from, to) = (clients(last), in_flight(t)?);
+        let seen = t.rates.offered_rate >= MORE * best && (KEPT - 1.0..FLAT).contains(&growth) && to >= 2.0 * from;
+        seen.then_some(Plateau::Flat { from, to, growth })
+    };
+    search.iter().rev().find_map(flat)
+}
+
+/// Requests that an open loop had on its connections, by Little's law; what waited for one was not the server's to answer.
+fn in_flight(trial: &Trial) -> Option<f64> {
+    let Intensity::Open { max_connections, .. } = trial.intensity else { return None };
+    let asked = trial.rates.completed_rate * positive(trial.latency_us.mean)? / 1e6;
+    Some(asked.min(f64::from(max_connections)))
 }
 
 /// How often the clients were doubled between two steps that have none between them, as in `loadline prove`: it may have been
@@ -147,6 +171,24 @@ mod tests {
         for (eight, flat) in [(229.0, true), (260.0, false)] {
             (run.trials[0].rates.completed_rate, run.trials[1].rates.completed_rate) = (215.0, eight);
             assert_eq!(matches!(Facts::of(&run).plateau, Plateau::Flat { .. }), flat, "{eight}");
+        }
+    }
+
+    /// One place that takes 18 ms, and a sweep that ended after two steps since hosts were slow to come: 52.2/s, 55.3/s, and
+    /// 54.1 of 83/s. The growth of the second step was the waking up of the first.
+    #[test]
+    fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
+        let told = |overload: f64, in_flight: f64| {
+            let mut run = PlantedRun::new(18_000.0, 55.0).steps(&[1, 2]).rates(&[1.5]).run();
+            for (trial, rate) in run.trials.iter_mut().zip([52.2, 55.3, overload]) {
+                trial.rates.completed_rate = rate;
+            }
+            run.trials[2].latency_us.mean = in_flight / overload * 1e6;
+            Facts::of(&run).plateau
+        };
+        assert!(matches!(told(54.1, 18.0), Plateau::Flat { from: 2.0, .. }), "{:?}", told(54.1, 18.0));
+        for (overload, in_flight) in [(60.0, 18.0), (40.0, 18.0), (54.1, 3.0)] {
+            assert_eq!(told(overload, in_flight), Plateau::Grows, "{overload} with {in_flight}");
         }
     }
 
