@@ -153,6 +153,24 @@ fn mean() -> Known {
     known
 }
 
+/// Eight slots with the objective that `find` sets itself: a median of ten times the unloaded one, and a 99th percentile that is
+/// so long that a queue past its limit takes a whole window to get there. The median decides.
+fn own_objective() -> Known {
+    let capacity = |p50_us: f64| highest(10_000.0, |rate| {
+        let late = |us: f64| mmc_tail(8, 1250.0, rate, us / 1e6);
+        late(p50_us) <= 0.5 && late(100_000.0) <= SLOW
+    });
+    let mut known = Known::queue("M/M/8, find's own", server(Service::Exponential, 800, 8), 5545.0, capacity);
+    known.plan.objective.p50_us = Some(known.limit);
+    known.plan.objective.p99_us = Some(100_000.0);
+    known
+}
+
+/// A machine that stands still for 2.5 ms three times every two seconds, several times longer than the limit of the median.
+fn stuttering(server: VirtualServer) -> VirtualServer {
+    server.paused(Pauses { rate: 1.5, mean_s: 0.0025 })
+}
+
 /// A machine that stands still for 20 ms every other second.
 fn pausing(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 0.5, mean_s: 0.02 })
@@ -185,6 +203,16 @@ fn a_median_is_found() {
 #[test]
 fn a_mean_is_found() {
     mean().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn a_limit_that_a_window_is_too_short_for_bends_nothing() {
+    own_objective().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn many_short_pauses_are_no_figure_of_the_server() {
+    own_objective().holds(SEEDS, stuttering);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Capacity: the highest completed rate that holds the objective.
 
+mod asked;
 mod posterior;
+mod transient;
 mod windows;
 
 pub use posterior::Estimate;

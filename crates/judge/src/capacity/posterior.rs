@@ -13,59 +13,7 @@
 //! A grid needs no convergence, takes windows in which everything or nothing was late, and has an interval that is as lopsided
 //! as the evidence.
 
-/// What one window, or the undisturbed part of one, showed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
-    /// Offered rate, requests per second.
-    pub rate: f64,
-    /// Requests that ended in it.
-    pub answered: f64,
-    /// Those of them that were late, or failed; of a limit on the mean, the requests times the mean over its limit.
-    pub late: f64,
-    /// Whether gaps were equal: their queue forgets sooner.
-    pub equal_gaps: bool,
-}
-
-/// What is held against its limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
-    /// A share of the requests that may be late, above 0 and below 1.
-    Share { allowed: f64 },
-    /// A share of the requests that may fail. What a limiter with room for some refuses is the loss of a queue with so much room
-    /// (its diffusion: J. Keilson, *J. Appl. Prob.* 2 (1965)): `x / (1 - exp(-steep x)) / (1 + x)` at `1 + x` times its rate.
-    Refused { allowed: f64 },
-    /// The mean response time. It grows as one over what the rate is short of saturation.
-    Mean,
-}
-
-/// What is asked of the windows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Asked {
-    /// What is held against its limit.
-    pub what: What,
-    /// Rate at which the closed loop was full, where all would be late; absent where that has nothing to do with it.
-    pub full: Option<f64>,
-}
-
-impl Asked {
-    /// Whether a window by itself is beyond the limit.
-    pub fn breaks(&self, window: &Shown) -> bool {
-        let shown = window.late / window.answered;
-        match self.what {
-            What::Share { allowed } | What::Refused { allowed } => shown > allowed,
-            What::Mean => shown > 1.0,
-        }
-    }
-
-    /// The rate at which all would be late, or the mean endless.
-    fn saturation(&self, c: f64, steep: f64) -> f64 {
-        match self.what {
-            What::Share { allowed } => c * (1.0 - allowed.ln() / steep),
-            What::Refused { allowed } => c / (1.0 + refused_at(allowed, steep)),
-            What::Mean => c * (1.0 + 1.0 / steep),
-        }
-    }
-}
+use super::asked::{Asked, MOST, Shown, What, late_ln, mean_ln, refused_ln};
 
 /// A capacity with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +38,7 @@ impl Estimate {
     /// its queue no longer forgets.
     pub fn beyond(&self, asked: &Asked) -> f64 {
         match asked.what {
-            What::Share { allowed } => self.rate * (1.0 - BEYOND * allowed.ln() / self.steep),
+            What::Share { allowed, .. } => self.rate * (1.0 - BEYOND * allowed.ln() / self.steep),
             What::Refused { .. } => asked.saturation(self.rate, self.steep),
             What::Mean => self.rate * (1.0 + BEYOND / self.steep),
         }
@@ -99,13 +47,11 @@ impl Estimate {
 
 /// How far on the way to saturation [`Estimate::beyond`] lies; by simulation.
 const BEYOND: f64 = 0.4;
-/// Largest share late that the model knows: what a window of an overload shows while its queue grows.
-const MOST: f64 = 0.97;
 /// Steps of the grid: of the capacity in each pass, and of the steepness.
 const RATES: usize = 160;
-const STEEPS: usize = 22;
+const STEEPS: usize = 30;
 /// Range of the steepness.
-const STEEP: (f64, f64) = (1.5, 300.0);
+const STEEP: (f64, f64) = (1.5, 3000.0);
 /// The dispersion that is thought likely before any scatter was seen, as a multiple of M/M/1's, and for how many windows that
 /// thought counts: Poisson arrivals and equal gaps.
 const EXPECTED: (f64, f64) = (1.0, 0.3);
@@ -147,36 +93,6 @@ fn dispersions(windows: &[Shown], asked: &Asked, found: Option<Estimate>, scale:
     windows.iter().map(of).collect()
 }
 
-/// The share late at a rate, in logarithm.
-fn late_ln(rate: f64, c: f64, steep: f64, allowed: f64) -> f64 {
-    (allowed.ln() + steep * (rate - c) / c).min(MOST.ln())
-}
-
-/// Share that is refused at `1 + x` times the rate of a limiter, in logarithm.
-fn refused_ln(x: f64, steep: f64) -> f64 {
-    let y = steep * x;
-    // x / (1 - exp(-y)), which is 1 / steep at 0.
-    let lost = if y.abs() < 1e-6 { (1.0 + y / 2.0) / steep } else { x / -(-y).exp_m1() };
-    (lost / (1.0 + x)).max(1e-300).ln()
-}
-
-/// How far beyond the rate of a limiter, as a share of it, so much is refused.
-fn refused_at(allowed: f64, steep: f64) -> f64 {
-    let (mut low, mut high) = (-0.99, 1.0 / (1.0 - allowed.min(0.9)));
-    for _ in 0..40 {
-        let middle = f64::midpoint(low, high);
-        if refused_ln(middle, steep) < allowed.ln() { low = middle } else { high = middle }
-    }
-    f64::midpoint(low, high)
-}
-
-/// The mean over its limit at a rate, in logarithm.
-fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
-    -(1.0 - steep * (rate - c) / c).max(LEAST_SPARE).ln()
-}
-
-/// A mean beyond this many limits is that of an overload, which grows with the window.
-const LEAST_SPARE: f64 = 0.05;
 /// Variance of the logarithm of a mean of one draw: of an exponential time.
 const SPREAD: f64 = 1.0;
 
@@ -192,7 +108,7 @@ impl Grid<'_> {
             let shown = w.late / w.answered;
             match self.asked.what {
                 What::Share { .. } | What::Refused { .. } => {
-                    let (p_ln, share) = (self.share_ln(w.rate, c, steep, limiter), shown.min(1.0));
+                    let (p_ln, share) = (self.share_ln(w, c, steep, limiter), shown.min(1.0));
                     w.answered / dispersion * (share * p_ln + (1.0 - share) * (-p_ln.exp()).ln_1p())
                 }
                 What::Mean => {
@@ -209,10 +125,10 @@ impl Grid<'_> {
         if let What::Refused { .. } = self.asked.what { self.asked.saturation(c, steep) } else { c }
     }
 
-    fn share_ln(&self, rate: f64, c: f64, steep: f64, limiter: f64) -> f64 {
+    fn share_ln(&self, window: &Shown, c: f64, steep: f64, limiter: f64) -> f64 {
         match self.asked.what {
-            What::Share { allowed } => late_ln(rate, c, steep, allowed),
-            What::Refused { .. } | What::Mean => refused_ln(rate / limiter - 1.0, steep).min(MOST.ln()),
+            What::Share { allowed, limit_s } => late_ln(window, (c, steep), (allowed, limit_s)),
+            What::Refused { .. } | What::Mean => refused_ln(window.rate / limiter - 1.0, steep).min(MOST.ln()),
         }
     }
 
@@ -249,7 +165,7 @@ impl Grid<'_> {
             let squared = match self.asked.what {
                 What::Share { .. } | What::Refused { .. } => {
                     let limiter = self.limiter(found.rate, found.steep);
-                    let p = self.share_ln(w.rate, found.rate, found.steep, limiter).exp();
+                    let p = self.share_ln(w, found.rate, found.steep, limiter).exp();
                     (shown - p).powi(2) / (p * (1.0 - p))
                 }
                 What::Mean => (shown.max(1e-9).ln() - mean_ln(w.rate, found.rate, found.steep)).powi(2) / SPREAD,

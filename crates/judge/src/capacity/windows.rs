@@ -2,7 +2,9 @@
 
 use run::{Arrival, Intensity, LeftOut, Limits, TENTH_S, Trial, TrialKind, Window};
 
-use super::posterior::{Asked, Estimate, Shown, What, estimate};
+use super::asked::{Asked, Shown, What};
+use super::posterior::{Estimate, estimate};
+use super::transient::Span;
 use crate::facts::stolen;
 use crate::objective::{Part, overdue, parts};
 use crate::single::{closed, failed_share, good, unanswered};
@@ -39,11 +41,11 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let full = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).reduce(f64::max);
     let full = full.filter(|full| *full > 0.0);
     let all = by(&windows, limits, full, false)?;
-    let Some(clean) = by(&windows, limits, full, true) else { return Some(all) };
     let (seconds, pauses) = left_out(&windows, limits);
     if seconds <= 0.0 {
         return Some(all);
     }
+    let Some(clean) = by(&windows, limits, full, true) else { return Some(all) };
     let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
     let left_out = LeftOut { seconds, pauses, rate: Some(all.estimate.rate), interval: Some(interval) };
     Some(Pooled { left_out: Some(left_out), ..clean })
@@ -63,7 +65,7 @@ fn by(windows: &[&Trial], limits: &Limits, full: Option<f64>, clean: bool) -> Op
 
 fn asked(part: Part, full: Option<f64>) -> Asked {
     match part {
-        Part::Late { allowed, .. } => Asked { what: What::Share { allowed }, full },
+        Part::Late { limit_us, allowed } => Asked { what: What::Share { allowed, limit_s: limit_us / 1e6 }, full },
         Part::Mean { .. } => Asked { what: What::Mean, full },
         // A server that refuses on purpose is not full where all would be refused.
         Part::Failed { allowed } => Asked { what: What::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None },
@@ -75,8 +77,10 @@ fn shown(trial: &Trial, part: Part, clean: bool) -> Option<Shown> {
         return None;
     }
     let equal_gaps = matches!(trial.intensity, Intensity::Open { arrival: Arrival::Constant, .. });
+    let Window { begin_s, end_s } = trial.measured.window;
     let window = |answered: f64, late: f64| {
-        (answered > 0.0).then_some(Shown { rate: trial.rates.offered_rate, answered, late, equal_gaps })
+        let (rate, span) = (trial.rates.offered_rate, Span { begin_s, end_s });
+        (answered > 0.0).then_some(Shown { rate, answered, late, equal_gaps, span })
     };
     let completed = trial.measured.tally.completed as f64;
     match part {

@@ -1,0 +1,123 @@
+//! A queue on its way: what share of a short window finds it longer than a limit, when it began empty.
+//!
+//! Near its limit a queue is a reflected Brownian motion whatever its arrivals and services are (heavy traffic: Kingman 1962): by
+//! a time `t` its wait has the tail `Q((x + m t) / s) + exp(-2 m x / v) Q((x - m t) / s)` with `s = sqrt(v t)` (J. M. Harrison,
+//! *Brownian Motion and Stochastic Flow Systems*, 1985, section 1.8), `m` what it is short of full, `v` its variance a second, and
+//! `Q` the upper tail of the normal distribution. For a long time and `m > 0` that is the steady state, `exp(-2 m x / v)`; for
+//! `m < 0` the wait grows by `-m` a second, and a limit of 100 ms is passed at 5 % too much only after two seconds.
+
+/// When a window was, seconds since the load began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Span {
+    /// Begin: the warm-up lies before.
+    pub begin_s: f64,
+    /// End.
+    pub end_s: f64,
+}
+
+/// Standard deviations beyond which nothing is left.
+const FAR: f64 = 4.0;
+/// A crossing whose time scatters by less than this share of the window is sharp.
+const SHARP: f64 = 0.25;
+/// Points of a window at which a smooth tail is taken.
+const POINTS: usize = 4;
+
+/// Share of a window, 0 to 1, in which the wait is above `limit_s`, at a rate that is `spare` (a share, below 0 past it) short of
+/// full, with a variance of the unfinished work of `variance` seconds (squared, a second). `None` where the window shows the
+/// steady state, or an overload all of it.
+pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) -> Option<f64> {
+    let length_s = span.end_s - span.begin_s;
+    if !(length_s > 0.0 && limit_s > 0.0 && variance > 0.0) {
+        return None;
+    }
+    let scatter_s = (variance * span.begin_s.max(0.0)).sqrt();
+    if spare.abs() * span.begin_s - limit_s > FAR * scatter_s {
+        return None;
+    }
+    let crossing = Crossing::of(-spare, limit_s, variance);
+    if let Some(crossing) = crossing.filter(|c| c.scatter_s < SHARP * length_s) {
+        return Some((crossing.since(span.end_s) - crossing.since(span.begin_s)) / length_s);
+    }
+    let at = |i: usize| span.begin_s + length_s * (i as f64 + 0.5) / POINTS as f64;
+    Some((0..POINTS).map(|i| tail(spare, limit_s, variance, at(i))).sum::<f64>() / POINTS as f64)
+}
+
+/// Share of the waits at one moment that are above a limit.
+fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
+    let scatter = (variance * t_s).sqrt();
+    let drift = spare * t_s;
+    let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
+    // Far past the limit the first term is an exponential that overflows times a tail of nothing.
+    upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
+}
+
+/// When a wait that only grows passes a limit.
+#[derive(Clone, Copy)]
+struct Crossing {
+    mean_s: f64,
+    scatter_s: f64,
+}
+
+impl Crossing {
+    fn of(growth: f64, limit_s: f64, variance: f64) -> Option<Self> {
+        let mean_s = limit_s / growth;
+        (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
+    }
+
+    /// Expected time since the crossing at a time.
+    fn since(&self, t_s: f64) -> f64 {
+        let u = (t_s - self.mean_s) / self.scatter_s;
+        let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();
+        self.scatter_s * (u * upper(-u) + density)
+    }
+}
+
+/// Upper tail of the normal distribution.
+fn upper(x: f64) -> f64 {
+    0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean share of a simulated queue: services of `1 / s` on average, exponential, arrivals Poisson.
+    fn simulated(spare: f64, limit_s: f64, span: Span) -> f64 {
+        const FULL: f64 = 2000.0;
+        const PATHS: u64 = 400;
+        let share = |seed: u64| {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;
+            let (mut t, mut wait, mut late, mut all) = (0.0, 0.0, 0.0, 0.0);
+            while t < span.end_s {
+                let gap = exponential(1.0 / (FULL * (1.0 - spare)));
+                (t, wait) = (t + gap, (wait + exponential(1.0 / FULL) - gap).max(0.0));
+                if t >= span.begin_s {
+                    (all, late) = (all + 1.0, late + f64::from(u8::from(wait > limit_s)));
+                }
+            }
+            late / all
+        };
+        (1..=PATHS).map(share).sum::<f64>() / PATHS as f64
+    }
+
+    #[test]
+    fn a_queue_that_began_empty_is_late_as_often_as_it_says() {
+        let span = Span { begin_s: 0.35, end_s: 2.05 };
+        for (spare, limit_s) in [(0.02, 0.03), (0.0, 0.03), (0.0, 0.1), (-0.03, 0.03), (-0.065, 0.1), (-0.4, 0.1)] {
+            let variance = 2.0 / 2000.0;
+            let (law, seen) = (share_late(spare, limit_s, variance, span), simulated(spare, limit_s, span));
+            let law = law.unwrap_or_else(|| panic!("{spare} {limit_s} is no steady state"));
+            assert!((law - seen).abs() < 0.05, "{spare} {limit_s}: {law} by the law, {seen} seen");
+        }
+    }
+
+    #[test]
+    fn where_the_steady_state_is_reached_nothing_is_said() {
+        let span = Span { begin_s: 0.35, end_s: 2.05 };
+        for (spare, limit_s) in [(0.1, 0.0007), (0.2, 0.005), (-0.1, 0.0007), (-0.5, 0.1)] {
+            assert_eq!(share_late(spare, limit_s, 2.0 / 60_000.0, span), None, "{spare} {limit_s}");
+        }
+        assert_eq!(share_late(0.1, 0.1, 0.001, Span::default()), None, "a run that does not say when its windows were");
+    }
+}
