@@ -156,10 +156,12 @@ fn mean() -> Known {
 /// Eight slots with the objective that `find` sets itself: a median of ten times the unloaded one, and a 99th percentile that is
 /// so long that a queue past its limit takes a whole window to get there. The median decides.
 fn own_objective() -> Known {
-    let capacity = |p50_us: f64| highest(10_000.0, |rate| {
-        let late = |us: f64| mmc_tail(8, 1250.0, rate, us / 1e6);
-        late(p50_us) <= 0.5 && late(100_000.0) <= SLOW
-    });
+    let capacity = |p50_us: f64| {
+        highest(10_000.0, |rate| {
+            let late = |us: f64| mmc_tail(8, 1250.0, rate, us / 1e6);
+            late(p50_us) <= 0.5 && late(100_000.0) <= SLOW
+        })
+    };
     let mut known = Known::queue("M/M/8, find's own", server(Service::Exponential, 800, 8), 5545.0, capacity);
     known.plan.objective.p50_us = Some(known.limit);
     known.plan.objective.p99_us = Some(100_000.0);

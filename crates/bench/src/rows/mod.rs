@@ -12,6 +12,7 @@ mod probe;
 mod proxy;
 mod server;
 mod speed;
+mod told_apart;
 mod transports;
 
 use anyhow::Result;
@@ -205,6 +206,21 @@ pub(crate) const ROWS: &[Row] = &[
         Some(AtMost(0.05)),
         capacity::proof,
     ),
+    row(
+        "compare-same",
+        "comparisons of a live server with itself that tell them apart, %",
+        AtMost(10.0),
+        None,
+        told_apart::equal,
+    ),
+    row(
+        "compare-5",
+        "comparisons in 60 s that find 5 % more CPU per request, %",
+        AtLeast(90.0),
+        None,
+        told_apart::by_5_percent,
+    ),
+    row("compare-2", "the same of 2 %, in CPU per request, %", AtLeast(80.0), None, told_apart::by_2_percent),
     row("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), None, probe::share),
     row("hosts-apart-0", "windows of two agents apart at no delay, us", AtMost(1000.0), None, hosts::apart_0),
     row("hosts-apart-20", "the same with one of them 20 ms away", AtMost(1000.0), None, hosts::apart_20),

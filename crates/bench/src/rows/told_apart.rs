@@ -1,0 +1,60 @@
+//! Whether `compare` tells two live servers apart where they differ, and not where they do not: servers that burn a known time a
+//! request, in turns on one processor.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::generator::json;
+use crate::compare::Compared;
+use crate::programs::{self, Server};
+
+/// CPU time that the old server takes a request, beside its own, microseconds.
+const BURNS_US: u32 = 400;
+/// Comparisons of a server with itself for each round, so that five rounds make twenty, and of two that differ.
+const SAME_A_ROUND: usize = 4;
+const APART_A_ROUND: usize = 2;
+
+/// Comparisons of equal servers that call one faster or slower, percent.
+pub(crate) fn equal(rounds: usize) -> Result<Compared> {
+    told(SAME_A_ROUND * rounds, BURNS_US, "20s", |c| ["faster", "slower"].contains(&word(&c["verdict"])))
+}
+
+/// Comparisons that call one slower that burns 5 % more, percent.
+pub(crate) fn by_5_percent(rounds: usize) -> Result<Compared> {
+    told(APART_A_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
+}
+
+/// Comparisons that call one slower by its CPU time per request that burns 2 % more, percent.
+pub(crate) fn by_2_percent(rounds: usize) -> Result<Compared> {
+    told(APART_A_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
+}
+
+/// How many of so many comparisons say it; the servers take the places of old and new in turns of the windows, not of the rounds.
+fn told(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> bool) -> Result<Compared> {
+    let (old, new) = (burning(BURNS_US)?, burning(new_us)?);
+    let urls = [&old, &new].map(|s| format!("http://{}/", s.addr));
+    let (mut said, mut ratios) = (0, Vec::new());
+    for _ in 0..times {
+        let comparison = json(&["compare", &urls[0], &urls[1], "--threshold", "1%", "--json", "--budget"], budget)?;
+        said += usize::from(says(&comparison));
+        let decided = comparison["decided_by"].as_str().unwrap_or("nothing").to_owned();
+        let ratio = cpu(&comparison)["ratio"].as_f64().context("no ratio of CPU time per request")?;
+        ratios.push(format!("{ratio:.3} {} by {decided}", word(&comparison["verdict"])));
+    }
+    let share = 100.0 * said as f64 / times as f64;
+    let note = format!("{said} of {times}; CPU per request, new over old: {}", ratios.join(", "));
+    Ok(Compared { ours: vec![share], peer: Vec::new(), unit: "%", note })
+}
+
+fn burning(work_us: u32) -> Result<Server> {
+    programs::serve("http", &["--option", &format!("work_us={work_us}")])
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The first figure of the table: the server's CPU time per request.
+fn cpu(comparison: &Value) -> &Value {
+    &comparison["comparisons"][0]
+}
