@@ -1,8 +1,8 @@
 //! Both sides as curves: throughput against clients where several numbers of them were tried, and response times in full.
 
-use run::{BothAt, ComparedCurves, Hist};
+use run::{BothAt, ComparedCurves};
 
-use super::percentiles::{Pair, responses};
+use super::percentiles::{Pair, Sides};
 use super::resample::average;
 use crate::number::positive;
 use crate::single::{clients, closed, good};
@@ -12,8 +12,8 @@ const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 
 /// Fewest requests beyond a share that make it worth telling.
 const BEYOND: f64 = 5.0;
 
-pub(super) fn curves(pairs: &[Pair<'_>]) -> ComparedCurves {
-    ComparedCurves { rates: rates(pairs), response_us: response_us(pairs) }
+pub(super) fn curves(pairs: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
+    ComparedCurves { rates: rates(pairs), response_us: response_us(sides) }
 }
 
 /// One point a number of clients; empty where fewer than two were tried.
@@ -28,21 +28,10 @@ fn rates(pairs: &[Pair<'_>]) -> Vec<BothAt> {
 }
 
 /// Of the condition with the most requests: response times of different loads do not add up to anything.
-fn response_us(pairs: &[Pair<'_>]) -> Vec<BothAt> {
-    let whole = |side: &[&run::Trial]| {
-        let mut all = Hist::new();
-        side.iter().filter_map(|t| responses(t)).for_each(|hist| all.merge(hist));
-        all
-    };
-    let requests = |(a, b): &&Pair<'_>| {
-        let of = |side: &[&run::Trial]| side.iter().filter_map(|t| responses(t)).map(Hist::len).sum::<u64>();
-        of(a).min(of(b))
-    };
-    let Some((a, b)) = pairs.iter().max_by_key(requests) else { return Vec::new() };
-    let (a, b) = (whole(a), whole(b));
-    let least = a.len().min(b.len()) as f64;
+fn response_us(sides: &Sides) -> Vec<BothAt> {
+    let Some([a, b]) = sides.fullest() else { return Vec::new() };
+    let least = a.requests().min(b.requests()) as f64;
     let told = SHARES.into_iter().filter(|share| (1.0 - share) * least >= BEYOND);
-    let point =
-        |share| Some(BothAt { at: share, old: positive(a.quantile_us(share))?, new: positive(b.quantile_us(share))? });
+    let point = |share| Some(BothAt { at: share, old: positive(a.whole(share))?, new: positive(b.whole(share))? });
     told.filter_map(point).collect()
 }

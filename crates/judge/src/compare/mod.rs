@@ -19,7 +19,7 @@ use run::{Compared, ComparedWord, Comparison, Interval, Protocol, RequestSet, Ru
 
 use crate::fit::student_t95;
 use figures::{FIGURES, FigureSpec, by_condition, decides};
-use percentiles::{Pair, merged};
+use percentiles::{Pair, Sides};
 use ranks::{mann_whitney, tail};
 use resample::{Logs, RESAMPLES, Random, SideOf, average};
 
@@ -44,7 +44,9 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
     let (a, b) = (by_condition(old.1), by_condition(new.1));
     let pairs: Vec<Pair<'_>> =
         a.into_iter().filter_map(|(condition, a)| Some((a, b.get(&condition)?.clone()))).collect();
-    let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(|figure| of_figure(figure, &pairs)).collect();
+    let sides = Sides::of(&pairs);
+    let of = |figure| of_figure(figure, &pairs, &sides);
+    let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(of).collect();
     comparisons.extend(capacity(old.1, new.1));
     if comparisons.is_empty() {
         return Err(format!(
@@ -61,7 +63,7 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
         differences: differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
         regression: comparisons.iter().any(|c| worse(&c)),
-        curves: curves::curves(&pairs),
+        curves: curves::curves(&pairs, &sides),
         comparisons,
         threshold,
         verdict,
@@ -80,7 +82,7 @@ fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
 }
 
 /// One figure over all conditions that both were measured under.
-fn of_figure(figure: &FigureSpec, pairs: &[Pair<'_>]) -> Option<Compared> {
+fn of_figure(figure: &FigureSpec, pairs: &[Pair<'_>], sides: &Sides) -> Option<Compared> {
     let values = |trials: &[&Trial]| trials.iter().filter_map(|t| (figure.of)(t)).map(f64::ln).collect::<Vec<f64>>();
     let known: Vec<Logs> =
         pairs.iter().map(|(a, b)| (values(a), values(b))).filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();
@@ -91,7 +93,7 @@ fn of_figure(figure: &FigureSpec, pairs: &[Pair<'_>]) -> Option<Compared> {
     let about: Vec<Logs> = known.iter().map(|(a, b)| centred(a, b)).collect();
     let mean = |side: SideOf| (known.iter().map(|p| middle(side(p))).sum::<f64>() / known.len() as f64).exp();
     let enough = n >= FEWEST && m >= FEWEST && !figure.level;
-    let (old, new, ln_ratio, error) = match figure.quantile.and_then(|quantile| merged(pairs, quantile)) {
+    let (old, new, ln_ratio, error) = match figure.quantile.and_then(|quantile| sides.merged(quantile)) {
         Some(of) => (of.old_us, of.new_us, (of.new_us / of.old_us).ln(), of.error),
         None => {
             let error = if enough { standard_error(&about) } else { f64::NAN };

@@ -24,14 +24,30 @@ pub(super) struct Merged {
 }
 
 /// The response times of a trial.
-pub(super) fn responses(trial: &Trial) -> Option<&Hist> {
+fn responses(trial: &Trial) -> Option<&Hist> {
     trial.histograms.get("response").filter(|hist| !hist.is_empty())
 }
 
-/// A quantile of both sides; `None` where a window kept no histogram, as in runs that were cut down or made elsewhere.
-pub(super) fn merged(pairs: &[Pair<'_>], quantile: f64) -> Option<Merged> {
-    let conditions: Vec<[Side; 2]> =
-        pairs.iter().map(|(a, b)| Some([Side::of(a)?, Side::of(b)?])).collect::<Option<_>>()?;
+/// Both sides of every condition, each added up once for all percentiles.
+pub(super) struct Sides(Vec<[Side; 2]>);
+
+impl Sides {
+    pub(super) fn of(pairs: &[Pair<'_>]) -> Self {
+        Self(pairs.iter().map(|(a, b)| [Side::of(a), Side::of(b)]).collect())
+    }
+
+    /// A quantile of both sides; `None` where a window kept no histogram, as in runs that were cut down or made elsewhere.
+    pub(super) fn merged(&self, quantile: f64) -> Option<Merged> {
+        self.0.iter().flatten().all(|side| side.complete).then(|| merged(&self.0, quantile))?
+    }
+
+    /// Old and new of the condition with the most requests.
+    pub(super) fn fullest(&self) -> Option<&[Side; 2]> {
+        self.0.iter().max_by_key(|[a, b]| a.requests().min(b.requests()))
+    }
+}
+
+fn merged(conditions: &[[Side; 2]], quantile: f64) -> Option<Merged> {
     let ends = |of: &dyn Fn(&Side) -> f64| -> [f64; 2] {
         [0, 1].map(|side| average(&conditions.iter().map(|c| of(&c[side]).ln()).collect::<Vec<_>>()))
     };
@@ -62,28 +78,35 @@ pub(super) fn merged(pairs: &[Pair<'_>], quantile: f64) -> Option<Merged> {
 }
 
 /// The windows of a side as counts in common buckets: a draw only adds up.
-struct Side {
+pub(super) struct Side {
     /// Upper ends of the buckets, microseconds, in order.
     ends_us: Vec<f64>,
     /// Of each window: bucket and count.
     windows: Vec<Vec<(usize, u64)>>,
+    /// Every window had a histogram.
+    complete: bool,
 }
 
 impl Side {
-    fn of(trials: &[&Trial]) -> Option<Self> {
-        let hists: Vec<&Hist> = trials.iter().map(|t| responses(t)).collect::<Option<_>>()?;
+    fn of(trials: &[&Trial]) -> Self {
         let counts = |hist: &Hist| -> Vec<(u64, u64)> {
             hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect()
         };
-        let all: Vec<Vec<(u64, u64)>> = hists.into_iter().map(counts).collect();
+        let all: Vec<Vec<(u64, u64)>> = trials.iter().filter_map(|t| responses(t)).map(counts).collect();
         let mut places: BTreeMap<u64, usize> = all.iter().flatten().map(|(ns, _)| (*ns, 0)).collect();
         places.values_mut().enumerate().for_each(|(at, place)| *place = at);
         let ends_us = places.keys().map(|ns| *ns as f64 / 1e3).collect();
-        let windows = all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect();
-        Some(Self { ends_us, windows })
+        let windows: Vec<Vec<_>> = all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect();
+        Self { ends_us, complete: windows.len() == trials.len(), windows }
     }
 
-    fn whole(&self, quantile: f64) -> f64 {
+    /// Requests of all windows.
+    pub(super) fn requests(&self) -> u64 {
+        self.windows.iter().flatten().map(|(_, n)| n).sum()
+    }
+
+    /// A quantile of all windows together, microseconds; NaN where there was no request.
+    pub(super) fn whole(&self, quantile: f64) -> f64 {
         self.quantile(self.windows.iter(), quantile)
     }
 
