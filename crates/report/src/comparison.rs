@@ -77,7 +77,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
         };
         Some(IntervalRow { label: c.figure.clone(), value: c.ratio, low, high, hue })
     };
-    let rows: Vec<IntervalRow> = comparison.comparisons.iter().filter_map(row).collect();
+    let rows: Vec<IntervalRow> = shown(comparison).filter_map(row).collect();
     (!rows.is_empty()).then(|| {
         Block::Intervals(Intervals {
             title: "New over old".into(),
@@ -120,15 +120,21 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
     plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
+/// Costs that are only listed are shown where they differ: there are dozens.
+fn shown(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
+    let differs = |c: &Compared| matches!(c.word, ComparedWord::Faster | ComparedWord::Slower);
+    comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
+}
+
 fn table(comparison: &Comparison) -> Table {
     let names = [("figure", false), ("old", true), ("new", true), ("change, 95 % interval", true), ("p", true)];
     let mut columns: Vec<Col> =
         names.into_iter().map(|(name, right)| Col { name: name.into(), right, rank: 0 }).collect();
     columns.push(Col { name: "word".into(), right: false, rank: 0 });
-    let open = comparison.comparisons.iter().any(|c| c.more.is_some());
+    let open = shown(comparison).any(|c| c.more.is_some());
     let note = "not-enough (×N): about N times as many windows would decide it";
     let notes = open.then(|| note.to_string()).into_iter().collect();
-    Table { columns, rows: comparison.comparisons.iter().map(row).collect(), notes, ..Table::default() }
+    Table { columns, rows: shown(comparison).map(row).collect(), notes, ..Table::default() }
 }
 
 fn row(c: &Compared) -> Vec<Cell> {

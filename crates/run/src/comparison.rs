@@ -87,6 +87,9 @@ pub struct Compared {
     pub word: ComparedWord,
     /// Windows of the old and of the new that it rests on.
     pub windows: (usize, usize),
+    /// A cost of the server that is listed for completeness: worth showing where it differs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
     /// How many times as much would decide it, where it is not decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::number::{finite, positive};
-use crate::single::{closed, good};
+use crate::single::good;
 
 /// One figure of a trial.
 pub(crate) struct FigureSpec {
@@ -33,9 +33,12 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { decides: false, ..less(name, "", of) }
 }
 
+/// Name of the capacity, which is compared by its own interval.
+pub(crate) const CAPACITY: &str = "capacity";
+
 /// Whether a figure has a part in the verdict; the capacity does.
 pub(crate) fn decides(name: &str) -> bool {
-    FIGURES.iter().find(|f| f.name == name).is_none_or(|f| f.decides)
+    name == CAPACITY || FIGURES.iter().any(|f| f.name == name && f.decides)
 }
 
 /// Name of the first figure of the table.
@@ -43,26 +46,39 @@ pub(crate) const SERVER_CPU: &str = "server CPU per request";
 
 /// The table. CPU time a request is far steadier than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
-    less(SERVER_CPU, "us", |t| server(t, "process_cpu_us")),
-    less("of that, user", "us", |t| server(t, "process_user_us")),
-    less("of that, system", "us", |t| server(t, "process_system_us")),
+    less(SERVER_CPU, "us", |t| server(t, IN_TABLE[0])),
+    less("of that, user", "us", |t| server(t, IN_TABLE[1])),
+    less("of that, system", "us", |t| server(t, IN_TABLE[2])),
     FigureSpec { more_is_better: true, ..less("completed rate", "/s", |t| positive(good(t))) },
     percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
     percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
     percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
-    beside("voluntary switches", |t| server(t, "voluntary_switches")),
-    beside("involuntary switches", |t| server(t, "involuntary_switches")),
-    FigureSpec { unit: "B", ..beside("bytes in per request", received) },
+    beside("voluntary switches", |t| server(t, IN_TABLE[3])),
+    beside("involuntary switches", |t| server(t, IN_TABLE[4])),
+    FigureSpec { unit: "B", ..beside("bytes in per request", |t| each(t, t.measured.tally.bytes_received)) },
+    FigureSpec { unit: "B", ..beside("bytes out per request", |t| each(t, t.measured.tally.bytes_sent)) },
     FigureSpec { unit: "B", level: true, ..beside("memory", memory) },
 ];
 
-fn server(trial: &Trial, id: &str) -> Option<f64> {
+/// Costs of the server that have a line in the table by another name.
+const IN_TABLE: [&str; 5] =
+    ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
+
+/// Names and units of all further costs of the servers of these runs.
+pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, String> {
+    let servers = runs.iter().flat_map(|r| &r.trials).filter_map(|t| t.server.as_ref());
+    let all = servers.flat_map(|s| &s.costs).filter(|(id, _)| !IN_TABLE.contains(&id.as_str()));
+    all.map(|(id, cost)| (id.clone(), cost.unit.clone())).collect()
+}
+
+/// One cost of the server for a request.
+pub(crate) fn server(trial: &Trial, id: &str) -> Option<f64> {
     let cost = trial.server.as_ref()?.costs.get(id)?;
     cost.per_request.value().and_then(positive)
 }
 
-fn received(trial: &Trial) -> Option<f64> {
-    positive(trial.measured.tally.bytes_received as f64 / trial.measured.tally.completed as f64)
+fn each(trial: &Trial, bytes: u64) -> Option<f64> {
+    positive(bytes as f64 / trial.measured.tally.completed as f64)
 }
 
 fn memory(trial: &Trial) -> Option<f64> {
@@ -77,13 +93,12 @@ fn condition(trial: &Trial) -> Option<String> {
     if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none_or(|r| r <= 0.0) {
         return None;
     }
-    Some(match &trial.intensity {
-        Intensity::Closed { .. } if closed(trial) => {
-            format!("{} closed {:?}", trial.label, trial.intensity.in_flight())
-        }
+    // By what was asked, never by the label: a repeat is labelled as one.
+    let asked = match &trial.intensity {
         Intensity::Open { rate, .. } => format!("open {rate}"),
-        other => format!("{} {other:?}", trial.label),
-    })
+        other => format!("{:?} {other:?}", trial.kind),
+    };
+    Some(format!("{asked} {:?}", trial.key))
 }
 
 /// Trials of some runs by their condition.

@@ -144,3 +144,68 @@ fn what_tls_takes_of_a_request_is_told_whichever_of_both_speaks_it() {
 fn with_tls(run: &Run) -> run::LoadPlan {
     run::LoadPlan { tls: Some(run::TlsPlan::default()), ..run.plan.load.clone() }
 }
+
+/// Repeats are labelled as such, and other commands label otherwise: what was asked is the same.
+#[test]
+fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
+    let mut random = Rng::with_seed(3);
+    let (a, mut b) = (windows(&mut random, 6, 400.0), windows(&mut random, 9, 400.0));
+    b.trials.iter_mut().enumerate().for_each(|(i, t)| t.label = format!("{}, repeat {i}", t.label));
+    let c = compare(("a", &[a]), ("b", &[b]), 0.03).unwrap();
+    assert!(c.comparisons.iter().all(|c| c.windows == (6, 9)), "{:?}", c.comparisons);
+}
+
+/// A change of what says nothing of speed is told, and is no regression.
+#[test]
+fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
+    let mut random = Rng::with_seed(4);
+    let [mut a, mut b] = [400.0, 400.0].map(|us| windows(&mut random, 20, us));
+    for (run, more) in [(&mut a, 1.0), (&mut b, 1.2)] {
+        for (i, trial) in run.trials.iter_mut().enumerate() {
+            let server = trial.server.get_or_insert_default();
+            for id in ["voluntary_switches", "page_faults"] {
+                let per_request = run::Reading::Value(more * (1.0 + 0.001 * i as f64));
+                server.costs.insert(id.into(), run::Cost { per_request, unit: String::new() });
+            }
+        }
+    }
+    let c = compare(("a", &[a]), ("b", &[b]), 0.03).unwrap();
+    let of = |name: &str| c.comparisons.iter().find(|c| c.figure == name).unwrap();
+    for name in ["voluntary switches", "page_faults"] {
+        assert!(of(name).word == ComparedWord::Slower && (of(name).ratio - 1.2).abs() < 0.01, "{:?}", of(name));
+    }
+    assert!(of("page_faults").beside && !of("voluntary switches").beside);
+    assert!(!c.regression && c.verdict != ComparedWord::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
+}
+
+/// Memory is a level: of one run there is no interval however many windows it had, of three runs each there is.
+#[test]
+fn memory_of_repeated_runs_has_an_interval() {
+    let mut random = Rng::with_seed(5);
+    let mut with_memory = |bytes: f64| {
+        let mut run = windows(&mut random, 4, 400.0);
+        let value = run::Reading::Value(bytes);
+        run.trials.iter_mut().for_each(|t| {
+            t.server.get_or_insert_default().counters.insert(run::CounterId("process.rss".into()), value.clone());
+        });
+        run
+    };
+    let [a, b]: [Vec<Run>; 2] = [1e6, 2e6].map(|b| (0..3).map(|i| with_memory(b + 1e4 * f64::from(i))).collect());
+    let memory = |a: &[Run], b: &[Run]| {
+        let c = compare(("a", a), ("b", b), 0.03).unwrap();
+        c.comparisons.into_iter().find(|c| c.figure == "memory").unwrap()
+    };
+    let (many, one) = (memory(&a, &b), memory(&a[..1], &b[..1]));
+    assert!(many.low.is_some_and(|low| low > 1.8) && many.windows == (3, 3), "{many:?}");
+    assert!(one.low.is_none() && (one.ratio - 2.0).abs() < 0.05, "{one:?}");
+}
+
+/// Two windows have no interval: so many times as much would have one.
+#[test]
+fn too_few_windows_say_how_many_more() {
+    let mut random = Rng::with_seed(6);
+    let (a, b) = (windows(&mut random, 2, 400.0), windows(&mut random, 2, 440.0));
+    let c = compare(("a", &[a]), ("b", &[b]), 0.03).unwrap();
+    let cpu = &c.comparisons[0];
+    assert!(cpu.word == ComparedWord::NotEnough && cpu.more == Some(2.0), "{cpu:?}");
+}

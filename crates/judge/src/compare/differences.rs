@@ -1,0 +1,177 @@
+//! What else differs between two sets of runs than what is compared: versions, machines, every key of their plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use run::{Protocol, RequestSet, Run};
+use serde_json::Value;
+
+/// Requests of a set that are named.
+const SHOWN: usize = 20;
+/// Keys of the plans that are told.
+const TOLD: usize = 10;
+/// Longest value that is told in full, characters.
+const LONGEST: usize = 80;
+
+/// Keys that name the server, or that have a sentence of their own.
+const APART: [&str; 10] = [
+    "command",
+    "target.url",
+    "target.server_pid",
+    "target.authorized",
+    "load.protocol.host",
+    "load.protocol.method",
+    "load.protocol.path",
+    "load.protocol.name",
+    "load.requests",
+    "load.tls",
+];
+
+/// In sentences, the machines first: none of them is to be read after a figure.
+pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
+    let mut all = apart(&of(old, named), &of(new, named));
+    let mut plans = apart(&of(old, planned), &of(new, planned));
+    let more = plans.len().saturating_sub(TOLD);
+    plans.truncate(TOLD);
+    all.extend(plans);
+    if more > 0 {
+        all.push(format!("{more} more keys of the plans"));
+    }
+    for (word, runs) in [("old", old), ("new", new)] {
+        if runs.iter().any(|r| r.interrupted) {
+            all.push(format!("a run of the {word} was ended early: only what was measured before is compared"));
+        }
+    }
+    all
+}
+
+/// What a fact is in each of several runs.
+type Facts = BTreeMap<String, BTreeSet<String>>;
+
+fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
+    let mut all = Facts::new();
+    for (name, value) in runs.iter().flat_map(facts) {
+        all.entry(name).or_default().insert(value);
+    }
+    all
+}
+
+fn apart(old: &Facts, new: &Facts) -> Vec<String> {
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let told = |of: Option<&BTreeSet<String>>| {
+        of.map_or_else(|| "nothing".to_owned(), |values| values.iter().map(|v| cut(v)).collect::<Vec<_>>().join(" or "))
+    };
+    let differ = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
+    differ
+        .map(|name| format!("{name}: {} in the old, {} in the new", told(old.get(name)), told(new.get(name))))
+        .collect()
+}
+
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &value[..at]),
+        None => value.to_owned(),
+    }
+}
+
+fn named(run: &Run) -> Vec<(String, String)> {
+    let plan = &run.plan;
+    let mut all = vec![
+        ("version of loadline".to_owned(), run.version.clone()),
+        ("command".to_owned(), plan.command.clone()),
+        ("request".to_owned(), plan.load.requests.as_ref().map_or_else(|| request(&plan.load.protocol), set)),
+        ("TLS".to_owned(), plan.load.tls.as_ref().map_or("none", |_| "yes").to_owned()),
+    ];
+    for host in &run.hosts {
+        // The name of a machine says nothing of what it can do.
+        let fact = |name: &str, value: String| (format!("{name} of the {}", role(&host.role)), value);
+        all.push(fact("kernel", host.kernel.clone()));
+        all.push(fact("CPU", host.cpu_model.clone()));
+        all.push(fact("number of CPUs", host.cpus.to_string()));
+        all.push(fact("memory", format!("{} B", host.memory_bytes)));
+    }
+    all
+}
+
+fn role(role: &str) -> &str {
+    if role.is_empty() { "host" } else { role }
+}
+
+/// Every key of a run's plan, as it stands in TOML.
+fn planned(run: &Run) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    if let Ok(plan) = serde_json::to_value(&run.plan) {
+        flat("", &plan, &mut all);
+    }
+    all
+}
+
+fn flat(path: &str, value: &Value, all: &mut Vec<(String, String)>) {
+    if APART.contains(&path) {
+        return;
+    }
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                flat(&path, value, all);
+            }
+        }
+        // A key that is not set is one that an older version did not know.
+        Value::Null => {}
+        other => all.push((path.to_owned(), other.to_string())),
+    }
+}
+
+/// What is asked for, whichever server is asked.
+fn request(protocol: &Protocol) -> String {
+    match protocol {
+        Protocol::Http1(request) => format!("{} {}", request.method, request.path),
+        Protocol::Http2(request) => format!("{} {} by HTTP/2", request.method, request.path),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A set of requests, whatever file it is from.
+fn set(set: &RequestSet) -> String {
+    let each = |r: &run::RequestPlan| format!("{} × {} {}", r.weight, r.method, r.path);
+    let first: Vec<String> = set.requests.iter().take(SHOWN).map(each).collect();
+    let more = set.count().saturating_sub(first.len() as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", first.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(change: impl Fn(&mut Run)) -> Vec<String> {
+        let mut old = crate::planted::PlantedRun::new(1000.0, 4000.0).run();
+        old.hosts = vec![run::HostInfo { role: "client".into(), ..run::HostInfo::default() }, run::HostInfo::default()];
+        let mut new = old.clone();
+        change(&mut new);
+        differences(&[old.clone(), old.clone()], &[old, new])
+    }
+
+    #[test]
+    fn a_key_of_the_plan_a_host_of_one_role_and_one_of_several_runs_are_told() {
+        assert_eq!(told(|_| ()), Vec::<String>::new());
+        assert_eq!(told(|r| r.plan.target.url = "http://127.0.0.1:2/".into()), Vec::<String>::new());
+        let one = |change: fn(&mut Run), words: &str| {
+            let all = told(change);
+            assert!(all.len() == 1 && all[0].contains(words), "{words}: {all:?}");
+        };
+        one(|r| r.plan.objective.p99_us = Some(5e3), "objective.p99_us: nothing in the old, 5000.0 in the new");
+        one(|r| r.plan.search.max_connections = 7, "search.max_connections: 1024 in the old, 1024 or 7 in the new");
+        one(|r| r.hosts[1].cpu_model = "other".into(), "CPU of the host");
+        one(|r| r.plan.load.tls = Some(run::TlsPlan::default()), "TLS: none in the old, none or yes in the new");
+    }
+
+    #[test]
+    fn of_many_keys_ten_are_told() {
+        let many = told(|r| {
+            r.plan.lab = (0..30).map(|i| (format!("key{i}"), Value::String("x".repeat(500)))).collect();
+        });
+        assert_eq!(many.len(), TOLD + 1, "{many:?}");
+        assert!(many[0].len() < 200 && many[TOLD].starts_with("20 more"), "{many:?}");
+    }
+}
