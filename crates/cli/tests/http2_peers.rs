@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
-use testkit::{Held, Running, alone, binary, eventually, first_line, free_port, has, json, program, skip, total};
+use testkit::{
+    Held, Running, alone, binary, eventually, first_line, free_port, has, json, loadline, program, skip, total,
+};
 
 /// node's server, with prior knowledge; what it was asked is written down every 20 ms.
 const NODE: &str = r#"
@@ -101,5 +103,75 @@ fn apache_logs_what_is_counted_here() {
         let text = eventually(|| Some(lines()).filter(|text| text.lines().count() >= seen));
         assert_eq!(text.lines().count(), seen, "{streams}");
         assert!(text.lines().all(|line| line == "HTTP/2.0 200"), "{:?}", text.lines().find(|l| *l != "HTTP/2.0 200"));
+    }
+}
+
+/// node again: POST /login gives a token in the body, one in a header and a cookie; GET /me wants all three.
+const LOGIN: &str = r#"
+const http2 = require("node:http2"), crypto = require("node:crypto"), known = new Map();
+const server = http2.createServer((request, response) => {
+  let body = "";
+  request.on("data", piece => body += piece);
+  request.on("end", () => {
+    if (request.method === "POST") {
+      const [token, trace, sid] = [0, 0, 0].map(() => crypto.randomBytes(8).toString("hex"));
+      known.set(token, { trace, sid, user: JSON.parse(body).user });
+      response.writeHead(200, { "set-cookie": ["sid=" + sid + "; Path=/", "lang=en"], "x-trace": trace });
+      return response.end(JSON.stringify({ auth: { token } }));
+    }
+    const of = known.get((request.headers.authorization || "").slice(7));
+    const good = of && request.headers.cookie === "sid=" + of.sid + "; lang=en" && request.url === "/me?trace=" + of.trace;
+    response.statusCode = good ? 200 : 401;
+    response.end(good ? of.user : "no");
+  });
+});
+server.listen(0, "127.0.0.1", () => console.log("127.0.0.1:" + server.address().port));
+"#;
+
+const SEQUENCE: &str = r#"
+order = "sequence"
+
+[[request]]
+name = "login"
+path = "/login"
+body = '{"user": "user {{seq}}"}'
+capture = { token = "json:/auth/token", trace = "header:X-Trace" }
+
+[[request]]
+name = "me"
+path = "/me?trace={{trace}}"
+headers = { Authorization = "Bearer {{token}}" }
+"#;
+
+#[test]
+fn a_sequence_takes_tokens_and_cookies_along() {
+    let _alone = alone();
+    if !has("sequences over HTTP/2", "node") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Held::start(Command::new("node").args(["-e", LOGIN]).stdout(Stdio::piped()));
+    let url = format!("http://{}/", first_line(&mut server.0));
+    let file = |name: &str, text: &str| {
+        std::fs::write(dir.path().join(name), text).unwrap();
+        dir.path().join(name).display().to_string()
+    };
+    let mix = file("mix.toml", SEQUENCE);
+    let run = load(&url, &["--requests", &mix]);
+    let trial = &run["trials"][0];
+    // One me without its token, trace or cookies would be a status that is not expected.
+    assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
+    let [login, me] = [0, 1].map(|class| trial["classes"][class]["total"]["completed"].as_u64().unwrap());
+    assert!(me > 3 && (me..=me + 3).contains(&login), "{login} logins, {me} after one");
+
+    // A pointer to nothing is told before any load; a second request on its way before the answer is refused.
+    let wrong = file("wrong.toml", &SEQUENCE.replace("/auth/token", "/auth/tokn"));
+    for (mix, more, says) in [
+        (&wrong, &[][..], "what is captured from it is not in it"),
+        (&mix, &["--streams", "4"], "leave --pipeline (--streams) out"),
+    ] {
+        let output = loadline(binary!(), &[&["load", &url, "--http2", "--requests", mix], more].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(says), "{said}");
     }
 }

@@ -75,15 +75,3 @@ fn not_base64() -> ProtoError {
     let (what, value) = ("the body", "(base64)".into());
     ProtoError::Invalid { what, value, advice: "write it in base64 with padding (RFC 4648, section 4)" }
 }
-
-/// Refuses what is captured from answers: HTTP/1.1 alone has it.
-pub(crate) fn needs_http1(set: Option<&RequestSet>) -> Result<(), ProtoError> {
-    match set.and_then(|set| set.requests.iter().find(|request| !request.capture.is_empty())) {
-        Some(request) => Err(ProtoError::Invalid {
-            what: "the request",
-            value: request.called(),
-            advice: "leave out --http2: values that are captured from answers are of HTTP/1.1",
-        }),
-        None => Ok(()),
-    }
-}

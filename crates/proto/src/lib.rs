@@ -11,6 +11,7 @@ pub mod http1;
 pub mod http2;
 mod items;
 pub mod memcached;
+mod memory;
 mod mix;
 mod outbox;
 mod pattern;

@@ -4,10 +4,11 @@
 //! A request is cut into pieces once. To fill it is to copy them behind one another into a buffer of the connection, which
 //! keeps its memory: no allocation, no lock. What all connections share is one counter.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fastrand::Rng;
-use run::{DataOrder, RequestSet};
+use run::{DataOrder, Protocol, RequestOrder, RequestPlan, RequestSet};
 
 use crate::ProtoError;
 use crate::zipf::Zipf;
@@ -45,6 +46,8 @@ pub(crate) struct Source {
     columns: Vec<String>,
     /// Names of what is captured.
     pub(crate) captured: Vec<String>,
+    /// Whether `{{…}}` is a place at all: it is not in sets of forms that know none.
+    places: bool,
 }
 
 /// The row and the number of one request.
@@ -55,6 +58,18 @@ pub(crate) struct Turn {
 }
 
 impl Source {
+    /// That of a set whose requests change: with places, or with cookies as a sequence has them. Requests that are always
+    /// the same are put together once and have none: to fill them, and to read their answers' heads, costs.
+    pub(crate) fn of(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
+        let common =
+            |places: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(places)));
+        let changes = |set: &&RequestSet| {
+            let places = set.templates && (common("{{") || set.requests.iter().any(has_places));
+            places || set.order == RequestOrder::Sequence
+        };
+        set.filter(changes).map(|set| Arc::new(Self::new(set)))
+    }
+
     pub(crate) fn new(set: &RequestSet) -> Self {
         let data = set.data.clone().unwrap_or_default();
         let column = |at: usize, encode: fn(&str) -> Box<[u8]>| {
@@ -74,6 +89,7 @@ impl Source {
             made: AtomicU64::new(0),
             columns: data.columns,
             captured,
+            places: set.templates,
         }
     }
 
@@ -91,7 +107,7 @@ impl Source {
     /// Cuts a text into pieces.
     pub(crate) fn cut(&self, text: &str, in_path: bool) -> Result<Vec<Piece>, ProtoError> {
         let (mut pieces, mut rest) = (Vec::new(), text);
-        while let Some(begin) = rest.find("{{") {
+        while let Some(begin) = rest.find("{{").filter(|_| self.places) {
             let end = rest[begin..].find("}}").map(|n| begin + n);
             let end = end.ok_or_else(|| wrong(&rest[begin..], "close it with }}"))?;
             pieces.push(Piece::Text(rest.as_bytes()[..begin].into()));
@@ -149,6 +165,13 @@ impl Source {
             }
         }
     }
+}
+
+/// Whether a request is filled anew each time.
+fn has_places(request: &RequestPlan) -> bool {
+    let texts = [&request.path, &request.body].into_iter().chain(request.headers.iter().map(|(_, value)| value));
+    let coded = run::from_base64(&request.body_base64).is_some_and(|body| body.windows(2).any(|two| two == b"{{"));
+    texts.into_iter().any(|text| text.contains("{{")) || coded || !request.capture.is_empty()
 }
 
 /// A text with its places taken out, to be checked as what it will be.
@@ -215,7 +238,7 @@ mod tests {
     fn source(order: DataOrder) -> Source {
         let rows = [["ann", "a b"], ["bob", "ü"]].map(|row| row.map(str::to_owned).to_vec()).to_vec();
         let data = DataTable { columns: vec!["user".into(), "term".into()], rows, order, first: 1, step: 2 };
-        Source::new(&RequestSet { data: Some(data), ..RequestSet::default() })
+        Source::new(&RequestSet { data: Some(data), templates: true, ..RequestSet::default() })
     }
 
     fn filled(source: &Source, text: &str, in_path: bool) -> String {

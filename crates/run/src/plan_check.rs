@@ -1,6 +1,6 @@
 //! The ranges of a plan, checked before any load is sent.
 
-use crate::{Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestSet, Stage};
+use crate::{Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, Stage};
 
 /// The longest load, and the longest watch: a year.
 pub const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
@@ -210,15 +210,11 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     }
     let recorded = plan.requests.as_ref().and_then(|set| Some((set.recorded.as_ref()?, set.requests.len())));
     match recorded {
-        _ if plan.requests.as_ref().is_some_and(|set| set.requests.iter().any(|r| !r.capture.is_empty()))
-            && pipelined(plan) =>
-        {
-            wrong(
-                "load.intensity.pipeline",
-                "above 1".into(),
-                "what is captured from an answer is for the next request: leave --pipeline out",
-            )
-        }
+        _ if plan.requests.as_ref().is_some_and(hangs_together) && pipelined(plan) => wrong(
+            "load.intensity.pipeline",
+            "above 1".into(),
+            "what is captured from an answer, and its cookies, are for the next request: leave --pipeline (--streams) out",
+        ),
         Some((r, of)) if r.gaps_us.len() != r.items.len() || r.items.iter().any(|item| usize::from(*item) >= of) => {
             wrong("load.requests.recorded", format!("{} times", r.gaps_us.len()), "give each time a request of the set")
         }
@@ -227,6 +223,11 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a request needs the answer to the one before.
+fn hangs_together(set: &RequestSet) -> bool {
+    set.order == RequestOrder::Sequence || set.requests.iter().any(|request| !request.capture.is_empty())
 }
 
 fn pipelined(plan: &LoadPlan) -> bool {

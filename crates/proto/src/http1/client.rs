@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fastrand::Rng;
 use run::{Protocol, RequestOrder, RequestSet};
 
-use super::capture::Memory;
 use super::chunked::Chunked;
 use super::head::{Framing, HeadBuffer, ResponseHead, response};
 use super::request::{Request, build, end_head};
 use super::search::Search;
+use crate::memory::Memory;
 use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 
@@ -79,9 +79,7 @@ impl ClientPlan {
 
     /// The same for a set of requests in its place.
     pub fn of(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        // A sequence has cookies, and so requests of changing size.
-        let lives = |set: &&RequestSet| set.templates || set.order == RequestOrder::Sequence;
-        let source = set.filter(lives).map(|set| Arc::new(Source::new(set)));
+        let source = Source::of(plan, set);
         let requests = build(plan, set, source.as_deref())?.into();
         Ok(Self { requests, mix: Mix::of(set), source, sessions: Arc::default() })
     }
@@ -111,7 +109,7 @@ impl Client for ClientPlan {
                     cookies,
                     filled: Vec::new(),
                     body: Vec::new(),
-                    memory: Memory::default(),
+                    memory: Memory::new(source),
                 })
             }),
         }
@@ -179,8 +177,10 @@ impl Live {
         body.clear();
         source.fill(&parts.body, turn, &memory.captured, rng, body);
         source.fill(&parts.head, turn, &memory.captured, rng, filled);
-        if self.cookies {
+        if self.cookies && memory.has_cookies() {
+            filled.extend_from_slice(b"Cookie: ");
             memory.write_cookies(filled);
+            filled.extend_from_slice(b"\r\n");
         }
         end_head(filled, parts.says_length.then_some(body.len()));
         filled.extend_from_slice(body);
@@ -293,8 +293,10 @@ impl ClientSession {
         let Some(&item) = self.asked.front() else {
             return Err(Fault::Malformed("bytes after the last response"));
         };
+        let request = &self.requests[usize::from(item)];
+        let listens = self.live.as_deref().is_some_and(|live| live.cookies || !request.capture.is_empty());
         if self.head.is_empty()
-            && self.live.is_none()
+            && !listens
             && let Some((says, len)) = recall(item, input)
         {
             self.bytes += len as u64;
@@ -310,12 +312,9 @@ impl ClientSession {
         check_begin(head)?;
         let says = response(head)?;
         match &mut self.live {
-            None => remember(item, head, says),
-            Some(live) if says.status >= 200 => {
-                let names = live.source.captured.len();
-                live.memory.head(head, &self.requests[usize::from(item)].capture, names);
-            }
-            Some(_) => {}
+            Some(live) if listens && says.status >= 200 => live.memory.head(head, &request.capture),
+            Some(_) if listens => {}
+            _ => remember(item, head, says),
         }
         self.bytes += head.len() as u64;
         self.head.clear();

@@ -102,6 +102,33 @@ fn a_remembered_head_says_the_same_for_another_method() {
     assert_eq!(s.receive(b"abc", &mut drop).unwrap().completed, 1);
 }
 
+#[test]
+fn only_a_set_with_places_or_cookies_is_filled_anew() {
+    let of = |request: run::RequestPlan, order, templates| {
+        let set = RequestSet { requests: vec![request], order, templates, ..RequestSet::default() };
+        ClientPlan::of(&plan("GET", None), Some(&set)).unwrap().fixed()
+    };
+    let (plain, path) =
+        (run::RequestPlan::default(), |path: &str| run::RequestPlan { path: path.into(), ..Default::default() });
+    assert!(of(plain.clone(), RequestOrder::Weighted, true) && of(path("/a"), RequestOrder::Shuffle, true));
+    assert!(of(path("/{{no"), RequestOrder::Weighted, false), "a form without places");
+    assert!(!of(path("/{{seq}}"), RequestOrder::Weighted, true) && !of(plain, RequestOrder::Sequence, true));
+    // {{ in base64.
+    let coded = run::RequestPlan { body_base64: "e3tzZXF9fQ==".into(), ..run::RequestPlan::default() };
+    assert!(!of(coded, RequestOrder::Weighted, true));
+}
+
+#[test]
+fn a_sequence_of_a_form_without_places_sends_braces_as_they_are() {
+    let request = run::RequestPlan { path: "/".into(), body: "{{name}}".into(), ..run::RequestPlan::default() };
+    let set = RequestSet { requests: vec![request], order: RequestOrder::Sequence, ..RequestSet::default() };
+    let mut session = ClientPlan::of(&plan("POST", None), Some(&set)).unwrap().session();
+    session.begin(Asked::default());
+    let mut sent = [0; 512];
+    let n = session.transmit(&mut sent);
+    assert!(sent[..n].ends_with(b"\r\n\r\n{{name}}"), "{}", String::from_utf8_lossy(&sent[..n]));
+}
+
 proptest! {
     #[test]
     fn every_split_gives_the_same(cuts in prop::collection::vec(1_usize..60, 1..40)) {

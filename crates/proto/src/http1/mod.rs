@@ -1,6 +1,5 @@
 //! HTTP/1.1 (RFC 9110, RFC 9112), both halves. Parsing of heads is httparse's; framing and state are here.
 
-mod capture;
 mod chunked;
 mod client;
 mod date;

@@ -3,9 +3,9 @@
 use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
 
-use super::capture::{Capture, captures};
 use crate::ProtoError;
 use crate::items::{self, Item};
+use crate::memory::{Capture, captures};
 use crate::template::{Piece, Source, decimal, without_places};
 
 /// A request as it goes over the wire, and what is expected back.

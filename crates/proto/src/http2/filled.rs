@@ -6,6 +6,7 @@ use fastrand::Rng;
 
 use super::hpack::{write_field, write_length, write_name};
 use crate::ProtoError;
+use crate::memory::{Capture, Memory};
 use crate::template::{Piece, Source, decimal};
 
 /// A request that is filled anew each time.
@@ -65,12 +66,29 @@ pub(super) struct Live {
     /// Bodies that are not sent to their end, by stream.
     bodies: Vec<(u32, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
+    /// The name of the header of cookies, where they are kept and sent.
+    cookies: Option<Vec<u8>>,
+    pub(super) memory: Memory,
 }
 
 impl Live {
-    pub(super) fn new(source: Arc<Source>, seed: u64) -> Self {
-        let rng = Rng::with_seed(seed);
-        Self { source, rng, block: Vec::new(), value: Vec::new(), bodies: Vec::new(), spare: Vec::new() }
+    /// With `cookies` those of answers are kept and sent.
+    pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool) -> Self {
+        let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source));
+        let cookies = cookies.then(|| encoded(|to| write_name(to, "cookie")));
+        let (block, value, bodies, spare) = Default::default();
+        Self { source, rng, block, value, bodies, spare, cookies, memory }
+    }
+
+    /// The connection is another; the memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.forget(|_| false);
+        self.memory.clear();
+    }
+
+    /// What hears the headers of answers to a request with these captures, if anything does.
+    pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
+        (self.cookies.is_some() || !captures.is_empty()).then_some(&mut self.memory)
     }
 
     /// Fills a request for a stream; the length of its body. Of the bodies before, those are kept that are `unsent`.
@@ -79,17 +97,24 @@ impl Live {
         let turn = self.source.turn(&mut self.rng);
         let mut body = self.spare.pop().unwrap_or_default();
         body.clear();
-        self.source.fill(&request.body, turn, &[], &mut self.rng, &mut body);
+        self.memory.next();
+        let captured = &self.memory.captured;
+        self.source.fill(&request.body, turn, captured, &mut self.rng, &mut body);
         self.block.clear();
         for field in &request.fields {
             match field {
                 Field::Fixed(bytes) => self.block.extend_from_slice(bytes),
                 Field::Places { name, value } => {
                     self.value.clear();
-                    self.source.fill(value, turn, &[], &mut self.rng, &mut self.value);
+                    self.source.fill(value, turn, captured, &mut self.rng, &mut self.value);
                     put(&mut self.block, name, &self.value);
                 }
             }
+        }
+        if let Some(name) = self.cookies.as_deref().filter(|_| self.memory.has_cookies()) {
+            self.value.clear();
+            self.memory.write_cookies(&mut self.value);
+            put(&mut self.block, name, &self.value);
         }
         let length = body.len();
         if let Some(name) = &request.length {

@@ -7,7 +7,8 @@ use run::{Protocol, RequestSet};
 use super::filled::Filled;
 use super::hpack::Blocks;
 use crate::client::read;
-use crate::items::{self, Item, needs_http1};
+use crate::items::{self, Item};
+use crate::memory::{Capture, captures};
 use crate::template::{Source, without_places};
 use crate::{ProtoError, http1};
 
@@ -26,6 +27,7 @@ pub(super) struct Prepared {
     pub(super) expect_status: Option<u16>,
     /// A call of gRPC: its status counts.
     pub(super) grpc: bool,
+    pub(super) capture: Vec<Capture>,
 }
 
 impl Prepared {
@@ -36,12 +38,11 @@ impl Prepared {
         https: bool,
         source: Option<&Source>,
     ) -> Result<Arc<[Self]>, ProtoError> {
-        needs_http1(set)?;
         items::prepare(plan, set, |item| Self::new(item, https, source)).map(Into::into)
     }
 
     fn new(item: Item, https: bool, source: Option<&Source>) -> Result<Self, ProtoError> {
-        let Item { method, path, host, headers, body, expect_status, expect_text, .. } = item;
+        let Item { method, path, host, headers, body, expect_status, expect_text, capture } = item;
         if !expect_text.is_empty() {
             let advice = "leave out expect-text with --http2; it is looked for in answers of HTTP/1.1";
             return Err(ProtoError::Invalid { what: "expect-text", value: expect_text, advice });
@@ -67,12 +68,14 @@ impl Prepared {
         if let Some(source) = source {
             let filled = Some(Filled::new(&all, &body, says_length, source)?);
             let (blocks, body) = (Blocks::default(), Arc::default());
-            return Ok(Self { blocks, body, filled, is_head, expect_status, grpc: false });
+            let capture = captures(&capture, source)?;
+            return Ok(Self { blocks, body, filled, is_head, expect_status, grpc: false, capture });
         }
         if says_length {
             all.push(("content-length".into(), body.len().to_string()));
         }
-        Ok(Self { blocks: Blocks::new(&all), body, filled: None, is_head, expect_status, grpc: false })
+        let (blocks, capture) = (Blocks::new(&all), Vec::new());
+        Ok(Self { blocks, body, filled: None, is_head, expect_status, grpc: false, capture })
     }
 
     /// The call of a plan.
@@ -101,7 +104,7 @@ impl Prepared {
         let fixed = fixed.into_iter().chain([agent]).filter(|(name, _)| absent(name));
         let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
-        let (blocks, body) = (Blocks::new(&all), body.into());
-        Ok(Self { blocks, body, filled: None, is_head: false, expect_status: *expect_status, grpc: true })
+        let (blocks, body, capture) = (Blocks::new(&all), body.into(), Vec::new());
+        Ok(Self { blocks, body, filled: None, is_head: false, expect_status: *expect_status, grpc: true, capture })
     }
 }

@@ -37,6 +37,9 @@ impl ClientSession {
         }
         stream.body += body.len() as u64;
         self.shown.body(head.stream, body);
+        if let Some(live) = &mut self.live {
+            live.memory.body(body, &self.requests[usize::from(stream.item)].capture);
+        }
         stream.received.take(length)?;
         stream.received.give_back(self.outgoing.end(), head.stream);
         if ends && head.has(frame::END_STREAM) {
@@ -80,12 +83,19 @@ impl ClientSession {
 
     /// A whole header block: of a response, or its trailers.
     fn block(&mut self, head: &Head, block: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
-        if self.last_block.is_empty() || self.last_block != block {
+        let item = self.streams.find(head.stream).map(|stream| usize::from(stream.item));
+        let captures = item.map_or(&[][..], |item| &self.requests[item].capture);
+        let mut memory = self.live.as_deref_mut().and_then(|live| live.hears(captures));
+        if memory.is_some() || self.last_block.is_empty() || self.last_block != block {
             let (mut says, message, shown) = (Says::default(), &mut self.message, &mut self.shown);
             message.clear();
             self.decoder.decode(block, |name, value| {
                 says.hear(name, value);
                 shown.header(name, value);
+                // A status comes before all other headers; interim answers and trailers say nothing that is kept.
+                if let Some(memory) = memory.as_deref_mut().filter(|_| says.status >= 200) {
+                    memory.header(name, value, captures);
+                }
                 if name == b"grpc-message" {
                     message.clear();
                     message.extend_from_slice(&value[..value.len().min(MOST_MESSAGE)]);
@@ -126,7 +136,13 @@ impl ClientSession {
             frame::write(self.outgoing.end(), frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());
         }
         let request = &self.requests[usize::from(stream.item)];
-        let (status, outcome) = ending(&stream, request);
+        let (status, mut outcome) = ending(&stream, request);
+        if let Some(live) = self.live.as_deref_mut().filter(|_| !request.capture.is_empty())
+            && !live.memory.complete(&request.capture)
+            && outcome == Outcome::Expected
+        {
+            outcome = Outcome::Failed(Fault::WrongBody("what is captured from it is not in it"));
+        }
         if request.grpc && outcome == Outcome::Unexpected && self.refusal.is_none() {
             self.refusal = Some(refusal(status, &self.message));
         }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use run::{Protocol, RequestSet};
+use run::{Protocol, RequestOrder, RequestSet};
 
 use super::filled::Live;
 use super::flow::{Received, Sending};
@@ -57,7 +57,7 @@ impl ClientPlan {
 
     /// The same for a set of requests in its place.
     pub fn of(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let source = set.filter(|set| set.templates).map(|set| Arc::new(Source::new(set)));
+        let source = Source::of(plan, set);
         let all = |https| Prepared::all(plan, set, https, source.as_deref());
         let (requests, https) = (all(false)?, all(true)?);
         Ok(Self { requests, https, mix: Mix::of(set), source, sessions: Arc::default() })
@@ -82,7 +82,7 @@ impl Client for ClientPlan {
     fn session(&self) -> ClientSession {
         let live = self.source.as_ref().map(|source| {
             let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SPREAD);
-            Box::new(Live::new(source.clone(), seed))
+            Box::new(Live::new(source.clone(), seed, self.mix.order == RequestOrder::Sequence))
         });
         ClientSession { live, ..ClientSession::new(self.requests.clone()) }
     }
@@ -259,7 +259,7 @@ impl Requester for ClientSession {
         (self.next_stream, self.most_streams) = (1, u32::MAX);
         self.streams.clear();
         self.waiting.clear();
-        self.live.iter_mut().for_each(|live| live.forget(|_| false));
+        self.live.iter_mut().for_each(|live| live.clear());
         (self.sending, self.received) = (Sending::default(), Received::default());
         (self.settled, self.table, self.leaving, self.refusal) = (false, Table::Empty, false, None);
         self.greet();

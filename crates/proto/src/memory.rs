@@ -1,4 +1,5 @@
-//! What a connection remembers of answers: captured values and cookies.
+//! What a connection remembers of answers: captured values and cookies, of HTTP/1.1 and HTTP/2 alike. One response at a
+//! time is looked at: what is captured is for the next request, so nothing is asked meanwhile.
 
 use crate::ProtoError;
 use crate::template::Source;
@@ -11,7 +12,7 @@ const MOST_BODY: usize = 1 << 20;
 
 /// A value to be captured: the place of its name, and where it is.
 #[derive(Clone, Debug)]
-pub(super) struct Capture {
+pub(crate) struct Capture {
     at: usize,
     from: From,
 }
@@ -24,7 +25,7 @@ enum From {
 }
 
 /// The captures of a request.
-pub(super) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<Capture>, ProtoError> {
+pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<Capture>, ProtoError> {
     let one = |(name, from): &(String, String)| {
         let wrong = |advice| ProtoError::Invalid { what: "capture", value: format!("{name} = {from}"), advice };
         let at = source.captured.iter().position(|known| known == name);
@@ -40,9 +41,9 @@ pub(super) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<
 }
 
 /// What one connection remembers.
-#[derive(Default)]
-pub(super) struct Memory {
-    pub(super) captured: Vec<Vec<u8>>,
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) captured: Vec<Vec<u8>>,
     cookies: Vec<(Vec<u8>, Vec<u8>)>,
     /// The body of the response under way, where something is captured from it.
     body: Vec<u8>,
@@ -51,35 +52,45 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// Room for as many captured values as there are names.
+    pub(crate) fn new(source: &Source) -> Self {
+        Self { captured: vec![Vec::new(); source.captured.len()], ..Self::default() }
+    }
+
     /// Everything is forgotten; the memory is kept.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.captured.iter_mut().for_each(Vec::clear);
         self.cookies.clear();
         self.next();
     }
 
     /// Another response begins.
-    fn next(&mut self) {
+    pub(crate) fn next(&mut self) {
         self.body.clear();
         self.found = 0;
     }
 
-    /// Reads the head of a response: cookies to keep, and captured headers.
-    pub(super) fn head(&mut self, head: &[u8], captures: &[Capture], names: usize) {
-        self.captured.resize_with(names, Vec::new);
+    /// Reads the head of a response of HTTP/1.1.
+    pub(crate) fn head(&mut self, head: &[u8], captures: &[Capture]) {
         for line in head.split(|byte| *byte == b'\n').skip(1) {
-            let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
-            let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-            if name.eq_ignore_ascii_case(b"set-cookie") {
-                self.cookie(value);
+            if let Some(colon) = line.iter().position(|byte| *byte == b':') {
+                self.header(&line[..colon], line[colon + 1..].trim_ascii(), captures);
             }
-            for capture in captures {
-                if let From::Header(wanted) = &capture.from
-                    && name.eq_ignore_ascii_case(wanted.as_bytes())
-                {
-                    self.found += 1;
-                    keep(&mut self.captured[capture.at], value);
-                }
+        }
+    }
+
+    /// A header of a response: a cookie to keep, or captured.
+    pub(crate) fn header(&mut self, name: &[u8], value: &[u8], captures: &[Capture]) {
+        if name.eq_ignore_ascii_case(b"set-cookie") {
+            self.cookie(value);
+        }
+        for capture in captures {
+            if let From::Header(wanted) = &capture.from
+                && name.eq_ignore_ascii_case(wanted.as_bytes())
+                && let Some(slot) = self.captured.get_mut(capture.at)
+            {
+                self.found += 1;
+                keep(slot, value);
             }
         }
     }
@@ -101,21 +112,23 @@ impl Memory {
         }
     }
 
-    /// Appends the header of all cookies, if there are any.
-    pub(super) fn write_cookies(&self, to: &mut Vec<u8>) {
+    /// Whether there is a cookie to send.
+    pub(crate) fn has_cookies(&self) -> bool {
+        !self.cookies.is_empty()
+    }
+
+    /// Appends all cookies as the header `Cookie` has them.
+    pub(crate) fn write_cookies(&self, to: &mut Vec<u8>) {
         for (i, (name, value)) in self.cookies.iter().enumerate() {
-            to.extend_from_slice(if i == 0 { b"Cookie: " } else { b"; " });
+            to.extend_from_slice(if i == 0 { b"" } else { b"; " });
             to.extend_from_slice(name);
             to.push(b'=');
             to.extend_from_slice(value);
         }
-        if !self.cookies.is_empty() {
-            to.extend_from_slice(b"\r\n");
-        }
     }
 
     /// A piece of the body.
-    pub(super) fn body(&mut self, piece: &[u8], captures: &[Capture]) {
+    pub(crate) fn body(&mut self, piece: &[u8], captures: &[Capture]) {
         let wanted = captures.iter().any(|capture| matches!(capture.from, From::Json(_)));
         if wanted && self.body.len() + piece.len() <= MOST_BODY {
             self.body.extend_from_slice(piece);
@@ -123,7 +136,7 @@ impl Memory {
     }
 
     /// The response is complete: whether everything was found that is captured from it.
-    pub(super) fn complete(&mut self, captures: &[Capture]) -> bool {
+    pub(crate) fn complete(&mut self, captures: &[Capture]) -> bool {
         let headers = captures.iter().filter(|capture| matches!(capture.from, From::Header(_))).count();
         let mut all = self.found >= headers;
         if headers < captures.len() {
