@@ -105,7 +105,7 @@ fn calls_are_what_the_server_counts() {
     }
     // The first call must be right, so the count begins where it is.
     while server.seen % 3 == 2 {
-        let run = loadline(binary!(), &["load", &twice, "--connections", "1", "--duration", "50ms", "--warmup", "0s"]);
+        let run = loadline(binary!(), &["load", &twice, "--connections", "1", "--duration", "300ms", "--warmup", "0s"]);
         assert!(run.status.success());
         server.counted(0);
     }
@@ -121,7 +121,7 @@ fn calls_are_what_the_server_counts() {
         assert_eq!(total(&run, "unexpected_status"), if wrong { failed } else { 0 });
         while server.seen % 3 == 2 {
             let run =
-                loadline(binary!(), &["load", &twice, "--connections", "1", "--duration", "50ms", "--warmup", "0s"]);
+                loadline(binary!(), &["load", &twice, "--connections", "1", "--duration", "300ms", "--warmup", "0s"]);
             assert!(run.status.success());
             server.counted(0);
         }
@@ -183,4 +183,15 @@ fn a_python_client_is_answered() {
         let server = served(command);
         assert_eq!(client(&python, &server.addr.to_string()), expected, "{more:?}");
     }
+}
+
+#[test]
+fn a_set_of_requests_with_places_is_refused_with_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mix.toml");
+    std::fs::write(&file, "[[request]]\npath = \"/a.B/C\"\nbody = \"{{seq}}\"\n").unwrap();
+    let output = loadline(binary!(), &["load", "grpc://127.0.0.1:1/a.B/C", "--requests", &file.display().to_string()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("not for grpc"), "{said}");
+    assert!(said.contains("{{seq}}") && said.contains("length before them"), "{said}");
 }

@@ -206,7 +206,9 @@ pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     }
     ensure!(
         plan.load.protocol.http().is_some(),
-        "a set of requests is for http:// and https:// targets, not for {}",
+        "a set of requests, and so places like {{{{seq}}}} in what is sent, is for http:// and https:// targets, not for {}: fields \
+         of a binary message have their length before them, which no place can keep. Give one whole message (--body FILE, where \
+         the protocol has one)",
         plan.load.protocol.name()
     );
     ensure!(
