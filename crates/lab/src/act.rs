@@ -182,7 +182,7 @@ impl<'w> Act<'w> {
                 self.watch.tick(&self.progress.now());
                 self.show();
             }
-            Some((agent, Said::Report(AgentReport::Part(part)))) => self.parts.take(agent, &part),
+            Some((agent, Said::Report(AgentReport::Part(part)))) => self.parts.take(agent, *part),
             Some((agent, Said::Report(AgentReport::Failed { error }))) => drop(self.parts.lost(agent, error)),
             Some((agent, Said::Gone(how))) => self.gone(agent, how),
             Some(_) | None => {}

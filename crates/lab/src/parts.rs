@@ -38,10 +38,9 @@ impl Parts {
     }
 
     /// A part came.
-    pub(crate) fn take(&mut self, agent: usize, part: &LoadPart) {
+    pub(crate) fn take(&mut self, agent: usize, part: LoadPart) {
         let Some(outcome) = self.outcomes.get_mut(agent).filter(|o| !o.came) else { return };
         outcome.came = true;
-        self.whole.merge(part);
         self.lengths_s += part.measured_s;
         let begin_s = part.measured_at_s + part.late_s;
         self.windows.push(Window { begin_s, end_s: begin_s + part.measured_s });
@@ -50,6 +49,7 @@ impl Parts {
         host.agents += 1;
         host.completed = host.completed.saturating_add(part.measured.completed);
         host.share += outcome.share;
+        self.whole.merge(part);
     }
 
     /// An agent ended or said that it cannot go on; `false` where that was known or its part had come.
@@ -135,9 +135,9 @@ mod tests {
     #[test]
     fn parts_add_up_as_they_come_and_those_of_a_host_together() {
         let mut parts = Parts::of([("a", 1.0), ("b", 2.0), ("b", 1.0)].into_iter());
-        parts.take(0, &of(1.0, 4.0, 100));
-        parts.take(1, &of(1.0005, 4.2, 30));
-        parts.take(1, &of(1.0, 4.0, 1_000_000));
+        parts.take(0, of(1.0, 4.0, 100));
+        parts.take(1, of(1.0005, 4.2, 30));
+        parts.take(1, of(1.0, 4.0, 1_000_000));
         assert!(!parts.over() && !parts.none_came());
         assert!(parts.lost(2, "the line was cut".into()) && !parts.lost(2, "again".into()) && parts.over());
         let told = parts.told(|agent| format!("load {agent}"));
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn one_agent_here_has_no_windows_to_compare() {
         let mut parts = Parts::of([("localhost", 1.0)].into_iter());
-        parts.take(0, &of(1.0, 4.0, 100));
+        parts.take(0, of(1.0, 4.0, 100));
         assert_eq!(parts.apart(&[], 0.0), None);
         assert_eq!(Parts::default().merged().0.measured_s, 0.0);
     }

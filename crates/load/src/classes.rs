@@ -42,8 +42,8 @@ impl Class {
     }
 
     /// The part of the trial that was found of it.
-    pub(crate) fn part(&mut self) -> ClassPart {
+    pub(crate) fn part(self) -> ClassPart {
         let measured = self.end.unwrap_or(self.begin).since(&self.begin);
-        ClassPart { name: String::new(), total: self.counts, measured, response: std::mem::take(&mut self.response) }
+        ClassPart { name: String::new(), total: self.counts, measured, response: self.response }
     }
 }

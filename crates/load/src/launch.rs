@@ -368,7 +368,7 @@ fn take(
 ) {
     *ended += 1;
     match part {
-        Ok(part) => merged.merge(&part),
+        Ok(part) => merged.merge(part),
         Err(e) => {
             failure.get_or_insert(e);
         }

@@ -235,7 +235,7 @@ impl Record {
             in_flight_s: self.in_flight_ns as f64 / 1e9,
             cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
             histograms: named.map(|(name, hist)| (name.to_owned(), hist)).collect(),
-            classes: self.classes.iter_mut().map(Class::part).collect(),
+            classes: self.classes.into_iter().map(Class::part).collect(),
             notes: Vec::new(),
             stream_limit: self.stream_limit,
             slot_rates: Vec::new(),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::{
     Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, Tally, Tenths, WatchSpec, Window,
@@ -212,7 +213,7 @@ pub struct LoadPart {
 
 impl LoadPart {
     /// Adds another agent's or thread's part. Lengths are kept as the longest; counts, sums and histograms add up.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);
         self.measured_s = self.measured_s.max(other.measured_s);
@@ -226,16 +227,20 @@ impl LoadPart {
         self.slot_rates.iter_mut().zip(&other.slot_rates).for_each(|(a, b)| *a += b);
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.tenths.merge(&other.tenths);
-        self.pauses.extend(&other.pauses);
-        for (name, hist) in &other.histograms {
-            self.histograms.entry(name.clone()).or_default().merge(hist);
+        self.pauses.extend(other.pauses);
+        for (name, hist) in other.histograms {
+            match self.histograms.entry(name) {
+                Entry::Vacant(place) => drop(place.insert(hist)),
+                Entry::Occupied(mut place) => place.get_mut().absorb(hist),
+            }
         }
-        let classes = self.classes.len().max(other.classes.len());
-        self.classes.resize_with(classes, ClassPart::default);
-        self.classes.iter_mut().zip(&other.classes).for_each(|(a, b)| a.merge(b));
-        for note in &other.notes {
-            if !self.notes.contains(note) {
-                self.notes.push(note.clone());
+        // A histogram is large, so none is made only to be merged into.
+        let mut classes = other.classes.into_iter();
+        self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));
+        self.classes.extend(classes);
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
             }
         }
     }

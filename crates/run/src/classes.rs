@@ -51,27 +51,30 @@ fn is_none(count: &u64) -> bool {
 
 /// What one load agent found of one class of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
 pub struct ClassPart {
     /// What the class is called.
+    #[serde(default)]
     pub name: String,
     /// Counts from first connect to end of drain.
+    #[serde(default)]
     pub total: ClassTally,
     /// Counts of the measured window.
+    #[serde(default)]
     pub measured: ClassTally,
     /// Response times of the measured window.
+    #[serde(default)]
     pub response: Hist,
 }
 
 impl ClassPart {
     /// Adds what another thread or agent found of the same class.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: Self) {
         if self.name.is_empty() {
-            self.name.clone_from(&other.name);
+            self.name = other.name;
         }
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);
-        self.response.merge(&other.response);
+        self.response.absorb(other.response);
     }
 }
 

@@ -39,7 +39,7 @@ impl Default for Hist {
 }
 
 impl Hist {
-    /// An empty histogram; this is the only call that allocates.
+    /// An empty histogram; this is the only call that allocates: 270 KiB, all written to.
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
         // The bounds are constants that the library accepts; the fallback only satisfies the type.
@@ -63,9 +63,20 @@ impl Hist {
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
-    /// Forgets all counts and keeps the memory.
+    /// Adds one that is not needed any more: an empty one becomes it, which copies nothing.
+    pub fn absorb(&mut self, other: Self) {
+        if self.is_empty() && self.saturated == 0 {
+            *self = other;
+        } else {
+            self.merge(&other);
+        }
+    }
+
+    /// Forgets all counts and keeps the memory; that of an empty one stays untouched.
     pub fn clear(&mut self) {
-        self.inner.reset();
+        if !self.is_empty() {
+            self.inner.reset();
+        }
         self.saturated = 0;
     }
 
@@ -155,6 +166,9 @@ impl Hist {
         check_header(&bytes).map_err(HistError::Payload)?;
         let read: Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| HistError::Payload(format!("{e:?}")))?;
+        if (read.low(), read.high(), read.sigfig()) == (1, HIGHEST_NS, DIGITS) {
+            return Ok(Self { inner: read, saturated: 0 });
+        }
         let mut hist = Self::new();
         hist.inner.add(&read).map_err(|e| HistError::Payload(e.to_string()))?;
         Ok(hist)

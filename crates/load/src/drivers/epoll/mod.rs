@@ -48,7 +48,7 @@ pub(super) fn run<C: Client>(mut shard: Shard<'_, C>) -> Result<LoadPart, LoadEr
         // Its end of the socketpair goes with it: the partner sees that nothing more comes.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
-        handled.merge(&part?);
+        handled.merge(part?);
         Ok(handled)
     })
 }
