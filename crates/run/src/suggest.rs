@@ -53,7 +53,8 @@ fn place(text: &str, at: usize) -> String {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
     let table = before.lines().rev().find_map(|l| l.trim().strip_prefix('[').and_then(|l| l.split(']').next()));
-    let table = table.map_or(String::new(), |t| format!(" in [{}]", t.trim_matches('[')));
+    let table = table.map(|t| t.trim_matches('[')).filter(|t| !t.is_empty());
+    let table = table.map_or(String::new(), |t| format!(" in [{t}]"));
     format!("line {line}, column {column}{table}: ")
 }
 

@@ -9,6 +9,7 @@ mod words;
 
 pub use curl::command;
 pub use toml::to_toml;
+pub(crate) use vegeta::is_target;
 
 use crate::row::FormatSpec;
 

@@ -46,7 +46,7 @@ struct Entry {
     body_base64: Option<Spanned<String>>,
     expect_status: Option<Spanned<u16>>,
     expect_text: String,
-    capture: BTreeMap<String, String>,
+    capture: BTreeMap<String, Spanned<String>>,
 }
 
 /// A table, or a list of pairs where a name comes twice.
@@ -111,7 +111,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
         headers: entry.headers.0,
         body: entry.body,
         expect_text: entry.expect_text,
-        capture: entry.capture,
+        capture: captures(entry.capture)?,
         ..RequestPlan::default()
     };
     let span = entry.weight.as_ref().map_or(at, |weight| weight.span().start);
@@ -140,6 +140,24 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     }
     request.method = entry.method.unwrap_or_else(|| if request.has_body() { "POST".into() } else { "GET".into() });
     Ok(Found { request, origin })
+}
+
+/// What is captured, by name.
+fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, String>, (usize, String)> {
+    let one = |(name, from): (String, Spanned<String>)| {
+        let (at, from) = (from.span().start, from.into_inner());
+        match from.split_once(':') {
+            Some(("json", pointer)) if pointer.is_empty() || pointer.starts_with('/') => Ok((name, from)),
+            Some(("header", header)) if !header.trim().is_empty() => Ok((name, from)),
+            other => {
+                let kind = other.map_or(from.as_str(), |(kind, _)| kind);
+                let near = run::nearest(kind, ["json", "header"]).filter(|near| *near != kind);
+                let near = near.map_or(String::new(), |near| format!("; did you mean {near}:?"));
+                Err((at, format!("capture {name} from {from:?}: write json:/pointer/to/value or header:Name{near}")))
+            }
+        }
+    };
+    all.into_iter().map(one).collect()
 }
 
 /// The halves of a URL in which `{{random 1 9}}` has blanks.
@@ -261,6 +279,11 @@ mod tests {
             ("[[request]]\npath = 3\n", "line 2"),
             ("order = \"sequense\"\n[[request]]\npath = \"/\"\n", "did you mean `sequence`?"),
             ("order = \"shuffle\"\n", "no [[request]]"),
+            (
+                "[[request]]\npath = \"/\"\ncapture = { t = \"jsn:/a\" }\n",
+                "line 3, column 17: capture t from \"jsn:/a\": write json:/pointer/to/value or header:Name; did you mean json:?",
+            ),
+            ("[[request]]\npath = \"/\"\ncapture = { t = \"json:a\" }\n", "write json:/pointer/to/value"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");

@@ -55,6 +55,13 @@ fn found(target: Target) -> Result<Found, String> {
     Ok(Found { request, origin })
 }
 
+/// Whether a line can be nothing but a target, though it may be a wrong one: a line of a log says more than that.
+pub(crate) fn is_target(line: &str) -> bool {
+    let keys = ["method", "url", "header", "body"];
+    let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line);
+    object.is_ok_and(|all| all.contains_key("url") && all.keys().all(|key| keys.contains(&key.as_str())))
+}
+
 /// What serde says without its place, which the error has.
 pub(crate) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -86,5 +93,10 @@ mod tests {
             read("{\"method\":\"GET\",\"url\":\"/\"}\n{\"method\":\"GET\",\"urll\":\"/\"}").unwrap_err().to_string();
         assert!(error.starts_with("t.json: line 2, column ") && error.contains("did you mean `url`?"), "{error}");
         assert!(read("{\"method\":\"GET\",\"url\":\"/\",\"body\":\"?\"}").unwrap_err().to_string().contains("base64"));
+        assert!(
+            is_target("{\"method\":\"GET\",\"url\":\"/\",\"header\":{\"A\":\"x\"}}"),
+            "wrong, but no line of a log"
+        );
+        assert!(!is_target("{\"method\":\"GET\",\"url\":\"/\",\"status\":200}") && !is_target("1.2.3.4 - -"));
     }
 }

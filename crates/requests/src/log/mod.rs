@@ -11,6 +11,7 @@ use flate2::read::MultiGzDecoder;
 use run::{MOST_REQUESTS, RequestPlan};
 
 use crate::error::{ReadError, shown};
+use crate::formats::is_target;
 use crate::url;
 use line::Fields;
 pub use summary::Summary;
@@ -59,8 +60,8 @@ pub fn looks_like_log(path: &Path) -> bool {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let usual = Fields::new("");
-    first()
-        .is_some_and(|line| line == "[gzip" || usual.is_ok_and(|fields| line::read(line.trim_end(), &fields).is_ok()))
+    let first = first().filter(|line| !is_target(line));
+    first.is_some_and(|line| line == "[gzip" || usual.is_ok_and(|fields| line::read(line.trim_end(), &fields).is_ok()))
 }
 
 /// Reads a log, packed by gzip or not.
