@@ -193,3 +193,24 @@ fn where_it_is_not_wanted_there_is_none() {
     });
     terminals.iter().for_each(|terminal| assert!(terminal.printed().contains("STATUS=0"), "{}", terminal.printed()));
 }
+
+#[test]
+fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
+    if !has("the view of other hosts", "tmux") {
+        return;
+    }
+    let server = serve(binary!(), 0, &[]);
+    let (via, own) = (tempfile::NamedTempFile::new().unwrap().into_temp_path(), binary!().display());
+    // Hosts that are this one: what starts processes there throws the name away.
+    std::fs::write(&via, "shift\nexec sh -c \"$*\"\n").unwrap();
+    let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
+    let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);
+    let terminal = Terminal::open(80, 24, &load);
+    terminal.shows(&["completed", "now ", "server ", "errors   none", "rate 100/s", "q ends and keeps"]);
+    terminal.shows(&["measuring"]);
+    terminal.tmux(&["send-keys", "+"]);
+    eventually(|| (!terminal.screen().contains("rate 100/s")).then_some(()));
+    terminal.tmux(&["send-keys", "q"]);
+    terminal.is_as_before(130);
+    assert!(terminal.printed().contains("changed by hand"), "{}", terminal.printed());
+}

@@ -167,6 +167,15 @@ fn requests_come_at_the_times_of_a_file() {
     }
     let two = load(&["--threads", "2"]);
     assert_eq!(num(&two["trials"][0]["due"]), 61.0, "each thread has its share");
+    // Hosts that are this one: what starts processes there throws the name away.
+    let via = dir.path().join("via");
+    std::fs::write(&via, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&via).status().unwrap().success());
+    let (via, own) = (format!("{} {{host}}", via.display()), binary!().display().to_string());
+    let hosts = ["--client-hosts", "a,b", "--agents-per-host", "2", "--via", &via, "--agent-path", &own];
+    let trial = &load(&hosts)["trials"][0];
+    let counts = ["due", "sent", "completed"].map(|count| num(&trial[count]));
+    assert_eq!((counts, &trial["errors"]), ([61.0; 3], &value!({})), "each of four agents has its share: {trial}");
     let output = loadline(binary!(), &["load", &url, "--arrivals", &file]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && text.contains("line 1, column 1: several values"), "{text}");

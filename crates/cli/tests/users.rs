@@ -16,6 +16,15 @@ fn people_think_between_an_answer_and_the_next_request() {
     // Five who think 50 ms make 100 a second at most in the mean; what 2 s of them scatter is 7 %.
     let rate = num(&trial["completed_rate"]);
     assert!(rate > 0.0 && rate < 150.0, "{rate}");
+    let again =
+        ["load", &url, "--users", "3", "--think", "20ms", "--duration", "400ms", "--at-rest", "0", "--repeat", "2"];
+    let run = json(binary!(), &again);
+    let trials = run["trials"].as_array().unwrap();
+    let of = |trial: &serde_json::Value| {
+        (trial["intensity"]["connections"].as_u64(), trial["intensity"]["think"]["mean_ms"].as_f64())
+    };
+    assert_eq!(trials.iter().map(of).collect::<Vec<_>>(), [(Some(3), Some(20.0)); 2], "{run}");
+    assert!(trials.iter().all(|trial| num(&trial["completed"]) > 0.0) && run["findings"]["repeats"][1].is_object());
     let output = loadline(binary!(), &["load", &url, "--users", "5"]);
     assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("--think"));
 }

@@ -63,6 +63,8 @@ fn label(intensity: &Intensity) -> String {
     match intensity {
         Intensity::Closed { connections: 1, .. } => "1 connection".into(),
         Intensity::Closed { connections, .. } => format!("{connections} connections"),
+        // The mean of recorded times has all digits that a float has.
+        Intensity::Open { rate, .. } if *rate >= 1.0 => format!("offered {}/s", (rate * 1000.0).round() / 1000.0),
         Intensity::Open { rate, .. } => format!("offered {rate}/s"),
         Intensity::SClients { descriptors, connect_timeout_ms, pace, .. } => {
             let pace = pace.as_ref().map_or(String::new(), |pace| format!(", {} connects/s", pace.rate));
