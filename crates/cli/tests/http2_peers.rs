@@ -162,7 +162,8 @@ fn a_sequence_takes_tokens_and_cookies_along() {
     // One me without its token, trace or cookies would be a status that is not expected.
     assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
     let [login, me] = [0, 1].map(|class| trial["classes"][class]["total"]["completed"].as_u64().unwrap());
-    assert!(me > 3 && (me..=me + 3).contains(&login), "{login} logins, {me} after one");
+    // Each of three connections may end after a login, and the request before the load is one.
+    assert!(me > 3 && (me..=me + 4).contains(&login), "{login} logins, {me} after one");
 
     // A pointer to nothing is told before any load; a second request on its way before the answer is refused.
     let wrong = file("wrong.toml", &SEQUENCE.replace("/auth/token", "/auth/tokn"));
