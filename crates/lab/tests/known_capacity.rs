@@ -1,7 +1,7 @@
 //! The search against servers whose capacity for the objective is known in closed form, in virtual time. Over many seeds the
 //! estimate must have next to no bias, and its 95 % interval must hold the exact capacity about as often as it says.
 //!
-//! `cargo test` makes a few dozen runs of each model. `cargo test -p loadline-lab --test known_capacity -- --ignored --nocapture`
+//! `cargo test` makes a dozen runs of each model. `cargo test -p loadline-lab --test known_capacity -- --ignored --nocapture`
 //! makes hundreds, and prints the table of `docs/method.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
@@ -222,22 +222,69 @@ fn pauses_of_the_machine_are_no_figure_of_the_server() {
     m_m_1().holds(SEEDS, pausing);
 }
 
+/// What was left out is counted, and what the capacity would be with it stands beside.
+#[test]
+fn a_run_has_both_figures_with_the_pauses_and_without() {
+    let run = pausing(m_m_1().at(1)).find().unwrap();
+    let capacity = run.findings.capacity.as_ref().unwrap();
+    let left_out = capacity.left_out.unwrap_or_else(|| panic!("{capacity:?}"));
+    let (with, interval) = (left_out.rate.unwrap(), left_out.interval.unwrap());
+    assert!(left_out.pauses > 0 && left_out.seconds > 0.1, "{left_out:?}");
+    assert!(interval.low < with && with < interval.high && (with - capacity.rate).abs() > 1.0, "{capacity:?}");
+    assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
+}
+
+/// A third of the time: no other answer, and a wider interval.
+#[test]
+fn ten_seconds_give_the_same_answer_less_sharply() {
+    for known in [m_m_1(), own_objective()] {
+        let whole = known.found(SEEDS, undisturbed);
+        let mut short = known;
+        short.plan.search.budget_s = 10.0;
+        let found = short.found(SEEDS, undisturbed);
+        println!("{:<26} in 10 s {found}", short.name);
+        let slack = 2.0 * found.sd() / (SEEDS as f64).sqrt();
+        assert!((found.mean() - 1.0).abs() <= BIAS + slack, "{}: {found}", short.name);
+        let near = found.0.iter().filter(|r| (r.rate - 1.0).abs() <= 0.05).count();
+        assert!(near as f64 >= 0.75 * SEEDS as f64, "{near} of {SEEDS} within 5 %: {found}");
+        assert!(found.half() > whole.half(), "{found} and in 30 s {whole}");
+    }
+}
+
+/// Who is content with less is not kept waiting.
+#[test]
+fn a_search_ends_when_its_interval_is_narrow_enough() {
+    let windows = |precision: f64| {
+        let mut known = median();
+        known.plan.search.precision = precision;
+        let run = known.at(1).find().unwrap();
+        let capacity = run.findings.capacity.clone().unwrap();
+        let half = (capacity.high.unwrap() - capacity.low.unwrap()) / (2.0 * capacity.rate);
+        (capacity.windows, half)
+    };
+    let ((few, half), (many, _)) = (windows(0.08), windows(0.0001));
+    assert!(few < many && half <= 0.085, "{few} windows to {half}, {many} to the end of the budget");
+}
+
 /// The table: see the head of this file.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs() {
-    for known in [m_m_1(), m_d_1(), m_m_8(), median(), mean(), bucket()] {
+    for known in [m_m_1(), m_d_1(), m_m_8(), median(), mean(), bucket(), own_objective()] {
         known.holds(HUNDREDS, undisturbed);
     }
 }
 
-/// Its last row.
+/// Its last rows.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_with_pauses() {
     let mut known = m_m_1();
     known.name = "M/G/1 with pauses, p99";
     known.holds(HUNDREDS, pausing);
+    let mut known = own_objective();
+    known.name = "the last but one with short pauses";
+    known.holds(HUNDREDS, stuttering);
 }
 
 /// What a bucket of 20 tokens and 6000 a second refuses.

@@ -48,6 +48,12 @@ impl Asked {
         }
     }
 
+    /// Variance of the unfinished work that a line so steep means, in services; absent where the limit is not a time.
+    pub(super) fn scatter(&self, c: f64, steep: f64) -> Option<f64> {
+        let What::Share { limit_s, .. } = self.what else { return None };
+        (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
+    }
+
     /// The rate at which all would be late, or the mean endless.
     pub(super) fn saturation(&self, c: f64, steep: f64) -> f64 {
         match self.what {

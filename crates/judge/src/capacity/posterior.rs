@@ -80,6 +80,10 @@ pub(super) fn estimate(windows: &[Shown], asked: &Asked) -> Option<Estimate> {
     found
 }
 
+/// Draws that a window past saturation is worth at most: when its queue passes the limit hangs on the moment at which the load began
+/// and on how fast the server was just then, which are known to some percent of the window.
+const PAST: f64 = 50.0;
+
 /// How many answers of each window are worth one: twice the relaxation time of M/M/1 times the rate, on either side of
 /// saturation. A window is worth one draw at least.
 fn dispersions(windows: &[Shown], asked: &Asked, found: Option<Estimate>, scale: f64) -> Vec<f64> {
@@ -88,13 +92,20 @@ fn dispersions(windows: &[Shown], asked: &Asked, found: Option<Estimate>, scale:
         let short = full.map_or(0.1, |full| (1.0 - w.rate / full).abs());
         let forgets = if let What::Refused { .. } = asked.what { LIMITER } else { f64::INFINITY };
         let kind = if w.equal_gaps { EXPECTED.1 / EXPECTED.0 } else { 1.0 };
-        (scale * kind * (4.0 / (short * short)).min(forgets)).clamp(1.0, w.answered.max(1.0))
+        let past = full.is_some_and(|full| w.rate > full);
+        let least = if past { w.answered / PAST } else { 1.0 };
+        (scale * kind * (4.0 / (short * short)).min(forgets)).max(least).clamp(1.0, w.answered.max(1.0))
     };
     windows.iter().map(of).collect()
 }
 
 /// Variance of the logarithm of a mean of one draw: of an exponential time.
 const SPREAD: f64 = 1.0;
+
+/// Variance of the unfinished work, in services: 2 for M/M, 1 for M/D, more for servers that work in batches or stand still now and
+/// then; and how far off that may be, as a standard deviation of its logarithm. A long limit takes many services to pass, so its
+/// line is steep; windows too short for it to be passed at all would else leave open that it is flat.
+const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 struct Grid<'a> {
     windows: &'a [Shown],
@@ -132,12 +143,14 @@ impl Grid<'_> {
         }
     }
 
-    /// What was thought before any window: every logarithm of `c` and `steep` alike, but for where the line reaches 0.
+    /// What was thought before any window: every logarithm of `c` alike, but for where the line reaches 0 and how much the work
+    /// scatters.
     fn ln_prior(&self, c: f64, steep: f64) -> f64 {
-        let Some(full) = self.asked.full else { return 0.0 };
+        let scatter = self.asked.scatter(c, steep).map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
+        let Some(full) = self.asked.full else { return scatter };
         let off = (self.asked.saturation(c, steep) / full).ln();
         let bell = |(share, sd): (f64, f64)| share / sd * (-0.5 * (off / sd).powi(2)).exp();
-        APART.iter().copied().map(bell).sum::<f64>().max(1e-12).ln()
+        scatter + APART.iter().copied().map(bell).sum::<f64>().max(1e-12).ln()
     }
 
     fn posterior(&self, (from, to): (f64, f64)) -> Posterior {
