@@ -199,6 +199,7 @@ pub(crate) const ROWS: &[Row] = &[
         Some(AtMost(2.0)),
         capacity::variation,
     ),
+    row("capacity-covers", "of those, intervals that hold the median, %", AtLeast(90.0), None, capacity::covers),
     row(
         "proof-interval",
         "half of the interval of the main elasticity of nginx in 12 s of `prove`",
