@@ -13,6 +13,9 @@ use crate::server::lock;
 
 /// Most bytes kept in memory; when they are exceeded, everything is forgotten and read again as it is asked for.
 const KEEP_BYTES: u64 = 1 << 30;
+/// What keeping a file takes besides its bytes: its head, the entry, and its path, which is a stranger's spelling: there is no
+/// end of names (`/a`, `//a`, `/.//a`) of even an empty file.
+const KEEP_EACH: u64 = 1024;
 
 pub(super) struct Files {
     root: PathBuf,
@@ -85,18 +88,23 @@ impl Files {
 impl Kept {
     fn forget(&mut self, path: &str) {
         if let Some(old) = self.files.remove(path) {
-            self.bytes -= old.bytes;
+            self.bytes -= taken(path, &old);
         }
     }
 
     fn keep(&mut self, path: &str, file: File) {
         self.forget(path);
-        if self.bytes + file.bytes > KEEP_BYTES {
+        if self.bytes + taken(path, &file) > KEEP_BYTES {
             *self = Self::default();
         }
-        self.bytes += file.bytes;
+        self.bytes += taken(path, &file);
         self.files.insert(path.into(), file);
     }
+}
+
+/// Memory of one kept file, bytes.
+const fn taken(path: &str, file: &File) -> u64 {
+    file.bytes + path.len() as u64 + KEEP_EACH
 }
 
 #[cfg(test)]
@@ -117,6 +125,22 @@ mod tests {
         for path in ["/../secret", "/link", "//../secret", "/none", "/..", "/index.html/.."] {
             assert!(files.find(path, 200, 1).is_none(), "{path}");
         }
+    }
+
+    #[test]
+    fn every_spelling_of_a_path_counts_for_what_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("empty"), "").unwrap();
+        let files = Files::new(dir.path().to_str().unwrap()).unwrap();
+        for n in 0..100 {
+            assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, n as u64).is_some());
+        }
+        let bytes = files.kept.lock().unwrap().bytes;
+        assert!(bytes >= 100 * KEEP_EACH, "{bytes}");
+        // And is given back: a file that is gone is forgotten under each.
+        std::fs::remove_file(dir.path().join("empty")).unwrap();
+        (0..100).for_each(|n| assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, 1000).is_none()));
+        assert_eq!(files.kept.lock().unwrap().bytes, 0);
     }
 
     #[test]
