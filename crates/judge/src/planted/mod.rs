@@ -3,6 +3,8 @@
 //! (feature `planted`). Nothing here was measured.
 
 mod cases;
+#[cfg(test)]
+mod contradictions;
 mod planted_run;
 
 pub use cases::PLANTED;
@@ -121,57 +123,6 @@ mod tests {
             let honest = ["unknown", "not-saturated", "server-concurrency"].contains(&b.id.as_str());
             assert!(honest, "{} without its counters became {}: {b:#?}", p.id, b.id);
         }
-    }
-
-    /// Everything that is printed as a fact about one run, held against what the run's trials show.
-    #[test]
-    fn no_planted_run_prints_two_figures_that_contradict_each_other() {
-        let odd = without(planted("server-concurrency").unwrap(), &["process.cpu"]);
-        let full = PlantedRun::new(1000.0, 4000.0).per_s(Who::Client, "cpu.idle", "total", |_| 0.0).no_server();
-        let lags = PlantedRun::new(1000.0, 4000.0).steps(&[4]).rates(&[]).change(|t, _| {
-            t.service_us.mean *= 1.9;
-            t.latency_us.p99 = 1.9e6;
-        });
-        // As in the run whose page said "43,100/s at most" above a row of 56,800/s.
-        let beyond = PlantedRun::new(1000.0, 4000.0).change(|t, p| {
-            if t.kind == run::TrialKind::Search && p.offered > 4000.0 {
-                t.rates.completed_rate = 5200.0;
-            }
-        });
-        for run in PLANTED.iter().map(|p| (p.run)()).chain([odd, full.run(), lags.run(), beyond.run()]) {
-            contradicts_nothing(&judged(run));
-        }
-    }
-
-    fn contradicts_nothing(run: &Run) {
-        let f = &run.findings;
-        let most = f.outcomes.iter().filter_map(|o| o.good_rate).fold(0.0, f64::max);
-        let b = &f.bottleneck;
-        if let Some(c) = &f.capacity {
-            let of = f.picks.at_capacity.and_then(|at| f.outcomes.get(at));
-            assert_eq!(of.is_some_and(|o| o.held), c.held, "{}: {c:?}", b.id);
-            assert!(!c.held || c.failed_at.is_none_or(|at| at > 0.9 * c.rate), "{}: {c:?}", b.id);
-        }
-        if let Some(knee) = f.knee.as_ref().filter(|k| most > 1.05 * k.x_max) {
-            let told = f.trust.warnings.iter().any(|w| w.contains("no highest rate"));
-            assert!(told, "{}: Xmax {}, and {most} was seen", b.id, knee.x_max);
-        }
-        let beyond = f.picks.beyond.and_then(|at| f.outcomes.get(at)?.good_rate);
-        assert!(beyond.is_none_or(|rate| rate >= most), "{}: {beyond:?} at most, and {most} was seen", b.id);
-        let next = b.next.as_ref().and_then(|n| n.rate);
-        assert!(next.is_none_or(|rate| rate >= most), "{}: next at {next:?}, and {most} was seen", b.id);
-        let busiest = b.evidence.iter().filter_map(|e| e.text.split_once("busier than ")?.1.strip_suffix(" %"));
-        for percent in busiest {
-            assert!(percent.parse::<f64>().unwrap() <= 85.0, "{}: room is said, and {percent} % was busy", b.id);
-        }
-        for held in &f.trust.held {
-            let apart = held.rsplit_once('(').and_then(|(_, rest)| rest.strip_suffix(" % apart)"));
-            let apart: f64 = apart.map_or(0.0, |n| n.parse().unwrap());
-            assert!(apart <= 5.0, "{}: held, and {held}", b.id);
-            let about = held.split([':', '(']).next().unwrap();
-            assert!(!f.trust.warnings.iter().any(|w| w.starts_with(about)), "{}: held and warned: {about}", b.id);
-        }
-        assert!(!b.ruled_out.iter().any(|r| r.id == b.id), "{} binds and is ruled out", b.id);
     }
 
     #[test]

@@ -1,0 +1,156 @@
+//! What is printed about one run never contradicts itself: every planted run, and some in which a measured rate stands above
+//! a figure that bounds it.
+
+use run::{Run, Trial, TrialKind};
+
+use super::{PLANTED, PlantedRun, Point, Who, planted, without};
+
+fn judged(mut run: Run) -> Run {
+    crate::judge(&mut run);
+    run
+}
+
+/// Everything that is printed as a fact about one run, held against what the run's trials show.
+#[test]
+fn no_planted_run_prints_two_figures_that_contradict_each_other() {
+    let odd = without(planted("server-concurrency").unwrap(), &["process.cpu"]);
+    let full = PlantedRun::new(1000.0, 4000.0).per_s(Who::Client, "cpu.idle", "total", |_| 0.0).no_server();
+    let lags = PlantedRun::new(1000.0, 4000.0).steps(&[4]).rates(&[]).change(|t, _| {
+        t.service_us.mean *= 1.9;
+        t.latency_us.p99 = 1.9e6;
+    });
+    // As in the run whose page said "43,100/s at most" above a row of 56,800/s.
+    let beyond = PlantedRun::new(1000.0, 4000.0).change(|t, p| {
+        if t.kind == TrialKind::Search && p.offered > 4000.0 {
+            t.rates.completed_rate = 5200.0;
+        }
+    });
+    let past = PAST_A_BOUND.iter().map(|(_, planted_run)| planted_run().run());
+    for run in PLANTED.iter().map(|p| (p.run)()).chain([odd, full.run(), lags.run(), beyond.run()]).chain(past) {
+        contradicts_nothing(&judged(run));
+    }
+}
+
+/// Runs in which a measured rate stands above a figure that bounds it: what the warning about it says, and the run.
+const PAST_A_BOUND: &[(&str, fn() -> PlantedRun)] = &[
+    // One client alone pays for every wake-up, so two do more than twice its work: N / R1.
+    ("R1 and the knee are too high", || {
+        PlantedRun::new(1000.0, 4000.0).change(|t, p| {
+            if t.kind == TrialKind::Sweep && p.n < 2.0 {
+                slow_down(t, 2.0);
+            }
+        })
+    }),
+    // One step in the middle of the flat ones was faster than all others: Xmax, seen late.
+    ("", || {
+        PlantedRun::new(1000.0, 4000.0).change(|t, p| {
+            if p.n == 32.0 {
+                slow_down(t, 0.7)
+            }
+        })
+    }),
+    // The open loop finds what the sweep did not: Xmax.
+    ("no highest rate", || {
+        PlantedRun::new(1000.0, 4000.0).rates(&[0.5, 0.9, 1.3]).change(|t, p| {
+            if t.kind == TrialKind::Search && p.offered > 4000.0 {
+                slow_down(t, 1.0 / 1.25);
+            }
+        })
+    }),
+    // A request costs less CPU under load, so the rate passes one over the demand that one client shows: 1 / D.
+    ("the cost per request changes with the load", || {
+        let cost = |p: &Point| if p.n > 4.0 { 190.0 } else { 700.0 };
+        let planted_run = PlantedRun::new(500.0, 20_000.0)
+            .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * cost(p))
+            .per_s(Who::Server, "cpu.idle", "total", move |p| 4e6 - p.x * cost(p))
+            .per_s(Who::Server, "cpu.user", "total", move |p| p.x * cost(p));
+        ["101", "102", "103", "104"].iter().fold(planted_run.steps(&[1, 2, 4, 64, 128]), |run, tid| {
+            run.per_s(Who::Server, "thread.cpu", &format!("srv:100/{tid}"), move |p| p.x * cost(p) / 4.0)
+        })
+    }),
+];
+
+/// The trial completes so many times fewer requests, which take as many times as long.
+fn slow_down(t: &mut Trial, times: f64) {
+    let r = &mut t.rates;
+    [&mut r.completed_rate, &mut r.goodput, &mut r.sent_rate].into_iter().for_each(|rate| *rate /= times);
+    let less = |n: &mut u64| *n = (*n as f64 / times) as u64;
+    [&mut t.measured.tally, &mut t.tally].into_iter().for_each(|tally| {
+        [&mut tally.completed, &mut tally.sent].into_iter().for_each(less);
+        tally.status.values_mut().for_each(less);
+    });
+    t.measured.series_completed.iter_mut().for_each(|rate| *rate /= times);
+    for summary in [&mut t.latency_us, &mut t.service_us] {
+        let figures = [&mut summary.mean, &mut summary.min, &mut summary.p50, &mut summary.p90, &mut summary.p99];
+        figures.into_iter().chain([&mut summary.p99_9, &mut summary.max]).for_each(|figure| *figure *= times);
+    }
+}
+
+#[test]
+fn a_rate_above_what_bounds_it_is_said() {
+    for (warning, planted_run) in PAST_A_BOUND {
+        let f = judged(planted_run().run()).findings;
+        let told = warning.is_empty() || f.trust.warnings.iter().any(|w| w.contains(warning));
+        assert!(told, "{warning}: {:#?}", f.trust);
+    }
+}
+
+fn contradicts_nothing(run: &Run) {
+    let f = &run.findings;
+    let most = f.outcomes.iter().filter_map(|o| o.good_rate).fold(0.0, f64::max);
+    let b = &f.bottleneck;
+    if let Some(c) = &f.capacity {
+        let of = f.picks.at_capacity.and_then(|at| f.outcomes.get(at));
+        assert_eq!(of.is_some_and(|o| o.held), c.held, "{}: {c:?}", b.id);
+        assert!(!c.held || c.failed_at.is_none_or(|at| at > 0.9 * c.rate), "{}: {c:?}", b.id);
+    }
+    if let Some(knee) = f.knee.as_ref().filter(|k| most > 1.05 * k.x_max) {
+        let told = f.trust.warnings.iter().any(|w| w.contains("no highest rate"));
+        assert!(told, "{}: Xmax {}, and {most} was seen", b.id, knee.x_max);
+    }
+    let beyond = f.picks.beyond.and_then(|at| f.outcomes.get(at)?.good_rate);
+    assert!(beyond.is_none_or(|rate| rate >= most), "{}: {beyond:?} at most, and {most} was seen", b.id);
+    let next = b.next.as_ref().and_then(|n| n.rate);
+    assert!(next.is_none_or(|rate| rate >= most), "{}: next at {next:?}, and {most} was seen", b.id);
+    let busiest = b.evidence.iter().filter_map(|e| e.text.split_once("busier than ")?.1.strip_suffix(" %"));
+    for percent in busiest {
+        assert!(percent.parse::<f64>().unwrap() <= 85.0, "{}: room is said, and {percent} % was busy", b.id);
+    }
+    for held in &f.trust.held {
+        let apart = held.rsplit_once('(').and_then(|(_, rest)| rest.strip_suffix(" % apart)"));
+        let apart: f64 = apart.map_or(0.0, |n| n.parse().unwrap());
+        assert!(apart <= 5.0, "{}: held, and {held}", b.id);
+        let about = held.split([':', '(']).next().unwrap();
+        assert!(!f.trust.warnings.iter().any(|w| w.starts_with(about)), "{}: held and warned: {about}", b.id);
+    }
+    assert!(!b.ruled_out.iter().any(|r| r.id == b.id), "{} binds and is ruled out", b.id);
+    bounds_nothing_that_was_passed(run);
+    its_own_reasons(run);
+}
+
+/// N / R1 of the sweep, held against each of its steps.
+fn bounds_nothing_that_was_passed(run: &Run) {
+    let f = &run.findings;
+    let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);
+    let steps: Vec<(f64, &Trial)> = closed.map(|t| (crate::single::clients(t), t)).collect();
+    let Some((n, one)) = steps.first().filter(|_| steps.len() > 1) else { return };
+    let Some(r1_s) = Some(n / one.rates.completed_rate).filter(|_| *n == 1.0) else { return };
+    let past = steps.iter().find(|(n, t)| t.rates.completed_rate > 1.15 * n / r1_s);
+    let Some((n, _)) = past else { return };
+    let id = &f.bottleneck.id;
+    assert!(!f.trust.held.iter().any(|held| held.contains("no step of the sweep exceeds")), "{id}: {n} clients did");
+    let told = f.trust.warnings.iter().any(|w| w.contains("R1 and the knee are too high"));
+    assert!(told, "{id}: {n} clients did more than {n} times the work of one, and that is not said");
+    assert!(!f.bottleneck.sentence.contains("at a time"), "{id}: places are counted by an R1 that holds no longer");
+}
+
+/// The argument does not take back what the verdict says.
+fn its_own_reasons(run: &Run) {
+    let (f, b) = (&run.findings, &run.findings.bottleneck);
+    let says = |words: &str| f.argument.iter().any(|sentence| sentence.contains(words));
+    assert!(!(says("still growing") && f.knee.is_some()), "{}: a knee, and the rate was still growing", b.id);
+    assert!(!(says("it has stopped growing") && b.id == "not-saturated"), "{}: {:#?}", b.id, f.argument);
+    assert!(says(&b.sentence), "{}: the argument ends elsewhere: {:#?}", b.id, f.argument);
+    let at_most_one = f.trust.held.iter().filter(|held| held.starts_with("the generator's threads used")).count();
+    assert!(at_most_one <= 1 && !(at_most_one == 1 && b.id == "client-cpu"), "{}: {:#?}", b.id, f.trust.held);
+}
