@@ -1,12 +1,14 @@
-//! Planted secrets reach the server and nothing else: not the terminal, not the run's directory, no form, no error.
+//! Planted secrets reach the server and nothing else: not the terminal, not the run's directory, no form, no error, not the
+//! live view, no metrics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use testkit::{children, echoing, eventually};
+use testkit::{children, echoing, eventually, free_port, has, script_server, skip};
 
 /// Each is planted in another way, and each begins so that one search finds them all.
 const MARK: &str = "Planted";
@@ -30,14 +32,31 @@ fn clean(what: &str, output: &Output) -> Option<i32> {
     output.status.code()
 }
 
+/// Flags with every kind of secret; the file that one of them names is in the directory.
+const FLAGS: [&str; 10] = [
+    "-H",
+    "Authorization: Bearer PlantedBearer1",
+    "-HCookie: theme=dark; sid=PlantedCookie2",
+    "--secret-header",
+    "X-Mine",
+    "--header=X-Mine: PlantedNamed4",
+    "-H",
+    "X-Env: $env:PLANTED",
+    "-H",
+    "@headers",
+];
+
+/// A URL with a secret, for a directory in which the flags can be used.
+fn planted_url(addr: SocketAddr, dir: &Path) -> String {
+    std::fs::write(dir.join("headers"), "X-From-File: PlantedFile6\n").unwrap();
+    format!("http://{addr}/?page=1&access_token=PlantedQuery3")
+}
+
 /// A load with every kind of secret in its command line.
 fn planted(addr: SocketAddr, dir: &Path) -> Output {
-    std::fs::write(dir.join("headers"), "X-From-File: PlantedFile6\n").unwrap();
-    let url = format!("http://{addr}/?page=1&access_token=PlantedQuery3");
-    let flags = ["-H", "Authorization: Bearer PlantedBearer1", "-HCookie: theme=dark; sid=PlantedCookie2"];
-    let more = ["--secret-header", "X-Mine", "--header=X-Mine: PlantedNamed4", "-H", "X-Env: $env:PLANTED"];
-    let last = ["-H", "@headers", "--duration", "300ms", "--warmup", "100ms", "--at-rest", "0s", "--out", "kept"];
-    loadline(&[&["load", &url][..], &flags, &more, &last].concat(), dir)
+    let url = planted_url(addr, dir);
+    let last = ["--duration", "300ms", "--warmup", "100ms", "--at-rest", "0s", "--out", "kept"];
+    loadline(&[&["load", &url][..], &FLAGS, &last].concat(), dir)
 }
 
 fn every_file(dir: &Path, found: &mut Vec<(String, Vec<u8>)>) {
@@ -68,6 +87,74 @@ fn secrets_reach_the_server_and_nothing_that_is_printed_or_kept() {
     assert!(text.contains("<redacted:"), "the command line shows that something was there: {text}");
     for form in FORMS {
         assert_eq!(clean(form, &loadline(&["report", "kept", "--form", form], dir.path())), Some(0));
+    }
+}
+
+/// All that an address answers to a GET; `None` while nobody listens.
+fn got(addr: (&str, u16)) -> Option<String> {
+    let mut stream = TcpStream::connect(addr).ok()?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok().map(|_| text)
+}
+
+#[test]
+fn the_live_view_and_the_metrics_of_a_run_show_none() {
+    if !has("secrets and the live view", "tmux") {
+        return;
+    }
+    let (dir, (addr, asked)) = (tempfile::tempdir().unwrap(), echoing("200 OK"));
+    let (url, port) = (planted_url(addr, dir.path()), free_port());
+    let quoted: Vec<String> = FLAGS.iter().map(|flag| format!("'{flag}'")).collect();
+    let line = format!(
+        "{} load '{url}' {} --connections 2 --duration 60s --at-rest 0.2s --metrics :{port}; echo STATUS=$?; exec sleep 60",
+        env!("CARGO_BIN_EXE_loadline"),
+        quoted.join(" ")
+    );
+    let tmux = |args: &[&str]| {
+        let mut command = Command::new("tmux");
+        command.arg("-u").arg("-S").arg(dir.path().join("socket")).args(args).current_dir(dir.path());
+        command.env("TERM", "xterm").env("PLANTED", "PlantedEnv5").env_remove("NO_COLOR").env_remove("LOADLINE_LOG");
+        String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+    };
+    tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "200", "-y", "50", &line]);
+    let shown = |word: &str| {
+        let text = tmux(&["capture-pane", "-p", "-S", "-500"]);
+        text.contains(word).then_some(text)
+    };
+    let view = eventually(|| shown("q ends and keeps").filter(|text| text.contains("completed")));
+    let metrics =
+        eventually(|| got(("127.0.0.1", port)).filter(|text| text.contains("loadline_trial_response_seconds{")));
+    tmux(&["send-keys", "q"]);
+    let after = eventually(|| shown("STATUS=130"));
+    tmux(&["kill-server"]);
+    let request = asked.lock().unwrap().clone();
+    SECRETS.iter().for_each(|secret| assert!(request.contains(secret), "the server did not get {secret}: {request}"));
+    for (what, text) in [("the view", view), ("metrics", metrics), ("what is left of the terminal", after)] {
+        assert!(!text.contains(MARK), "{what}: {text}");
+    }
+}
+
+/// Somebody else's server has its own in its command line and its environment.
+#[test]
+fn a_server_that_is_watched_keeps_its_own() {
+    let code = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); \
+                print('127.0.0.1:%d' % s.getsockname()[1], flush=True); time.sleep(600) # PlantedArgument7";
+    let Some((server, addr)) = script_server(code) else {
+        return skip("a server with a secret in its command line", "python3 is not installed");
+    };
+    let (dir, pid) = (tempfile::tempdir().unwrap(), server.pid().to_string());
+    for by in [["--port", &addr.port().to_string()], ["--server-pid", &pid]] {
+        let args =
+            [&["watch"][..], &by, &["--duration", "1s", "--interval", "100ms", "--force", "--out", "kept"]].concat();
+        let output = loadline(&args, dir.path());
+        assert_eq!(clean(by[0], &output), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut files = Vec::new();
+        every_file(&dir.path().join("kept"), &mut files);
+        assert!(files.len() >= 3, "{files:?}");
+        files
+            .iter()
+            .for_each(|(name, bytes)| assert!(!String::from_utf8_lossy(bytes).contains(MARK), "{by:?}: {name}"));
     }
 }
 

@@ -129,6 +129,35 @@ fn what_was_never_answered_took_no_time() {
     }
 }
 
+/// What ended a run is its title in every form that has one, whatever was measured before; the words are a stranger's.
+#[test]
+fn a_server_that_died_is_the_title_of_every_form() {
+    let mut run = common::find();
+    let last = run.trials.last_mut().unwrap();
+    let text = "the server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s".to_string();
+    last.incidents = vec![run::Incident { kind: run::IncidentKind::ServerEnded, begin_s: 0.1, end_s: None, text }];
+    run.interrupted = true;
+    let run = common::decided(run);
+    assert_eq!(run.findings.failure, Some(run::Failure::Died));
+    let wide = Style { width: 300, color: false };
+    let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
+    let text = render("text", &run, &wide).unwrap();
+    assert!(text.starts_with(plain) && text.contains("Interrupted"), "{text}");
+    let screen = brief(&run, &wide, 42);
+    assert!(screen.starts_with(plain) && screen.contains("Interrupted"), "{screen}");
+    let words = |text: &str| text.replace(['\\', '#'], "").trim().to_string();
+    assert!(words(made("markdown", &run).lines().next().unwrap()).starts_with("The server's process"));
+    let html = made("html", &run);
+    for (begin, end) in [("<title>", "</title>"), ("<h1>", "</h1>")] {
+        let title = html.split_once(begin).unwrap().1.split_once(end).unwrap().0;
+        assert!(title.contains("ended (killed by SIGKILL)") && !title.contains("<b>"), "{begin}{title}");
+    }
+    let read: serde_json::Value = serde_json::from_str(&made("json", &run)).unwrap();
+    assert!(read["findings"]["failure"] == "died" && read["interrupted"] == true, "{}", read["findings"]["failure"]);
+    // Without it the capacity is the headline.
+    assert!(made("text", &common::find()).starts_with("46,500 requests/s"));
+}
+
 #[test]
 fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     for width in [40, 60, 80, 120] {

@@ -123,6 +123,15 @@ mod tests {
     }
 
     #[test]
+    fn help_names_every_column() {
+        let help = <crate::Cli as clap::CommandFactory>::command();
+        let mut judge = help.find_subcommand("judge").unwrap().clone();
+        let text = judge.render_help().to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(columns().len() > 20 && text.contains("`case`"), "{text}");
+        columns().iter().for_each(|name| assert!(text.contains(*name), "{name}: {text}"));
+    }
+
+    #[test]
     fn what_the_source_got_wrong_is_marked() {
         let cases = read("case,reads_per_s,cpu_percent,printed.cpu_us\nrole swap,195.56,7.95,460.5\n").unwrap();
         let table = table(&derive(&cases));

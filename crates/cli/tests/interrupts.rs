@@ -1,0 +1,85 @@
+//! Ctrl-C at twenty different moments, from before the first request to the middle of a search: each leaves a valid run that
+//! says it was interrupted, and the same exit status.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use testkit::{binary, eventually, serve, signal};
+
+/// When it is interrupted.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// So long after it was started, milliseconds.
+    After(u64),
+    /// So long after its first trial was kept, milliseconds.
+    Kept(u64),
+}
+
+const LOAD: &[&str] = &["load", "--connections", "2", "--duration", "30s", "--warmup", "200ms", "--at-rest", "200ms"];
+const FIND: &[&str] = &["find", "--budget", "20s", "--at-rest", "200ms"];
+/// Interrupted at once: so many at a time.
+const AT_ONCE: usize = 3;
+
+fn moments() -> Vec<(&'static [&'static str], Moment)> {
+    let load = (0..10).map(|k| (LOAD, Moment::After(k * 130)));
+    let find = (0..7).map(|k| (FIND, Moment::After(k * 170)));
+    load.chain(find).chain([0, 210, 430].map(|ms| (FIND, Moment::Kept(ms)))).collect()
+}
+
+fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
+    let mut command = Command::new(binary!());
+    command.args(args).args([url, "--out"]).arg(out);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let after_ms = match moment {
+        Moment::After(ms) => ms,
+        Moment::Kept(ms) => {
+            eventually(|| out.join("run.json").exists().then_some(()));
+            ms
+        }
+    };
+    std::thread::sleep(Duration::from_millis(after_ms));
+    signal(child.id(), "INT");
+    child.wait_with_output().unwrap()
+}
+
+/// What it left is a run that says what it is; how many trials it has.
+fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    // Before it can care for signals it ends by them as any program does: nothing was begun.
+    if output.status.signal() == Some(2) {
+        assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
+        return 0;
+    }
+    assert_eq!(output.status.code(), Some(130), "{args:?} {moment:?}: {said}");
+    assert!(said.contains("Interrupted") && !said.contains("panicked"), "{args:?} {moment:?}: {said}");
+    let run = run::load_run(out).unwrap_or_else(|e| panic!("{args:?} {moment:?}: {e}"));
+    assert!(run.interrupted, "{args:?} {moment:?}: {said}");
+    assert!(!run.trials.is_empty() || said.contains("Nothing was measured"), "{args:?} {moment:?}: {said}");
+    let files: Vec<_> = std::fs::read_dir(out).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let half = |name: &std::ffi::OsString| name.to_string_lossy().ends_with(".new");
+    assert!(out.join("report.html").exists() && !files.iter().any(half), "{args:?} {moment:?}: {files:?}");
+    run.trials.len()
+}
+
+#[test]
+fn at_twenty_moments_ctrl_c_leaves_a_valid_run() {
+    let (dir, server) = (tempfile::tempdir().unwrap(), serve(binary!(), 0, &[]));
+    let url = format!("http://{}/", server.addr);
+    let (left, trials) = (Mutex::new(moments().into_iter().enumerate()), Mutex::new(Vec::new()));
+    let one_after_another = || {
+        while let Some((number, (args, moment))) = { left.lock().unwrap().next() } {
+            let out = dir.path().join(number.to_string());
+            let output = interrupted(args, &url, moment, &out);
+            trials.lock().unwrap().push(leaves_a_valid_run(args, moment, &out, &output));
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(&one_after_another))));
+    let trials = trials.into_inner().unwrap();
+    // Those that were interrupted after a first trial have it; a slow machine may have had no time for one before that.
+    assert!(trials.len() == 20 && trials.iter().filter(|n| **n > 0).count() >= 3, "{trials:?}");
+}
