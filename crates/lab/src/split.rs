@@ -108,7 +108,7 @@ fn held(intensity: &Intensity) -> u32 {
 fn whole(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
-        Intensity::Open { .. } => u32::MAX,
+        Intensity::Open { max_connections, .. } => *max_connections,
         Intensity::SClients { descriptors, .. } => *descriptors,
     }
 }
@@ -139,6 +139,8 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
         Intensity::Open { rate, max_connections, .. } => {
             *rate /= f64::from(agents);
             *max_connections = part(*max_connections).max(1);
+            // A thread without a connection could send none of its arrivals: with one of its own it would be one too many.
+            share.threads = share.threads.min(*max_connections).max(1);
         }
         Intensity::SClients { descriptors, pace, .. } => {
             *descriptors = part(*descriptors);
@@ -208,6 +210,25 @@ mod tests {
             .map(|p| if let Intensity::Open { rate, .. } = p.intensity { rate } else { 0.0 })
             .collect();
         assert_eq!(rates, [300.0; 3]);
+    }
+
+    #[test]
+    fn an_open_loop_opens_no_more_connections_than_it_may() {
+        for (most, threads) in [(1, 4), (1, 48), (2, 3), (5, 4), (17, 48), (100, 48)] {
+            let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Poisson, max_connections: most };
+            let plan = LoadPlan { intensity, threads, ..LoadPlan::default() };
+            for parts in [split(&plan, 1024), over(&plan, 3)] {
+                let of = |p: &LoadPlan| match p.intensity {
+                    Intensity::Open { max_connections, .. } => max_connections,
+                    _ => 0,
+                };
+                assert_eq!(parts.iter().map(of).sum::<u32>(), most, "{most} over {threads} threads");
+                assert!(
+                    parts.iter().all(|p| (1..=of(p)).contains(&p.threads)),
+                    "each thread of a process has one of them"
+                );
+            }
+        }
     }
 
     #[test]
