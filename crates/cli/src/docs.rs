@@ -72,11 +72,15 @@ fn run_format() -> String {
     let schema = run::schema();
     let mut text = format!(
         "{GENERATED}# The format of run.json\n\nFormat `{}`. The machine-readable form is `loadline schema`; fields may be added \
-         within a version, none is renamed or removed.\n\nAt most {} MiB and {} trials are read; a file that has more is \
-         refused with both numbers, before it takes memory. The time to read, judge and draw a run grows with its size.\n",
+         within a version, none is renamed or removed.\n\nAt most {} MiB, {} trials, {} histograms, {} hosts, {} objects and {} values are read; a \
+         file that has more is refused with both numbers, before it takes memory. The time to read, judge and draw a run grows with its size.\n",
         run::FORMAT,
         run::MAX_RUN_BYTES >> 20,
-        run::MAX_TRIALS
+        run::MAX_TRIALS,
+        run::MAX_RUN_HISTOGRAMS,
+        run::MAX_RUN_HOSTS,
+        run::MAX_RUN_OBJECTS,
+        run::MAX_RUN_VALUES
     );
     text.push_str(&object("Run", &schema));
     if let Some(definitions) = schema.get("$defs").and_then(|d| d.as_object()) {

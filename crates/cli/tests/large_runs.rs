@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use judge::counters_csv::{MAX_CASES, as_run, read};
 use report::{Style, render};
-use run::{Absence, Column, CounterId, MAX_RUN_BYTES, MAX_TRIALS, Run, Side, load_run, parse_run};
+use run::{
+    Absence, Column, CounterId, MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES,
+    MAX_TRIALS, Run, Side, load_run, parse_run,
+};
 use testkit::binary;
 
 fn kept() -> Run {
@@ -116,6 +119,75 @@ fn too_many_trials_or_cases_are_refused_with_both_numbers() {
     let error = read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES + 1))).unwrap_err().to_string();
     assert!(error.contains("10001 cases, at most 10000"), "{error}");
     assert_eq!(read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES))).unwrap().len(), MAX_CASES);
+}
+
+/// A histogram without a count, as it stands in `run.json`.
+const EMPTY: &str = "\"HISTEwAAAAEAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAA=\"";
+
+/// Runs `report` on a text in so much address space.
+fn report_within(mib: usize, text: &str) -> std::process::Output {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    std::fs::write(&path, text).unwrap();
+    let command =
+        format!("ulimit -v {}; exec {} report {} --form text", mib * 1024, binary!().display(), path.display());
+    std::process::Command::new("sh").args(["-c", &command]).output().unwrap()
+}
+
+/// A run with this in it.
+fn with(inner: &str) -> String {
+    format!(r#"{{"format":"loadline-run/1",{inner}}}"#)
+}
+
+/// `begin`, so many times `each` with commas between them, `end`.
+fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
+    let mut list = format!("{each},").repeat(n);
+    list.pop();
+    with(&format!("{begin}{list}{end}"))
+}
+
+#[test]
+fn what_would_not_fit_is_refused_before_it_takes_memory() {
+    // Texts of a few megabytes that would become gigabytes.
+    let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
+    let histograms = MAX_RUN_HISTOGRAMS;
+    // Each takes 60 bytes of text and a quarter of a megabyte of memory.
+    let of_a_trial = format!(r#"{{"histograms":{{"response":{EMPTY},"service":{EMPTY}}}}}"#);
+    for (text, found, most) in [
+        (many(r#""trials":["#, "{}", 900_000, "]"), "900000 trials".to_string(), trials),
+        (many(r#""trials":["#, &of_a_trial, 5_000, "]"), "10000 histograms".to_string(), histograms),
+        (many(r#""trials":[{"classes":["#, "{}", 100_000, "]}]"), "100000 histograms".to_string(), histograms),
+        (many(r#""at_rest":["#, "{}", 900_000, "]"), "900000 hosts".to_string(), hosts),
+        (many(r#""notes":["#, r#"{"text":"{"}"#, objects, "]"), format!("{} objects", objects + 1), objects),
+        (many(r#""trials":[{"notes":["#, "1", values + 1, "]}]"), format!("{} values", values + 1), values),
+    ] {
+        let output = report_within(300 + 2 * (text.len() >> 20), &text);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{found}: {said}");
+        assert!(said.contains(&format!("has {found}, at most {most} are read")), "{found}: {said}");
+    }
+}
+
+/// What a run of the largest number of anything may take, MiB of address space besides the program's own.
+const LARGEST_MIB: usize = 2560;
+/// The part of the limits that is tried, in that part of the memory: all of it would take minutes here.
+const PART: usize = 8;
+
+#[test]
+fn a_run_at_the_limits_fits_a_small_machine() {
+    let samples = vec!["0"; 10_000].join(",");
+    let column = format!(r#"{{"counter":"thread.cpu","instance":"srv:1/2","values":[{samples}]}}"#);
+    let recording = format!(r#""trials":[{{"client":{{"recording":{{"t_s":[{samples}],"columns":["#);
+    let trial = format!(r#"{{"histograms":{{"response":{EMPTY},"service":{EMPTY}}}}}"#);
+    for (what, text) in [
+        ("values", many(&recording, &column, MAX_RUN_VALUES / 10_000 / PART, "]}}}]")),
+        ("histograms", many(r#""trials":["#, &trial, MAX_RUN_HISTOGRAMS / 2 / PART, "]")),
+        ("hosts", many(r#""at_rest":["#, "{}", MAX_RUN_HOSTS / PART, "]")),
+        ("objects", many(r#""notes":["#, "{}", MAX_RUN_OBJECTS / PART - 1, "]")),
+    ] {
+        let output = report_within(100 + LARGEST_MIB / PART, &text);
+        assert!(output.status.success(), "{what}: {:?}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 /// Most that judging may take beside what the program itself needs, KiB a case.

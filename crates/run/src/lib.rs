@@ -43,6 +43,7 @@ mod repeat;
 mod requests;
 mod results;
 mod rundir;
+mod rundir_read;
 mod seal;
 mod secrets;
 mod status;
@@ -99,8 +100,10 @@ pub use requests::{
     RequestPlan, RequestSet, from_base64, to_base64,
 };
 pub use results::{LimitedBy, Results};
-pub use rundir::{
-    FORMAT, HostInfo, MAX_RUN_BYTES, MAX_TRIALS, Note, Run, RunDir, RunDirError, load_run, parse_run, read_text, schema,
+pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, schema};
+pub use rundir_read::{
+    MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES, MAX_TRIALS, load_run, parse_run,
+    read_text,
 };
 pub use secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
 pub use status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};

@@ -2,7 +2,7 @@
 //! an interrupt loses nothing.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -13,11 +13,6 @@ use crate::{Findings, Plan, Side, Trial};
 
 /// Name and version of the format of `run.json`.
 pub const FORMAT: &str = "loadline-run/1";
-
-/// The largest `run.json` that is read, bytes: a day of samples of a busy host, and what a machine of 2 GB can hold.
-pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// The most trials that a run may have: every one of them takes part in every conclusion and has a row in every table.
-pub const MAX_TRIALS: usize = 10_000;
 
 /// One run: the plan, every trial, and what was concluded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -226,78 +221,7 @@ impl RunDir {
     }
 }
 
-/// Reads a run from its directory or its `run.json`.
-pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
-    let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
-    let name = file.display().to_string();
-    let text = read_text(&file, MAX_RUN_BYTES, "name a directory that loadline wrote with --out, or its run.json")?;
-    parse_run(&name, &text)
-}
-
-/// Reads a file of at most so many bytes; `advice` says what to do when it cannot be read.
-pub fn read_text(path: &Path, most: u64, advice: &'static str) -> Result<String, RunDirError> {
-    let name = path.display().to_string();
-    let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
-    let fits = |bytes: u64| match bytes > most {
-        true => Err(RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most }),
-        false => Ok(()),
-    };
-    let mut text = String::new();
-    let opened = fs::File::open(path).map_err(fail)?;
-    fits(opened.metadata().map_err(fail)?.len())?;
-    // A pipe has no length: what is read is bounded too.
-    let read = opened.take(most + 1).read_to_string(&mut text).map_err(fail)?;
-    fits(read as u64)?;
-    Ok(text)
-}
-
-/// The only field that every version of the format has.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Head {
-    format: Option<String>,
-}
-
-/// Reads a run from the text of its `run.json`; `name` is only for the message.
-pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
-    let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
-    let head: Head = serde_json::from_str(text).map_err(parse)?;
-    let found = head.format.unwrap_or_else(|| "none".into());
-    if found != FORMAT {
-        return Err(RunDirError::Format { path: name.into(), found });
-    }
-    let mut run: Run = serde_json::from_str(text).map_err(parse)?;
-    let trials = run.trials.len();
-    let too_many =
-        || RunDirError::TooLarge { path: name.into(), found: format!("{trials} trials"), most: MAX_TRIALS as u64 };
-    if trials > MAX_TRIALS {
-        return Err(too_many());
-    }
-    run.seal();
-    Ok(run)
-}
-
 /// The JSON schema of `run.json`.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Run).to_value()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_survives_its_directory() {
-        let dir = tempfile::tempdir().unwrap();
-        let kept = RunDir::create(&dir.path().join("a/b")).unwrap();
-        let run = Run { format: FORMAT.into(), trials: vec![Trial::default()], ..Run::default() };
-        kept.save(&run).unwrap();
-        assert_eq!(load_run(kept.path()).unwrap(), run);
-    }
-
-    #[test]
-    fn another_format_is_refused_by_name() {
-        let error = parse_run("x.json", r#"{"format":"loadline-run/9"}"#).unwrap_err();
-        assert!(error.to_string().contains("loadline-run/9"));
-    }
 }

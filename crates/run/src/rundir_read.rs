@@ -1,0 +1,195 @@
+//! Reads what is kept of a run. A file is a stranger's: how much it may hold is known before any of it takes memory.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::rundir::{FORMAT, Run, RunDirError};
+
+/// The largest `run.json` that is read, bytes: a day of samples of a busy host, and what a machine of 2 GB can hold.
+pub const MAX_RUN_BYTES: u64 = 256 << 20;
+/// The most trials that a run may have: every one of them takes part in every conclusion and has a row in every table.
+pub const MAX_TRIALS: usize = 10_000;
+/// The most histograms that a run may have, those of classes of requests included: an empty one takes 60 bytes of text and 270
+/// KiB of memory.
+pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
+/// The most hosts, sides at rest and hosts of clients of trials that a run may have in all: an empty one takes two bytes of text
+/// and up to 2 KiB of memory.
+pub const MAX_RUN_HOSTS: usize = 50_000;
+/// The most objects (`{`) that a `run.json` may have, each some hundred bytes of memory; those that loadline writes take some 90
+/// bytes of text, so that its longest file has no more than that.
+pub const MAX_RUN_OBJECTS: usize = 3_000_000;
+/// The most values (commas) that a `run.json` may have; those that loadline writes take some 16 bytes, so that its longest file
+/// has no more.
+pub const MAX_RUN_VALUES: usize = 16 << 20;
+
+/// Reads a run from its directory or its `run.json`.
+pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
+    let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
+    let name = file.display().to_string();
+    let text = read_text(&file, MAX_RUN_BYTES, "name a directory that loadline wrote with --out, or its run.json")?;
+    parse_run(&name, &text)
+}
+
+/// Reads a file of at most so many bytes; `advice` says what to do when it cannot be read.
+pub fn read_text(path: &Path, most: u64, advice: &'static str) -> Result<String, RunDirError> {
+    let name = path.display().to_string();
+    let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
+    let fits = |bytes: u64| match bytes > most {
+        true => Err(RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most }),
+        false => Ok(()),
+    };
+    let mut text = String::new();
+    let opened = fs::File::open(path).map_err(fail)?;
+    fits(opened.metadata().map_err(fail)?.len())?;
+    // A pipe has no length: what is read is bounded too.
+    let read = opened.take(most + 1).read_to_string(&mut text).map_err(fail)?;
+    fits(read as u64)?;
+    Ok(text)
+}
+
+/// What is looked at before anything takes memory: the only field that every version of the format has, and how many there are
+/// of what takes much.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    format: Option<String>,
+    trials: Vec<Parts>,
+    hosts: Count,
+    at_rest: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Parts {
+    histograms: Count,
+    classes: Count,
+    client_hosts: Count,
+    host_loads: Count,
+}
+
+impl Head {
+    fn sum(&self, of: impl Fn(&Parts) -> usize) -> usize {
+        self.trials.iter().map(of).sum()
+    }
+
+    fn hosts(&self) -> usize {
+        self.hosts.0 + self.at_rest.0 + self.sum(|trial| trial.client_hosts.0 + trial.host_loads.0)
+    }
+}
+
+/// How many elements a list or an object has; nothing of them is kept. Whether it is what belongs there is seen later.
+#[derive(Default)]
+struct Count(usize);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(Counted).map(Count)
+    }
+}
+
+struct Counted;
+
+impl<'de> Visitor<'de> for Counted {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list or an object")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<usize, E> {
+        Ok(0)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<usize, A::Error> {
+        let mut count = 0;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<usize, A::Error> {
+        let mut count = 0;
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// The objects and the commas of a JSON text, those in its strings left out.
+fn weight(text: &str) -> (usize, usize) {
+    let (mut objects, mut commas, mut quoted, mut escaped) = (0, 0, false, false);
+    for byte in text.bytes() {
+        match (quoted, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => quoted = !quoted,
+            (false, b'{') => objects += 1,
+            (false, b',') => commas += 1,
+            _ => {}
+        }
+    }
+    (objects, commas)
+}
+
+/// Refuses the first that there is too much of: text of a size that is allowed may become more than ten times of it.
+fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
+    let Some((found, most, what)) = counts.iter().find(|(found, most, _)| found > most) else { return Ok(()) };
+    Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
+}
+
+/// Reads a run from the text of its `run.json`; `name` is only for the message.
+pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
+    let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
+    let (objects, values) = weight(text);
+    fits(name, &[(objects, MAX_RUN_OBJECTS, "objects"), (values, MAX_RUN_VALUES, "values")])?;
+    let head: Head = serde_json::from_str(text).map_err(parse)?;
+    if head.format.as_deref() != Some(FORMAT) {
+        let found = head.format.unwrap_or_else(|| "none".into());
+        return Err(RunDirError::Format { path: name.into(), found });
+    }
+    let histograms = head.sum(|trial| trial.histograms.0 + trial.classes.0);
+    fits(
+        name,
+        &[
+            (head.trials.len(), MAX_TRIALS, "trials"),
+            (histograms, MAX_RUN_HISTOGRAMS, "histograms"),
+            (head.hosts(), MAX_RUN_HOSTS, "hosts"),
+        ],
+    )?;
+    drop(head);
+    let mut run: Run = serde_json::from_str(text).map_err(parse)?;
+    run.seal();
+    Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RunDir, Trial};
+
+    #[test]
+    fn a_run_survives_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = RunDir::create(&dir.path().join("a/b")).unwrap();
+        let run = Run { format: FORMAT.into(), trials: vec![Trial::default()], ..Run::default() };
+        kept.save(&run).unwrap();
+        assert_eq!(load_run(kept.path()).unwrap(), run);
+    }
+
+    #[test]
+    fn what_stands_in_strings_is_no_weight() {
+        assert_eq!(weight(r#"{"a":[1,2,{"b{,":"\\\",{"}],"c":"\\"}"#), (2, 3));
+    }
+
+    #[test]
+    fn another_format_is_refused_by_name() {
+        let error = parse_run("x.json", r#"{"format":"loadline-run/9"}"#).unwrap_err();
+        assert!(error.to_string().contains("loadline-run/9"));
+    }
+}
