@@ -78,7 +78,7 @@ fn at_twenty_moments_ctrl_c_leaves_a_valid_run() {
             trials.lock().unwrap().push(leaves_a_valid_run(args, moment, &out, &output));
         }
     };
-    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(&one_after_another))));
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(one_after_another))));
     let trials = trials.into_inner().unwrap();
     // Those that were interrupted after a first trial have it; a slow machine may have had no time for one before that.
     assert!(trials.len() == 20 && trials.iter().filter(|n| **n > 0).count() >= 3, "{trials:?}");
