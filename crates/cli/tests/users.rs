@@ -44,6 +44,17 @@ fn the_capacity_is_found_in_users() {
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
     assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
     assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("p50 was")), "{users}");
+    // Each repeat searches for itself, and begins with few users again.
+    let again =
+        ["find", &url, "--users", "60", "--think", "exp:500ms", "--p50", "100ms", "--budget", "4s", "--repeat", "2"];
+    let run = json(binary!(), &again);
+    let tried = |repeat: u64| -> Vec<u64> {
+        let trials = run["trials"].as_array().unwrap().iter().filter(|t| t["repeat"].as_u64().unwrap_or(0) == repeat);
+        trials.map(|t| t["intensity"]["connections"].as_u64().unwrap()).collect()
+    };
+    let (one, two) = (tried(0), tried(1));
+    assert!(!one.is_empty() && !two.is_empty() && one[0] == two[0], "{one:?} {two:?}");
+    assert!(run["findings"]["repeats"].as_array().is_some_and(|all| all.len() == 2), "{}", run["findings"]["repeats"]);
     for wrong in
         [vec!["find", &url, "--users", "5"], vec!["find", &url, "--users", "5", "--think", "1s", "--pipeline", "2"]]
     {

@@ -64,8 +64,10 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     let cycle_s = think.mean_ms / 1e3 + response_s;
     let wanted = (FIRST_REQUESTS * cycle_s / length.measure_s).min(LIGHT * cycle_s / response_s.max(1e-6));
     let crowd = Crowd::new(wanted.clamp(1.0, 1e6) as u32, search.max_connections, search.precision);
-    while let Some(users) = crowd.next(&seen(conductor)) {
-        let began = !conductor.run().trials.is_empty();
+    // A repeat searches by itself: what the one before it saw decides nothing here.
+    let first = conductor.run().trials.len();
+    while let Some(users) = crowd.next(&seen(conductor, first)) {
+        let began = conductor.run().trials.len() > first;
         if conductor.stopped() || began && conductor.elapsed_s() + length.whole_s() > budget.search_until_s() {
             return Ok(());
         }
@@ -86,10 +88,10 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     Ok(())
 }
 
-/// What the trials so far say.
-fn seen(conductor: &dyn Conductor) -> Bracket {
+/// What the trials from `first` on say.
+fn seen(conductor: &dyn Conductor, first: usize) -> Bracket {
     let run = conductor.run();
-    judge::bracket(&run.trials, &judge::limits(run))
+    judge::bracket(run.trials.get(first..).unwrap_or_default(), &judge::limits(run))
 }
 
 fn think(load: &LoadPlan) -> ThinkTime {

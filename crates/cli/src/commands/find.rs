@@ -34,7 +34,7 @@ pub(crate) struct Args {
     connections: Option<u32>,
     /// Look for the capacity in users, at most so many, each with a connection, who think for --think between an answer and
     /// the next request
-    #[arg(long, value_name = "N", requires = "think", conflicts_with_all = ["connections", "pipeline", "repeat"], help_heading = "Search")]
+    #[arg(long, value_name = "N", requires = "think", conflicts_with_all = ["connections", "pipeline"], help_heading = "Search")]
     users: Option<u32>,
     /// Whether the verdict is tried by an experiment: a quarter of the budget, with busy threads at a lower priority beside
     /// server and generator
