@@ -57,6 +57,52 @@ fn what_cannot_be_compared_gets_one_sentence() {
     }
 }
 
+/// Ten windows of a load, and the same at 0.6 of the rate: kept by hand, since no server slows down by a known share.
+fn two_runs(dir: &Path) -> [String; 2] {
+    let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
+    let (url, old) = (format!("http://{}/", server.addr), dir.join("old"));
+    let load = ["load", &url, "--connections", "2", "--duration", "120ms", "--at-rest", "0", "--repeat", "10", "--out"];
+    let status = Command::new(env!("CARGO_BIN_EXE_loadline")).args(load).arg(&old).output().unwrap();
+    assert!(status.status.success(), "{}", text(&status));
+    let mut run: serde_json::Value = serde_json::from_slice(&std::fs::read(old.join("run.json")).unwrap()).unwrap();
+    for trial in run["trials"].as_array_mut().unwrap() {
+        trial["completed_rate"] = (trial["completed_rate"].as_f64().unwrap() * 0.6).into();
+    }
+    let new = dir.join("new");
+    std::fs::create_dir(&new).unwrap();
+    std::fs::write(new.join("run.json"), run.to_string()).unwrap();
+    [old, new].map(|p| p.display().to_string())
+}
+
+#[test]
+fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
+    let dir = tempfile::tempdir().unwrap();
+    let [old, new] = two_runs(dir.path());
+    let [(old, new), back] = [(&*old, &*new), (&*new, &*old)];
+    let code = |arguments: &[&str]| {
+        let output = compare(arguments);
+        (output.status.code(), text(&output))
+    };
+    let (status, said) = code(&[old, new]);
+    assert!(status == Some(1) && said.contains("decided by"), "{said}");
+    assert_eq!(code(&[old, new, "--threshold", "80%"]).0, Some(0));
+    let (status, said) = code(&[back.0, back.1]);
+    assert!(status == Some(0) && said.contains("The new one is faster"), "{said}");
+    let (status, said) = code(&["--old", old, old, "--new", new, new, "--json"]);
+    assert!(status == Some(1) && said.contains("20"), "{said}");
+
+    let named = |run: &str| {
+        let named = ["compare", run, "--baseline", "main"];
+        let output = Command::new(env!("CARGO_BIN_EXE_loadline")).args(named).current_dir(&dir).output().unwrap();
+        (output.status.code(), text(&output))
+    };
+    let (status, said) = named(old);
+    assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
+    assert_eq!(named(old).0, Some(0), "the same run");
+    let (status, said) = named(new);
+    assert!(status == Some(1) && said.contains("decided by"), "{said}");
+}
+
 /// Ports of nobody: two commands start two servers there, which are gone afterwards.
 #[test]
 fn servers_that_it_starts_are_compared_and_ended() {
@@ -64,7 +110,10 @@ fn servers_that_it_starts_are_compared_and_ended() {
     let ports = [testkit::free_port(), testkit::free_port()];
     let [a, b] =
         ports.map(|port| (format!("{program} serve --listen 127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/")));
+    let begun = std::time::Instant::now();
     let output = compare(&[&a.1, &b.1, "--command-a", &a.0, "--command-b", &b.0, "--budget", "4s", "--json"]);
+    let took_s = begun.elapsed().as_secs_f64();
+    assert!((2.0..15.0).contains(&took_s), "{took_s} s of a budget of 4 s");
     let found: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     assert!(found["verdict"].is_string(), "{found}");

@@ -316,3 +316,24 @@ fn no_root_is_needed() {
     let run = testkit::json_of(command.args(["load", "--connections", "2", "--duration", "300ms", "--at-rest", "0"]));
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
+
+/// What a good answer is, and what is expected of the result: what fails is named, and the status says so.
+#[test]
+fn an_objective_or_an_expectation_that_is_missed_ends_with_1() {
+    let server = serve(Path::new(binary!()), 0, &[]);
+    let (url, dir) = (format!("http://{}/", server.addr), tempfile::tempdir().unwrap());
+    let run = |more: &[&str]| {
+        let out = dir.path().join("run");
+        let load = ["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0", "--force", "--out"];
+        let output = loadline(binary!(), &[&load[..], &[out.to_str().unwrap()], more].concat());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
+        (output.status.code(), saved(&out)["findings"].clone(), text)
+    };
+    let (status, findings, text) = run(&["--p99", "1us"]);
+    assert!(status == Some(1) && findings["failure"] == "objective", "{text}");
+    let (status, findings, text) = run(&["--expect", "p99<1us", "--expect", "rate>1"]);
+    assert!(status == Some(1) && findings["failure"] == "expectation", "{text}");
+    assert!(text.contains("p99<1us") && text.contains("95 % interval"), "{text}");
+    let (status, findings, text) = run(&["--p99", "10s", "--expect", "errors<=50%"]);
+    assert!(status == Some(0) && findings["failure"].is_null(), "{text}");
+}

@@ -127,9 +127,11 @@ fn shown(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
 }
 
 fn table(comparison: &Comparison) -> Table {
-    let names = [("figure", false), ("old", true), ("new", true), ("change, 95 % interval", true), ("p", true)];
+    // The chance is the first to go where there is no room: the word says what it came to.
+    let names =
+        [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change, 95 % interval", true, 0), ("p", true, 1)];
     let mut columns: Vec<Col> =
-        names.into_iter().map(|(name, right)| Col { name: name.into(), right, rank: 0 }).collect();
+        names.into_iter().map(|(name, right, rank)| Col { name: name.into(), right, rank }).collect();
     columns.push(Col { name: "word".into(), right: false, rank: 0 });
     let open = shown(comparison).any(|c| c.more.is_some());
     let note = "not-enough (×N): about N times as many windows would decide it";

@@ -12,11 +12,8 @@ pub fn render_what_if(form: &str, answer: &WhatIf, run: &str, style: &Style) -> 
 }
 
 fn document(answer: &WhatIf, run: &str) -> Doc {
-    let then = vec![
-        Block::KeyFigures(key_figures(answer)),
-        Block::Table(resources(answer)),
-        Block::Plot(Box::new(plot(answer))),
-    ];
+    let mut then = vec![Block::KeyFigures(key_figures(answer)), Block::Table(resources(answer))];
+    then.extend(plots(answer).map(|plot| Block::Plot(Box::new(plot))));
     let assumed = vec![Block::List(List {
         items: answer.assumptions.iter().map(|a| Item { text: a.clone(), ..Item::default() }).collect(),
         brief: answer.assumptions.len(),
@@ -68,23 +65,45 @@ fn resources(answer: &WhatIf) -> Table {
         vec![
             Cell::new(r.device.clone()),
             Cell::new(quantity(r.limit, Unit::PerSecond)),
+            Cell::new(format!("{} to {}", quantity(r.low, Unit::PerSecond), quantity(r.high, Unit::PerSecond))),
             Cell::new(quantity(r.utilization, Unit::Share)),
         ]
     };
-    let columns = vec![Col::words("resource", 0), Col::figures("full at", 0), Col::figures("in use", 0)];
+    let figures = ["full at", "95 % interval", "in use"].map(|name| Col::figures(name, 0));
+    let columns = std::iter::once(Col::words("resource", 0)).chain(figures).collect();
     Table { columns, rows: answer.resources.iter().map(row).collect(), ..Table::default() }
 }
 
-fn plot(answer: &WhatIf) -> Plot {
-    let points = |of: fn(&WithUsers) -> f64| answer.curve.iter().map(|p| (f64::from(p.users), of(p))).collect();
+/// A figure of a point of the curve, with the ends of its interval.
+type Place = fn(&WithUsers) -> [f64; 3];
+
+/// One figure against users, between the ends of its interval.
+fn against_users(answer: &WhatIf, of: Place) -> Vec<Series> {
+    let points = |at: usize| answer.curve.iter().map(|p| (f64::from(p.users), of(p)[at])).collect();
+    let end = |name: &str, at| Series::new(name, Look::Dashed, Hue::Quiet, points(at));
+    let all = vec![end("lower end", 1), end("upper end", 2)];
+    std::iter::once(Series::new("predicted", Look::Line, Hue::Main, points(0))).chain(all).collect()
+}
+
+fn plots(answer: &WhatIf) -> [Plot; 2] {
     let first = answer.resources.first().map(|r| Mark::new(Spot::Y(r.limit), format!("{} full", r.id), Hue::Quiet));
-    Plot {
+    let caption = "After the change, by the model, with the ends of the 95 % interval.";
+    let throughput = Plot {
         title: "Throughput against users".into(),
-        caption: "After the change, by the model.".into(),
+        caption: caption.into(),
         x: Axis::new("users", Unit::Plain, Scale::Log2),
         y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
-        series: vec![Series::new("predicted", Look::Line, Hue::Main, points(|p| p.rate))],
+        series: against_users(answer, |p| [p.rate, p.rate_low, p.rate_high]),
         marks: first.into_iter().collect(),
         ..Plot::default()
-    }
+    };
+    let response = Plot {
+        title: "Response time against users".into(),
+        caption: "On the mean, without thinking.".into(),
+        x: Axis::new("users", Unit::Plain, Scale::Log2),
+        y: Axis::new("response time", Unit::Micros, Scale::Log),
+        series: against_users(answer, |p| [p.response_us, p.response_low_us, p.response_high_us]),
+        ..Plot::default()
+    };
+    [throughput, response]
 }

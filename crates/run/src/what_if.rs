@@ -47,6 +47,12 @@ pub struct Resource {
     /// Requests per second at which it is full.
     #[serde(with = "Figure")]
     pub limit: f64,
+    /// Lower end of the 95 % interval of that.
+    #[serde(with = "Figure")]
+    pub low: f64,
+    /// Upper end of it.
+    #[serde(with = "Figure")]
+    pub high: f64,
     /// Share of it in use with the users asked about, 0 to 1.
     #[serde(with = "Figure")]
     pub utilization: f64,
@@ -61,9 +67,21 @@ pub struct WithUsers {
     /// Requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
+    /// Lower end of the 95 % interval of that.
+    #[serde(with = "Figure")]
+    pub rate_low: f64,
+    /// Upper end of it.
+    #[serde(with = "Figure")]
+    pub rate_high: f64,
     /// Mean response time without thinking, microseconds.
     #[serde(with = "Figure")]
     pub response_us: f64,
+    /// Lower end of the 95 % interval of that.
+    #[serde(with = "Figure")]
+    pub response_low_us: f64,
+    /// Upper end of it.
+    #[serde(with = "Figure")]
+    pub response_high_us: f64,
 }
 
 /// What would come of a change.

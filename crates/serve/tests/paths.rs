@@ -1,7 +1,7 @@
 //! Tricks with the path of a request: nothing outside the directory that is served comes back, by HTTP/1.1 under every I/O
 //! model, by HTTP/2, and through the proxy.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

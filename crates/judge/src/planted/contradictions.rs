@@ -31,8 +31,11 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     }
 }
 
+/// Makes a planted run.
+type Planted = fn() -> PlantedRun;
+
 /// Runs in which a measured rate stands above a figure that bounds it: what the warning about it says, and the run.
-const PAST_A_BOUND: &[(&str, fn() -> PlantedRun)] = &[
+const PAST_A_BOUND: &[(&str, Planted)] = &[
     // One client alone pays for every wake-up, so two do more than twice its work: N / R1.
     ("R1 and the knee are too high", || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {

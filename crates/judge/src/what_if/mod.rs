@@ -17,7 +17,7 @@ mod solve;
 use run::{Change, Estimate, Resource, Run, WhatIf, WithUsers};
 
 use crate::Facts;
-use model::Model;
+use model::{Model, Part};
 use seen::Seen;
 use solve::{cap, contended, most, solve, stations, with_users};
 
@@ -50,12 +50,10 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     }
     let seen = Seen { users: now.users, modelled: solve(&now).0, completed: now.rate };
     let mut answer = answered(run, &now, &then, change);
-    let spread = spread(&loaded, &now, change, run);
-    for (estimate, of) in [(&mut answer.rate, 0), (&mut answer.response_us, 1), (&mut answer.capacity, 2)] {
-        widen(estimate, spread.as_deref().map(|s| s.iter().map(|draw| draw[of]).collect()), &seen);
-    }
+    let drawn = drawn(&loaded, &now, change, run);
+    intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen);
     answer.assumptions = change::assumptions(run, &now, &then, change, &seen);
-    if spread.is_none() {
+    if drawn.is_none() {
         let few = "the run has too few loaded trials for an interval: it shows only how far the model is off";
         answer.assumptions.push(few.into());
     }
@@ -70,12 +68,14 @@ fn capacity(run: &Run, now: &Model, then: &Model) -> f64 {
 
 fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
     let ((rate, response_s), exactly) = (solve(then), |v| Estimate::around(v, 0.0));
-    let mut resources: Vec<Resource> = then
-        .parts()
-        .into_iter()
-        .filter(|p| p.units.is_finite())
-        .map(|p| Resource { id: p.id.into(), limit: p.limit(), utilization: rate / p.limit(), device: p.device })
-        .collect();
+    let limited = |p: &Part| Resource {
+        id: p.id.into(),
+        device: p.device.clone(),
+        limit: p.limit(),
+        utilization: rate / p.limit(),
+        ..Resource::default()
+    };
+    let mut resources: Vec<Resource> = then.parts().iter().filter(|p| p.units.is_finite()).map(limited).collect();
     resources.sort_by(|a, b| a.limit.total_cmp(&b.limit));
     WhatIf {
         change: change.clone(),
@@ -84,7 +84,7 @@ fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
         rate: exactly(rate),
         response_us: exactly(response_s * 1e6),
         capacity: exactly(capacity(run, now, then)),
-        bottleneck: resources.first().filter(|r| r.utilization >= BUSY).cloned(),
+        bottleneck: None,
         resources,
         curve: curve(then),
         assumptions: Vec::new(),
@@ -97,13 +97,13 @@ fn curve(then: &Model) -> Vec<WithUsers> {
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
     let point = |users| {
         let (rate, response_s) = contended(then, with_users(&stations, cap, users, then.think_s), users);
-        WithUsers { users, rate, response_us: response_s * 1e6 }
+        WithUsers { users, rate, response_us: response_s * 1e6, ..WithUsers::default() }
     };
     steps.map(point).collect()
 }
 
-/// Rate, response time and capacity of networks with the demands of trials drawn again and again.
-fn spread(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Vec<[f64; 3]>> {
+/// Answers by networks with the demands of trials drawn again and again; `None` with too few of them.
+fn drawn(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Vec<WhatIf>> {
     if models.len() < FEWEST_TRIALS {
         return None;
     }
@@ -114,22 +114,41 @@ fn spread(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<V
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
         let model = pooled::with_demands_of(now, &drawn);
         let model = Model { contention: now.contention.map(|c| c.drawn(&mut random)), ..model };
-        let then = change::changed(&model, change);
-        let (rate, response_s) = solve(&then);
-        [rate, response_s * 1e6, capacity(run, &model, &then)]
+        answered(run, &model, &change::changed(&model, change), change)
     };
     Some((0..draws).map(draw).collect())
 }
 
+/// Gives every figure of the answer its interval.
+fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {
+    let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| widened(drawn.iter().filter_map(figure), value, seen);
+    answer.rate = of(&|w| Some(w.rate.value), answer.rate.value);
+    answer.response_us = of(&|w| Some(w.response_us.value), answer.response_us.value);
+    answer.capacity = of(&|w| Some(w.capacity.value), answer.capacity.value);
+    for resource in &mut answer.resources {
+        let same = |r: &&Resource| (&r.id, &r.device) == (&resource.id, &resource.device);
+        let limit = of(&|w| w.resources.iter().find(same).map(|r| r.limit), resource.limit);
+        (resource.low, resource.high) = (limit.low, limit.high);
+    }
+    for (at, point) in answer.curve.iter_mut().enumerate() {
+        let rate = of(&|w| w.curve.get(at).map(|p| p.rate), point.rate);
+        let response_us = of(&|w| w.curve.get(at).map(|p| p.response_us), point.response_us);
+        (point.rate_low, point.rate_high) = (rate.low, rate.high);
+        (point.response_low_us, point.response_high_us) = (response_us.low, response_us.high);
+    }
+    answer.bottleneck = answer.resources.first().filter(|r| r.utilization >= BUSY).cloned();
+}
+
 /// The middle 95 % of the draws, and as much further as the model was off.
-fn widen(estimate: &mut Estimate, drawn: Option<Vec<f64>>, seen: &Seen) {
-    let mut drawn = drawn.unwrap_or_default();
+fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimate {
+    let mut drawn: Vec<f64> = drawn.collect();
     drawn.sort_by(f64::total_cmp);
     let at = |share: f64| drawn.get((share * drawn.len().saturating_sub(1) as f64).round() as usize).copied();
     let off = (seen.modelled / seen.completed).max(seen.completed / seen.modelled);
     let off = if off.is_finite() { off } else { 1.0 };
-    estimate.low = at(0.025).map_or(estimate.value, |low| low.min(estimate.value)) / off;
-    estimate.high = at(0.975).map_or(estimate.value, |high| high.max(estimate.value)) * off;
+    let low = at(0.025).map_or(value, |low| low.min(value)) / off;
+    let high = at(0.975).map_or(value, |high| high.max(value)) * off;
+    Estimate { value, low, high }
 }
 
 #[cfg(test)]

@@ -95,3 +95,49 @@ fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     assert!((answer.capacity.value / now - 2.0).abs() < 0.05, "{answer:#?}");
     assert_eq!(answer.bottleneck.unwrap().id, "network-medium");
 }
+
+/// Every figure of the answer lies in an interval of its own, and 25 times the CPUs are said to be far from the run.
+#[test]
+fn each_figure_has_an_interval_and_what_is_far_is_said() {
+    let planted = full();
+    let answer = what_if(&planted, &Change { server_cpus: Some(100.0), ..Change::default() }).unwrap();
+    assert!(answer.assumptions.iter().any(|a| a.contains("100 CPUs") && a.contains("extrapolation")), "{answer:#?}");
+    let near = what_if(&planted, &Change { server_cpus: Some(3.0), users: Some(16), ..Change::default() }).unwrap();
+    assert!(!near.assumptions.iter().any(|a| a.contains("extrapolation")), "{:?}", near.assumptions);
+    assert!(!near.resources.is_empty() && near.curve.len() > 3, "{near:#?}");
+    for r in &near.resources {
+        assert!(r.low < r.limit && r.limit < r.high, "{r:?}");
+    }
+    for p in &near.curve {
+        assert!(p.rate_low < p.rate && p.rate < p.rate_high, "{p:?}");
+        assert!(p.response_low_us < p.response_us && p.response_us < p.response_high_us, "{p:?}");
+    }
+}
+
+/// Four times the CPUs for a request that costs twice as much are twice the capacity.
+#[test]
+fn changes_are_made_together() {
+    let planted = full();
+    let capacity = |change| what_if(&planted, &change).unwrap().capacity.value;
+    let one = capacity(Change { server_cpus: Some(4.0), workers: Some(64), users: Some(512), ..Change::default() });
+    let both = Change { request_cpu: Some(2.0), server_cpus: Some(4.0), workers: Some(64), ..Change::default() };
+    let both = capacity(Change { users: Some(512), ..both });
+    assert!((one / both - 2.0).abs() < 0.05, "{one} with more CPUs, {both} at twice the cost");
+}
+
+/// What would stop it first is asked for first, and twice the capacity needs twice of what is full.
+#[test]
+fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
+    let needed = full().findings.what_if;
+    assert!(needed.first().is_some_and(|n| (1.7..2.4).contains(&n.factor)), "{needed:#?}");
+    assert!(needed.windows(2).all(|w| w[0].factor >= w[1].factor && w[0].reaches <= w[1].reaches), "{needed:#?}");
+}
+
+/// One CPU that 400/s fill, among two.
+fn full() -> Run {
+    let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
+    let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
+    let mut run = planted.per_s(Who::Server, "thread.cpu", "srv:100/100", cpu).run();
+    crate::judge(&mut run);
+    run
+}
