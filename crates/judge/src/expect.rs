@@ -1,9 +1,10 @@
 //! Whether a run is what its user expects: each expectation with its figure and interval.
 
-use run::{Expectation, Expected, Findings, Run, Trial};
+use run::{Expectation, Expected, Findings, Hist, Run, Trial};
 
+use crate::fit::student_t95;
 use crate::number::{duration, finite, percent, rate};
-use crate::single::{failed_share, good};
+use crate::single::{failed_share, good, unanswered};
 
 /// What came of every expectation of the plan: of the trial at the capacity where there is a search, else of the decisive one.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
@@ -19,8 +20,8 @@ fn one(expectation: &Expectation, trial: Option<&Trial>, findings: &Findings) ->
             let found = findings.capacity.as_ref().filter(|c| c.held);
             (found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)))
         }
-        "rate" => (trial.map(good), None),
-        "errors" => (trial.and_then(failed_share), None),
+        "rate" => (trial.map(good), trial.and_then(rates)),
+        "errors" => (trial.and_then(failed_share), trial.and_then(failures)),
         _ => trial.map_or((None, None), |t| time(t, figure)),
     };
     let value = value.and_then(finite);
@@ -52,16 +53,71 @@ fn time(trial: &Trial, figure: &str) -> (Option<f64>, Option<(f64, f64)>) {
         "p50" => (seen.p50, 0.5),
         "p99" => (seen.p99, 0.99),
         "p99.9" => (seen.p99_9, 0.999),
-        _ => return (Some(seen.mean), None),
+        _ => return (Some(seen.mean), trial.histograms.get("response").and_then(means)),
     };
-    let half = 1.96 * (share * (1.0 - share) / seen.count as f64).sqrt();
+    let half = SIDES * (share * (1.0 - share) / seen.count as f64).sqrt();
     let hist = trial.histograms.get("response").filter(|h| !h.is_empty());
     (Some(value), hist.map(|h| (h.quantile_us(share - half), h.quantile_us((share + half).min(1.0)))))
 }
 
+/// Interval of a mean response time, microseconds, of so many requests.
+fn means(hist: &Hist) -> Option<(f64, f64)> {
+    let half_us = SIDES * hist.histogram().stdev() / 1e3 / (hist.len() as f64).sqrt();
+    (hist.len() > 1).then(|| (hist.mean_us() - half_us, hist.mean_us() + half_us))
+}
+
+/// Interval of a rate of good answers by how far the parts of the window are apart.
+fn rates(trial: &Trial) -> Option<(f64, f64)> {
+    let parts = &trial.measured.series_completed;
+    let n = parts.len() as f64;
+    let mean = parts.iter().sum::<f64>() / n;
+    let variance = parts.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let half = student_t95(parts.len().saturating_sub(1)) * (variance / n).sqrt();
+    let rate = good(trial);
+    (n > 2.0 && half.is_finite()).then(|| ((rate - half).max(0.0), rate + half))
+}
+
+/// Interval of a share of failures (Wilson 1927), which has one where nothing failed, too.
+fn failures(trial: &Trial) -> Option<(f64, f64)> {
+    let tally = &trial.measured.tally;
+    let n = (tally.completed + tally.error_count()) as f64 + unanswered(trial);
+    let (share, z2) = (failed_share(trial)?, SIDES * SIDES / n);
+    let half = SIDES * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
+    (n > 0.0).then(|| (((share + z2 / 2.0 - half) / (1.0 + z2)).max(0.0), (share + z2 / 2.0 + half) / (1.0 + z2)))
+}
+
+/// Standard deviations to either side that hold 95 %.
+const SIDES: f64 = 1.96;
+
 #[cfg(test)]
 mod tests {
     use run::{Expectation, Failure};
+
+    use super::*;
+
+    #[test]
+    fn every_figure_that_can_be_expected_has_an_interval() {
+        let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).run();
+        let expect = |text: &str| Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap();
+        run.plan.expect = ["p50<1", "p99<1", "mean<1", "rate>1e9", "errors<0"].map(expect).into();
+        for trial in &mut run.trials {
+            let mut hist = Hist::new();
+            (1..=400u64).for_each(|us| hist.record_ns(us * 1000));
+            trial.latency_us = hist.summary();
+            trial.histograms.insert("response".into(), hist);
+            trial.measured.series_completed = vec![190.0, 210.0, 195.0, 205.0];
+        }
+        crate::judge(&mut run);
+        for e in &run.findings.expected {
+            let (value, low, high) = (e.value.unwrap(), e.low, e.high);
+            assert!(low.is_some_and(|low| low <= value) && high.is_some_and(|high| value < high), "{e:?}");
+        }
+        let mean = &run.findings.expected[2];
+        // A standard deviation of 115 us over the root of 400.
+        assert!((mean.high.unwrap() - mean.low.unwrap() - 2.0 * 11.3).abs() < 0.5, "{mean:?}");
+        let errors = &run.findings.expected[4];
+        assert!(errors.value == Some(0.0) && errors.high.unwrap() > 0.0, "{errors:?}");
+    }
 
     #[test]
     fn what_is_not_met_is_named_with_its_figure_and_fails_the_run() {

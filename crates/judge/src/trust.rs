@@ -180,7 +180,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
     let foretold = before * trial.rates.completed_rate;
     let used = at_limit * trial.rates.completed_rate;
     let text = format!(
-        "utilisation law: {} per request half-way foretells {} busy CPUs at the limit, {} were",
+        "utilisation law: {} per request half-way predicts {} busy CPUs at the limit, {} were",
         duration(before * 1e6),
         figure(foretold),
         figure(used)

@@ -136,7 +136,7 @@ impl TargetSetup {
         let server = hosts.observe_server(&program, &addr)?;
         let found = clients.iter().map(RemoteObserver::found).chain(server.as_ref().map(RemoteObserver::found));
         found.for_each(|found| lab.host(found.host.clone()));
-        let here = sys_machine();
+        let here = probe::boot_id();
         let client_machines: Vec<String> = match clients.is_empty() {
             true => vec![here.clone()],
             false => clients.iter().map(RemoteObserver::machine).collect(),
@@ -262,11 +262,6 @@ fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f
 fn cpu_list(cpus: &[u32]) -> String {
     let names: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, names.join(", "))
-}
-
-/// This boot of this machine.
-fn sys_machine() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
 }
 
 fn allowed() -> Vec<u32> {

@@ -79,6 +79,7 @@ impl Ratios {
         let Some(c) = run.findings.capacity.as_ref().filter(|c| c.held) else {
             return Self { rate: 0.0, low: 0.0, high: 0.0 };
         };
+        assert!(c.failed_at.is_none_or(|rate| rate >= c.rate), "a rate that failed stands below the capacity: {c:?}");
         Self {
             rate: c.rate / exact,
             low: c.low.unwrap_or(0.0) / exact,

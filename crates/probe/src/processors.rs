@@ -33,11 +33,16 @@ fn list_of(text: &str) -> Vec<u32> {
     text.split(',').filter_map(range).flatten().collect()
 }
 
+/// This boot of this machine, as all its namespaces see it; empty where the kernel does not say.
+pub fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
+}
+
 /// Name of the processors that an observer counts: this boot of this machine, as all its namespaces see it, and the
 /// processors that stand for the host where it is confined to some.
 pub(crate) fn machine(cpus: &[u32]) -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let boot = if boot.trim().is_empty() { "this machine" } else { boot.trim() };
+    let boot = boot_id();
+    let boot = if boot.is_empty() { "this machine" } else { &boot };
     if cpus.is_empty() { boot.into() } else { format!("{boot} CPUs {cpus:?}") }
 }
 

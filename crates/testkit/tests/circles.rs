@@ -151,8 +151,12 @@ fn inline(text: &str) -> Vec<Vec<String>> {
 
 fn sources() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
-    let found = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path().join("src"));
-    found.filter(|src| src.is_dir()).collect()
+    let inside = |dir: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+    };
+    // A crate may stand in the folder of another one, as that for C does.
+    let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
+    all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
 }
 
 #[test]

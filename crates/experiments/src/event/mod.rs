@@ -68,7 +68,7 @@ Source: the same paper, the proxy's throughput with the event API and with selec
 
 `loadline serve proxy` with one thread on a processor of its own, `loadline serve http` behind it, `connections`
 keep-alive clients, and `cold` connections to the proxy that say nothing. Each of `backends` in turn, the cold
-connections growing. Reported: completed rate, response time, the proxy's processor time a request, split.
+connections growing. Reported: completed rate, response time, the proxy's CPU time per request, split.
 
 Checked: epoll and uring complete as much with the most cold connections as without; select and poll do not.",
     toml: include_str!("../../../../experiments/proxy.toml"),

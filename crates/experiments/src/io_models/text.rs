@@ -15,8 +15,8 @@ A block is a process, as in the source, and each connection is made once. A limi
 computes that pause in whole numbers as the source's client does (20 ms, so 204,800 B/s instead of 200,000), and spaces
 the connects by it. `processes` servers share the blocks; 0 takes as many as their descriptors ask for, 1 is the source's.
 
-Columns are the source's: attempted and connected, user memory, kernel memory by part, processor range, threads, bytes
-both ways (the client's view), and what follows from them: memory a connection, processor time a message. `held` is
+Columns are the source's: attempted and connected, user memory, kernel memory by part, CPU range, threads, bytes
+both ways (the client's view), and what follows from them: memory per connection, CPU time per message. `held` is
 what the server's kernel side really accepted (sockets with an inode), counted while the trial ran.
 
 Kernel memory is the growth since before the load, when it rested; a growth that is not above the spread of those looks is
@@ -44,7 +44,7 @@ times with one: no way of sending makes the searches stop a server, so the check
 
 Checked: threads of the group models are ceil(n/63) and ceil(n/62) more than at rest, of blocking 2n, for the n that each
 held in a quiet moment; select-array collapses where the source's did: in what it accepts (4,011 of 7,000 and 5,779 of
-12,000 or less), in what it gets through in entry 2, and with at least 4,011 connections in entry 1; the completion port needs the least processor time a message of the source's six, in `turns` of entry 1 that alternate
+12,000 or less), in what it gets through in entry 2, and with at least 4,011 connections in entry 1; the completion port needs the least CPU time per message of the source's six, in `turns` of entry 1 that alternate
 between it and the two nearest, as moments of a machine differ more than these models; `uring` with high-connections takes at most 512 bytes of user memory a mostly idle connection.";
 
 /// What does not add up in the source's table, which stands beside ours. Reported, not mended.

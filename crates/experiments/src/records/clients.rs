@@ -17,7 +17,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     help: "one to five clients read records of one server, until the medium (or what else binds) is full",
     page: "Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 0). Each client reads one \
            record of 2048 bytes again and again, each from a host of its own; the file stays in the server's cache. Every step \
-           gives throughput, growth, processor and interrupt time a read, the response time N/X, and the change of each. The \
+           gives throughput, growth, CPU and interrupt time per read, the response time N/X, and the change of each. The \
            argument: the medium is full when (a) one more client brings less than 2 %, (b) it lengthens the response time by \
            1/Xmax within 10 %, (c) no host is above 80 %, and (d) the wire carries at least 90 % of its rate, framing counted.\n\n\
            Parameters: `medium` (ethernet10, hub100, switch:100M, wan:…, loopback), `clients` (5), `record_bytes` (2048), \

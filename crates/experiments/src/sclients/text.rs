@@ -4,7 +4,7 @@
 pub(crate) const REQUEST_RATE: &str = "\
 Source: G. Banga, P. Druschel, Measuring the Capacity of a Web Server (USITS 1997), the request generation rate.
 
-A server that completes `capacity` requests/s (processor work a request) is asked by a growing number of simple
+A server that completes `capacity` requests/s (CPU work per request) is asked by a growing number of simple
 clients, then by S-Clients: on `hosts` client machines (namespaces), `s_clients_a_host` threads each, D descriptors in
 all, each connecting for at most T = `connect_timeout_ms`.
 

@@ -51,10 +51,14 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>) -> Option<(Capacity, &'a Trial)> {
             rate(trial.rates.offered_rate)
         ),
     };
+    let failing = match &whole {
+        Some(p) => past(facts, p.estimate.rate),
+        None => facts.failing,
+    };
     let capacity = Capacity {
         rate: whole.map(|p| p.estimate.rate).or(finite(good(trial)))?,
-        failed_at,
-        failed_why: facts.failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
+        failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
+        failed_why: failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
         objective: facts.limits.text.clone(),
         method,
         held: found.is_some(),
@@ -91,6 +95,12 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     let off = |t: &Trial| (good(t) / rate).ln().abs();
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
+}
+
+/// The lowest rate past a capacity at which the objective broke: a window below it that a disturbance spoiled was outvoted.
+fn past<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
+    let broke = facts.search.iter().copied().filter(|t| t.rates.offered_rate >= rate && !holds(t, &facts.limits));
+    broke.min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))
 }
 
 fn pooled_method(p: &Pooled) -> String {

@@ -28,7 +28,7 @@ pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
         kinds(view.trial),
         duration(whole_us)
     );
-    let value = (positive(a_request)?, "handshakes a request");
+    let value = (positive(a_request)?, "handshakes per request");
     Some(measured(view, ("tls_handshake_cpu_us", ""), value, None, text))
 }
 

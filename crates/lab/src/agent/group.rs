@@ -264,6 +264,7 @@ mod tests {
         let made = group(&format!("{ready}; read command; echo \"$command\" >&2"));
         let (mut group, ready) = made.unwrap();
         assert_eq!((ready[0].io.as_str(), ready[0].listening.unwrap().port()), ("epoll", 7));
+        assert_eq!(group.pids(), [1], "as it says itself: its starter may be a shell, or ssh");
         group.tell_all(&AgentCommand::Stop);
         let (number, said) = group.hear(Instant::now() + Duration::from_secs(5)).unwrap();
         assert!(number == 0 && matches!(&said, Said::Gone(how) if how.contains(r#""do":"stop""#)), "{said:?}");
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn no_agent_outlives_its_crew() {
+    fn no_agent_outlives_its_group() {
         let made = group(r#"echo '{"is":"ready","pid":'$$',"listening":null,"io":"x","notes":[]}'; exec sleep 60"#);
         let (group, _) = made.unwrap();
         let pid = group.pids()[0];

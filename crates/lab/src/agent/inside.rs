@@ -64,7 +64,7 @@ fn hello() -> Hello {
         wire: WIRE,
         version: env!("CARGO_PKG_VERSION").into(),
         mono_ns: sys::clock::monotonic_ns(),
-        machine: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into(),
+        machine: probe::boot_id(),
         cpus: sys::limits::allowed_cpus().map_or(0, |cpus| cpus.len() as u32),
         descriptors: sys::limits::descriptors().1,
         pid: std::process::id(),

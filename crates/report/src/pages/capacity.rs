@@ -62,7 +62,7 @@ fn completed(run: &Run, steps: &[&Trial]) -> Plot {
     }
     series.push(Series::new("all offered", Look::Dashed, Hue::Quiet, vec![(0.0, 0.0), (most, most)]));
     Plot {
-        title: completed_title(steps),
+        title: completed_title(run),
         caption:
             "Completed requests per second against the offered rate; on the dashed line all offered requests complete."
                 .into(),
@@ -75,9 +75,8 @@ fn completed(run: &Run, steps: &[&Trial]) -> Plot {
     }
 }
 
-fn completed_title(steps: &[&Trial]) -> String {
-    let past = steps.iter().rev().find(|t| t.kind == TrialKind::Overload);
-    match past {
+fn completed_title(run: &Run) -> String {
+    match run.picked(|p| p.overload) {
         Some(t) => format!(
             "Offered {}, it completes {}",
             quantity(t.rates.offered_rate, Unit::PerSecond),

@@ -11,7 +11,7 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
     let found = &run.findings.classes;
     let columns = vec![
         Col::words("class", 0),
-        Col::figures("server CPU a request", 0),
+        Col::figures("server CPU per request", 0),
         Col::figures("95 % interval", 0),
         Col::figures("of the requests", 1),
         Col::figures("of their CPU", 0),
