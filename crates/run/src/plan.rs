@@ -54,9 +54,31 @@ impl Plan {
         self.repeats.max(1)
     }
 
+    /// Every key that is set, with dots between its parts as in TOML, and its value; a list is one value.
+    pub fn keys(&self) -> Vec<(String, serde_json::Value)> {
+        let mut keys = Vec::new();
+        if let Ok(plan) = serde_json::to_value(self) {
+            flatten("", plan, &mut keys);
+        }
+        keys
+    }
+
     /// The name of the experiment where `loadline lab NAME` was run.
     pub fn experiment(&self) -> Option<&str> {
         self.command.strip_prefix("lab ").map(str::trim)
+    }
+}
+
+fn flatten(path: &str, value: serde_json::Value, keys: &mut Vec<(String, serde_json::Value)>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, inner) in fields {
+                let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+                flatten(&path, inner, keys);
+            }
+        }
+        serde_json::Value::Null => {}
+        other => keys.push((path.into(), other)),
     }
 }
 

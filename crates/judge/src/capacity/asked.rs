@@ -54,6 +54,16 @@ impl Asked {
         (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
     }
 
+    /// Share late in a window of a rate, in logarithm: that of the steady state, or less where a window is too short to come to it.
+    pub(super) fn late_ln(&self, window: &Shown, (c, steep): (f64, f64), (allowed, limit_s): (f64, f64)) -> f64 {
+        let steady = allowed.ln() + steep * (window.rate - c) / c;
+        let full = self.saturation(c, steep);
+        // At this variance the steady share falls by `steep / c` with each request a second, as the line says.
+        let variance = self.scatter(c, steep).map(|services| services / full);
+        let share = variance.and_then(|v| share_late(1.0 - window.rate / full, limit_s, v, window.span));
+        share.map_or(steady, |share| share.max(LEAST).ln().min(steady)).min(MOST.ln())
+    }
+
     /// The rate at which all would be late, or the mean endless.
     pub(super) fn saturation(&self, c: f64, steep: f64) -> f64 {
         match self.what {
@@ -62,17 +72,6 @@ impl Asked {
             What::Mean => c * (1.0 + 1.0 / steep),
         }
     }
-}
-
-/// Share late in a window of a rate, in logarithm: that of the steady state, or less where a window is too short to come to it.
-pub(super) fn late_ln(window: &Shown, (c, steep): (f64, f64), (allowed, limit_s): (f64, f64)) -> f64 {
-    let steady = allowed.ln() + steep * (window.rate - c) / c;
-    let full = c * (1.0 - allowed.ln() / steep);
-    let spare = 1.0 - window.rate / full;
-    // The variance at which the steady share falls by `steep / c` with each request a second, as the line says.
-    let variance = 2.0 * limit_s * c / (steep * full);
-    let share = share_late(spare, limit_s, variance, window.span);
-    share.map_or(steady, |share| share.max(LEAST).ln().min(steady)).min(MOST.ln())
 }
 
 /// Share that is refused at `1 + x` times the rate of a limiter, in logarithm.

@@ -13,7 +13,7 @@
 //! A grid needs no convergence, takes windows in which everything or nothing was late, and has an interval that is as lopsided
 //! as the evidence.
 
-use super::asked::{Asked, MOST, Shown, What, late_ln, mean_ln, refused_ln};
+use super::asked::{Asked, MOST, Shown, What, mean_ln, refused_ln};
 
 /// A capacity with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,7 +138,7 @@ impl Grid<'_> {
 
     fn share_ln(&self, window: &Shown, c: f64, steep: f64, limiter: f64) -> f64 {
         match self.asked.what {
-            What::Share { allowed, limit_s } => late_ln(window, (c, steep), (allowed, limit_s)),
+            What::Share { allowed, limit_s } => self.asked.late_ln(window, (c, steep), (allowed, limit_s)),
             What::Refused { .. } | What::Mean => refused_ln(window.rate / limiter - 1.0, steep).min(MOST.ln()),
         }
     }

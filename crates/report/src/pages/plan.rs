@@ -56,24 +56,9 @@ fn plan(run: &Run) -> Vec<(String, String)> {
     if let Some(set) = plan.load.requests.take() {
         out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
     }
-    if let Ok(value) = serde_json::to_value(&plan) {
-        flatten("", &value, &mut out);
-    }
+    let said = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    out.extend(plan.keys().into_iter().map(|(key, value)| (key, said(value))));
     out
-}
-
-fn flatten(path: &str, value: &Value, out: &mut Vec<(String, String)>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, inner) in fields {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                flatten(&path, inner, out);
-            }
-        }
-        Value::Null => {}
-        Value::String(text) => out.push((path.into(), text.clone())),
-        other => out.push((path.into(), other.to_string())),
-    }
 }
 
 fn host(host: &HostInfo) -> Table {
