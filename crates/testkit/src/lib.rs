@@ -30,9 +30,10 @@ pub use go::go_peers;
 pub use loadline::{bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict};
 pub use need::{has, has_testbed, is_root, program, python_with, required, skip, two_processors};
 pub use process::{
-    Held, Hog, Running, children, eventually, first_line, free_port, one_loop, python_server, script_server, signal,
+    Held, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop, python_server,
+    script_server, signal,
 };
-pub use remote::{SshHosts, kill};
+pub use remote::SshHosts;
 pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};
 pub use slurm::Slurm;
 #[cfg(feature = "virtual-server")]

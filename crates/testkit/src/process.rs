@@ -42,13 +42,19 @@ fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
 
 /// Looks until there is something to see.
 #[track_caller]
-pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + PATIENCE;
+pub fn eventually<T>(look: impl FnMut() -> Option<T>) -> T {
+    eventually_within(PATIENCE, look)
+}
+
+/// The same for what may take longer.
+#[track_caller]
+pub fn eventually_within<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + patience;
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < until, "waited {PATIENCE:?} in vain");
+        assert!(Instant::now() < until, "waited {patience:?} in vain");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -57,6 +63,22 @@ pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
 pub fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
     assert!(sent.unwrap().success(), "no signal {name} to {pid}");
+}
+
+/// Ends processes at once, all with one call: some may end by themselves when others do.
+#[track_caller]
+pub fn kill(pids: &[u32]) {
+    let mut command = Command::new("kill");
+    let said = command.arg("-KILL").args(pids.iter().map(u32::to_string)).env("LC_ALL", "C").output().unwrap();
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(!pids.is_empty() && said.lines().all(|line| line.contains("No such process")), "{pids:?}: {said}");
+}
+
+/// When a process was started, clock ticks since the machine was; 0 for one that has ended.
+pub(crate) fn started(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Field 22; the 2nd is a name in parentheses, which may hold anything.
+    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
 
 /// The processes that a process started.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{ControlGroup, Held, eventually, has, has_testbed, program, signal, skip};
+use crate::{ControlGroup, Held, eventually, has, has_testbed, program, skip};
 
 /// A testbed whose hosts can be logged in to. It ends with this value.
 pub struct SshHosts {
@@ -156,9 +156,11 @@ impl SshHosts {
         command
     }
 
-    /// The agents of loadline that run in a host.
+    /// The agents of loadline that run in a host, the one that was started last at the end.
     pub fn agents(&self, host: &str) -> Vec<u32> {
-        self.processes(host, |line| line.ends_with(b"\0agent\0") && !line.contains(&b' '))
+        let mut agents = self.processes(host, |line| line.ends_with(b"\0agent\0") && !line.contains(&b' '));
+        agents.sort_by_cached_key(|pid| (crate::process::started(*pid), *pid));
+        agents
     }
 
     /// The processes in a host whose command line is so.
@@ -239,9 +241,4 @@ impl Drop for SshHosts {
         self.daemons.clear();
         let _ = self.testbed(&["down", "lan"]);
     }
-}
-
-/// Ends processes at once.
-pub fn kill(pids: &[u32]) {
-    pids.iter().for_each(|pid| signal(*pid, "KILL"));
 }

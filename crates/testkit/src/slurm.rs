@@ -3,13 +3,17 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Held, SshHosts, eventually, has, program};
+use crate::{Held, SshHosts, eventually, eventually_within, has, program};
 
 /// What is needed.
 const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
+
+/// How long its daemons may take: they look after each other in steps of seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// See the head of this file.
 pub struct Slurm {
@@ -49,11 +53,17 @@ impl Slurm {
         let slurmds = nodes.iter().map(slurmd).collect();
         let (conductor, config) = (conductor.to_string(), config.clone());
         let made = Self { slurmds, _slurmctld: slurmctld, _munged: munged, conductor, config, hosts };
-        eventually(|| {
-            let said = made.command("sinfo").args(["-h", "-o", "%T %D"]).stderr(Stdio::null()).output().unwrap();
-            (String::from_utf8_lossy(&said.stdout).trim() == format!("idle {}", nodes.len())).then_some(())
-        });
+        made.await_idle(nodes.len());
         Some(made)
+    }
+
+    /// Waits until all of so many nodes are free: a job that has ended holds its nodes until Slurm has seen its end there.
+    #[track_caller]
+    pub fn await_idle(&self, nodes: usize) {
+        eventually_within(PATIENCE, || {
+            let said = self.command("sinfo").args(["-h", "-o", "%T %D"]).stderr(Stdio::null()).output().unwrap();
+            (String::from_utf8_lossy(&said.stdout).trim() == format!("idle {nodes}")).then_some(())
+        });
     }
 
     fn command(&self, name: &str) -> Command {

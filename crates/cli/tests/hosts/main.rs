@@ -48,7 +48,7 @@ fn find_on_other_hosts_has_evidence_from_the_server_s_and_counts_what_the_server
 fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
     let Some((hosts, nginx, _alone)) = stage("prove_on_other_hosts", "switch:1G") else { return };
     let engine = hosts.engine();
-    let prove = args("prove", &nginx.url, &engine, &["--budget", "9s", "--connections", "8", "--intrusive"]);
+    let prove = args("prove", &nginx.url, &engine, &["--budget", "20s", "--connections", "8", "--intrusive"]);
     let (run, output) = hosts.run("conductor", &prove, |_| {});
     let text = said(&output);
     assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
@@ -71,7 +71,7 @@ fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
 fn idle_connections_are_held_by_all_hosts_of_clients() {
     let Some((hosts, nginx, _alone)) = stage("idle_connections_are_held", "switch:1G") else { return };
     let engine = hosts.engine();
-    let more = ["--connections", "2", "--duration", "1500ms", "--warmup", "300ms", "--cold", "101"];
+    let more = ["--connections", "2", "--duration", "5s", "--warmup", "300ms", "--cold", "101"];
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
         // The observer of each host, what holds its idle connections, and its generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 3)));
@@ -188,9 +188,11 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     assert!(nginx.logged(completed) >= completed, "{text}");
 
     let lost = with(&["--connections", "8", "--duration", "60s"]);
+    let before = nginx.logged(0);
+    names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
     let (run, output) = slurm.run(4, &lost, |hosts| {
         ["n1", "n2", "n3", "n4"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
-        nginx.logged(completed + 100);
+        nginx.logged(before + 100);
         hosts.line("n2", false);
     });
     let (text, told) = (said(&output), incidents(&run));

@@ -39,13 +39,15 @@ impl Nginx {
 
     /// Waits until so many answers are in the log, and sees whether there come more.
     pub(super) fn logged(&self, at_least: u64) -> u64 {
-        let lines = || {
-            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-            log.lines().filter(|line| *line == "OK 200").count() as u64
-        };
-        eventually(|| (lines() >= at_least).then_some(()));
+        eventually(|| (self.lines() >= at_least).then_some(()));
         std::thread::sleep(Duration::from_millis(300));
-        lines()
+        self.lines()
+    }
+
+    /// Answers that are in the log.
+    fn lines(&self) -> u64 {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        log.lines().filter(|line| *line == "OK 200").count() as u64
     }
 }
 
