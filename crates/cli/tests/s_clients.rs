@@ -5,15 +5,16 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use sys::hiccups::HiccupMeter;
 use tempfile::TempDir;
 use testkit::s_clients::{SERVE, honest, in_a_namespace, incidents, load};
-use testkit::{Running, apache, binary, json_of, nginx, num, python, serve, skip, verdict};
+use testkit::{Running, alone, apache, binary, json_of, nginx, num, python, serve, skip, verdict};
 
 /// One form of S-Clients in a namespace of its own: the run, and what that namespace's kernel counted meanwhile.
 fn counted(form: &str) -> Option<(Value, [f64; 3])> {
     let script = format!(
         "{SERVE} before=$(cat /proc/net/snmp /proc/net/netstat); \
-         \"$1\" load http://127.0.0.1/ --s-clients 100 --connect-timeout 200ms --warmup 300ms --duration 1s --at-rest 0 \
+         \"$1\" load http://127.0.0.1/ --s-clients 100 --connect-timeout 200ms --warmup 300ms --duration 3s --at-rest 0 \
          --json {form}; echo; echo \"$before\"; echo after; cat /proc/net/snmp /proc/net/netstat; kill $server"
     );
     let output = in_a_namespace("SYNs of both forms", binary!(), &script)?.output().unwrap();
@@ -35,17 +36,29 @@ fn counter(text: &str, table: &str, name: &str) -> f64 {
 
 #[test]
 fn both_forms_send_the_syns_that_they_count() {
+    let _alone = alone();
     for form in ["", "--two-process"] {
+        let meter = HiccupMeter::start().unwrap();
         let Some((run, [opens, drops, again])) = counted(form) else { return };
+        let longest_ns = meter.end().iter().map(|pause| pause.end_ns - pause.begin_ns).max().unwrap_or(0);
         let trial = &run["trials"][0];
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
-        // T is shorter than the kernel's first timeout, so no SYN is sent twice, and each is one that was counted. Where
-        // the last packet of a handshake finds the queue full by then, the kernel counts a drop beside the SYN's own:
-        // the same half per cent is allowed for it as in `lab request-rate`.
+        // T is shorter than the kernel's first timeout, so no SYN is sent twice, and each is one that was counted, unless the
+        // machine stood still so long that no connection could be given up. Where the last packet of a handshake finds the
+        // queue full by then, the kernel counts a drop beside the SYN's own: the same half per cent is allowed for it as in
+        // `lab request-rate`.
         let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
-        assert_eq!(again, 0.0, "{form} {}", verdict(&run));
-        assert!(counted >= attempted && counted <= 1.005 * attempted, "{form} {counted} {attempted} {}", verdict(&run));
+        assert!(
+            again == 0.0 || longest_ns >= 500_000_000,
+            "{form} {again} of {attempted} {longest_ns} {}",
+            verdict(&run)
+        );
+        assert!(
+            counted >= attempted && counted <= 1.005 * attempted + again,
+            "{form} {counted} {attempted} {}",
+            verdict(&run)
+        );
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
         // Such a connection is one for the client and none for the server; one that comes up as its T ends is the reverse.
         let apart = (num(&trial["connected"]) - opens).abs();
@@ -75,27 +88,32 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     let completed = trial["completed"].as_u64().unwrap();
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
-    assert_eq!(incidents(&run), [""; 0], "{name}: {}", verdict(&run));
+    // Where the machine stood still, no answer came for a while: that is true, and nothing of the server or a generator.
+    assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }
 
 #[test]
 fn nginx_is_driven_by_s_clients() {
+    let _alone = alone();
     on("nginx", nginx(1, "", ""), "OK 200");
 }
 
 #[test]
 fn apache_is_driven_by_s_clients() {
+    let _alone = alone();
     on("apache", apache(), "OK 200");
 }
 
 #[test]
 fn a_python_server_is_driven_by_s_clients() {
+    let _alone = alone();
     on("python", python(), "\" 200 ");
 }
 
 #[test]
 fn s_clients_follow_an_arrival_process_from_the_command_line() {
+    let _alone = alone();
     let server = serve(binary!(), 1, &[]);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut load(binary!(), &url, "200", &["--rate", "300", "--arrival", "bursty:3,10%,500ms"]));

@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::s_clients::{D, OFFERED, SERVE, SLOW, error, honest, in_a_namespace, incidents, load};
-use testkit::{Hog, Running, binary, eventually, json_of, num, serve, two_processors, verdict};
+use testkit::s_clients::{D, OFFERED, SERVE, SLOW, error, honest, in_a_namespace, incidents, load, load_of};
+use testkit::{Hog, Running, alone, binary, eventually, json_of, num, serve, two_processors, verdict};
 
 /// Waits until a load has its agent, and a moment more: it is under way then.
 fn under_way(load: &Child) {
@@ -28,7 +29,8 @@ fn under_way(load: &Child) {
 /// Loads a slow server with S-Clients, does something to it meanwhile, and reads the run that was saved.
 fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     let (server, out) = (serve(binary!(), 0, &SLOW), tempfile::tempdir().unwrap());
-    let mut command = load(binary!(), &format!("http://{}/", server.addr), D, &["--out"]);
+    // Long enough for the fault to fall into it where this test stands still for a while.
+    let mut command = load_of(binary!(), &format!("http://{}/", server.addr), D, ("5s", &["--out"]));
     command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     under_way(&child);
@@ -52,6 +54,7 @@ fn told(run: &Value, words: &str) {
 
 #[test]
 fn a_server_that_is_killed_is_named() {
+    let _alone = alone();
     let run = disturbed(|server| server.signal("KILL"));
     assert_eq!(incidents(&run), ["server-ended"], "{}", verdict(&run));
     told(&run, "ended at");
@@ -60,6 +63,7 @@ fn a_server_that_is_killed_is_named() {
 
 #[test]
 fn a_server_that_stands_still_and_goes_on_is_named() {
+    let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
         std::thread::sleep(Duration::from_millis(500));
@@ -75,10 +79,13 @@ fn a_server_that_stands_still_and_goes_on_is_named() {
 
 #[test]
 fn a_server_that_is_started_anew_is_named() {
+    let _alone = alone();
     let mut again = None;
     let run = disturbed(|server| {
         server.signal("KILL");
+        // Long enough for it to be missed.
         std::thread::sleep(Duration::from_millis(400));
+        eventually(|| TcpStream::connect(server.addr).is_err().then_some(()));
         let mut command = Command::new(binary!());
         command.args(["serve", "http", "--listen", &server.addr.to_string()]).args(SLOW);
         again = Some(Running::start(command, server.addr.port(), tempfile::tempdir().unwrap()));
@@ -99,6 +106,7 @@ fn limited(descriptors: u32, load: &Command) -> Command {
 
 #[test]
 fn descriptors_are_spread_over_as_few_processes_as_the_limit_allows_and_told() {
+    let _alone = alone();
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
@@ -110,6 +118,7 @@ fn descriptors_are_spread_over_as_few_processes_as_the_limit_allows_and_told() {
 
 #[test]
 fn descriptors_that_run_out_are_named() {
+    let _alone = alone();
     // Every connect is up at once and answered late, so that established connections hold all descriptors.
     let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
     let server = serve(binary!(), 0, &late);
@@ -124,6 +133,7 @@ fn descriptors_that_run_out_are_named() {
 
 #[test]
 fn ports_that_run_out_are_named() {
+    let _alone = alone();
     let script = format!(
         "echo 40000 40060 > /proc/sys/net/ipv4/ip_local_port_range; {SERVE} \
          \"$1\" load http://127.0.0.1/ --s-clients 300 --connect-timeout 100ms --warmup 300ms --duration 1s --at-rest 0 \
@@ -146,6 +156,7 @@ fn ports_that_run_out_are_named() {
 
 #[test]
 fn a_starved_generator_is_named_and_offers_no_less_for_that() {
+    let _alone = alone();
     if !two_processors("starved S-Clients") {
         return;
     }

@@ -16,11 +16,16 @@ pub const T: &str = "100ms";
 /// D / T: connection attempts offered per second.
 pub const OFFERED: f64 = 500.0;
 
-/// A load of S-Clients with T.
+/// A load of S-Clients with T, 2 s with its warmup.
 pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Command {
+    load_of(binary, url, descriptors, ("1700ms", more))
+}
+
+/// The same of another duration.
+pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&str, &[&str])) -> Command {
     let mut command = Command::new(binary);
     command.args(["load", url, "--s-clients", descriptors, "--connect-timeout", T, "--warmup", "300ms"]);
-    command.args(["--at-rest", "0", "--duration", "1700ms"]).args(more);
+    command.args(["--at-rest", "0", "--duration", duration]).args(more);
     command
 }
 
