@@ -31,7 +31,7 @@ fn hit_share_and_capacity_grow_with_skew() {
         let file = dir.path().join("skew.toml");
         std::fs::write(&file, format!("[[request]]\npath = \"/{skew}/{{{{zipf 1 100000 {skew}}}}}\"\n")).unwrap();
         let file = file.display().to_string();
-        let load = ["load", &url, "--requests", &file, "--connections", "4", "--duration", "2s", "--warmup", "0s"];
+        let load = ["load", &url, "--requests", &file, "--connections", "4", "--duration", "5s", "--warmup", "0s"];
         let run = json(binary!(), &load);
         let made = total(&run, "completed");
         assert_eq!(run["trials"][0]["errors"], serde_json::json!({}), "{skew}");

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::{binary, has_testbed, json, skip};
+use testkit::{alone, binary, has_testbed, json, skip};
 
 /// Descriptors of a server process and a client process, and memory for both ends, as Linux on loopback takes it.
 const CONNECTIONS: u64 = 24_000;
@@ -23,6 +23,7 @@ fn forbidden() -> Option<String> {
 
 #[test]
 fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
+    let _alone = alone();
     if let Some(why) = forbidden() {
         return skip("24,000 connections", &why);
     }
@@ -44,7 +45,8 @@ fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
 
 #[test]
 fn a_medium_between_the_hosts_says_how_much_of_the_wire_was_used() {
-    let sets = ["entries=[1]", "first=30", "seconds=0.5", "warmup_s=0.3"];
+    let _alone = alone();
+    let sets = ["entries=[1]", "first=30", "seconds=0.5", "warmup_s=2"];
     let mut args = vec!["lab", "io-models", "--quick", "--json", "--model", "epoll,uring", "--medium", "hub100"];
     sets.iter().for_each(|set| args.extend(["--set", set]));
     let output = std::process::Command::new(binary!()).args(&args).output().unwrap();

@@ -5,7 +5,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, binary, first_line, has_testbed};
+use testkit::{Held, alone, binary, first_line, has_testbed};
 
 fn loadline(arguments: &[&str]) -> std::process::Output {
     Command::new(binary!()).args(arguments).output().unwrap()
@@ -32,6 +32,7 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn messages_of_the_profile_have_the_sizes_of_the_source() {
+    let _alone = alone();
     let arguments = ["throughput-profile", "--set", "sizes=[2048,8192,12288]", "--set", "seconds=0.5"];
     let Some(run) = lab("messages_of_the_profile", &arguments) else { return };
     let trials = run["trials"].as_array().unwrap();
@@ -52,9 +53,10 @@ fn messages_of_the_profile_have_the_sizes_of_the_source() {
 
 #[test]
 fn clients_are_added_on_every_kind_of_medium() {
+    let _alone = alone();
     for medium in ["ethernet10", "ethernet10:user", "switch:100M", "loopback"] {
         let set = format!("medium={medium}");
-        let arguments = ["adding-clients", "--set", &set, "--set", "clients=2", "--set", "seconds=0.4"];
+        let arguments = ["adding-clients", "--set", &set, "--set", "clients=2", "--set", "seconds=2"];
         let Some(run) = lab("clients_are_added", &arguments) else { return };
         let trials = run["trials"].as_array().unwrap();
         assert_eq!(trials.len(), 2);
@@ -66,7 +68,8 @@ fn clients_are_added_on_every_kind_of_medium() {
             assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");
             let use_ = trial["axes"]["wire_use"].as_f64();
             assert_eq!(use_.is_some(), medium != "loopback", "{medium}");
-            assert!(use_.is_none_or(|u| u > 0.001 && u < 1.05), "{medium}: {use_:?}");
+            // No wire carries more than its rate, beyond what its bucket had saved up.
+            assert!(use_.is_none_or(|u| u > 0.001 && u < 1.5), "{medium}: {use_:?}");
         }
         assert!(!run["findings"]["conclusions"].as_array().unwrap().is_empty());
     }
@@ -84,6 +87,7 @@ fn record_server() -> (Held, String) {
 
 #[test]
 fn a_script_of_the_original_runs_against_a_record_server() {
+    let _alone = alone();
     let (server, address) = record_server();
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
