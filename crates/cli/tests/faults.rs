@@ -64,7 +64,7 @@ fn targets_that_cannot_be_loaded_are_refused_before_any_load() {
 fn answers_that_never_end_are_refused() {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
     let body = answers(head, false);
-    refused(&["load", &format!("http://{body}/"), "--timeout", "300ms"], "had not ended");
+    refused(&["load", &format!("http://{body}/"), "--timeout", "2s"], "had not ended");
     let header: &'static [u8] = Box::leak([&b"HTTP/1.1 200 OK\r\n"[..], &[b'x'; 1 << 20]].concat().into_boxed_slice());
     refused(&["load", &format!("http://{}/", answers(header, true))], "exceeds a limit");
 }
@@ -114,7 +114,8 @@ fn headline_says_it(output: &Output, run: &Value) {
 /// Starts `find`, waits until `run.json` has trials, does something, and waits for the end.
 fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
     let mut command = Command::new(binary!());
-    command.args(["find", url, "--budget", "12s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
+    // Far more than any of these needs: of a short one the steps are so short that they may end before they are disturbed.
+    command.args(["find", url, "--budget", "60s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
     let ended = eventually(|| {
         let ended = child.try_wait().unwrap();
