@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use judge::counters_csv::{MAX_CASES, as_run, read};
 use report::{Style, render};
@@ -12,7 +12,8 @@ use run::{
     Absence, Column, CounterId, MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES,
     MAX_TRIALS, Run, Side, load_run, parse_run,
 };
-use testkit::binary;
+use sys::clock::thread_cpu_ns;
+use testkit::{alone, binary};
 
 fn kept() -> Run {
     load_run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures/find.json")).unwrap()
@@ -54,50 +55,54 @@ fn absences(side: &mut Side, n: usize) {
     side.recording.absent.extend((0..n).map(absent));
 }
 
-fn time(plant: Plant, n: usize) -> Duration {
+/// The CPU time that judging and showing a run takes, with what it takes to read it.
+fn time(read: impl FnOnce() -> Run) -> Duration {
+    let begin_ns = thread_cpu_ns();
+    let mut run = read();
+    judge::judge(&mut run);
+    ["text", "html"].iter().for_each(|form| drop(render(form, &run, &Style::default()).unwrap()));
+    Duration::from_nanos(thread_cpu_ns() - begin_ns)
+}
+
+/// How many times as long the second takes, of CPU time and in turns: a machine that is slow for a while is so for both.
+fn ratio(few: impl Fn() -> Duration, many: impl Fn() -> Duration) -> (f64, String) {
+    let [(a, b), (c, d), (e, f)] = [(); 3].map(|()| (few(), many()));
+    let (few, many) = (a.min(c).min(e), b.min(d).min(f));
+    (many.as_secs_f64() / few.as_secs_f64(), format!("{few:?}, {many:?}"))
+}
+
+fn text_of(plant: Plant, n: usize) -> String {
     let mut run = kept();
     plant(run.trials[1].server.as_mut().unwrap(), n);
-    let text = serde_json::to_string(&run).unwrap();
-    let once = |_| {
-        let begin = Instant::now();
-        let mut run = parse_run("run.json", &text).unwrap();
-        judge::judge(&mut run);
-        ["text", "html"].iter().for_each(|form| drop(render(form, &run, &Style::default()).unwrap()));
-        begin.elapsed()
-    };
-    (0..3).map(once).min().unwrap()
+    serde_json::to_string(&run).unwrap()
 }
 
 #[test]
 fn four_times_the_columns_take_no_sixteen_times_the_time() {
+    let _alone = alone();
     let plants: [(&str, Plant); 4] =
         [("processes", processes), ("threads", threads), ("counters", unknown_counters), ("absences", absences)];
     for (what, plant) in plants {
-        let (few, many) = (time(plant, 4_000), time(plant, 16_000));
-        let ratio = many.as_secs_f64() / few.as_secs_f64();
-        assert!(ratio < 8.0, "{what}: four times as many took {ratio:.1} times as long ({few:?}, {many:?})");
+        let [few, many] = [4_000, 16_000].map(|n| text_of(plant, n));
+        let of = |text: &str| time(|| parse_run("run.json", text).unwrap());
+        let (ratio, both) = ratio(|| of(&few), || of(&many));
+        assert!(ratio < 8.0, "{what}: four times as many took {ratio:.1} times as long ({both})");
     }
 }
 
-/// Judging and showing so many cases, each of a number of clients of its own: the longest sweep that there can be.
-fn time_of_cases(n: usize) -> Duration {
+/// So many cases, each of a number of clients of its own: the longest sweep that there can be.
+fn cases(n: usize) -> String {
     let line = |i: usize| format!("c{i},{},{},{}\n", i + 1, 100 + i % 977, i % 90 + 1);
-    let text = "case,clients,reads_per_s,cpu_percent\n".to_string() + &(0..n).map(line).collect::<String>();
-    let once = |_| {
-        let begin = Instant::now();
-        let mut run = as_run(&read(&text).unwrap());
-        judge::judge(&mut run);
-        ["text", "html"].iter().for_each(|form| drop(render(form, &run, &Style::default()).unwrap()));
-        begin.elapsed()
-    };
-    (0..3).map(once).min().unwrap()
+    "case,clients,reads_per_s,cpu_percent\n".to_string() + &(0..n).map(line).collect::<String>()
 }
 
 #[test]
 fn four_times_the_cases_take_no_sixteen_times_the_time() {
-    let (few, many) = (time_of_cases(1_000), time_of_cases(4_000));
-    let ratio = many.as_secs_f64() / few.as_secs_f64();
-    assert!(ratio < 8.0, "four times as many took {ratio:.1} times as long ({few:?}, {many:?})");
+    let _alone = alone();
+    let [few, many] = [1_000, 4_000].map(cases);
+    let of = |text: &str| time(|| as_run(&read(text).unwrap()));
+    let (ratio, both) = ratio(|| of(&few), || of(&many));
+    assert!(ratio < 8.0, "four times as many took {ratio:.1} times as long ({both})");
 }
 
 #[test]
@@ -148,6 +153,7 @@ fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
 
 #[test]
 fn what_would_not_fit_is_refused_before_it_takes_memory() {
+    let _alone = alone();
     // Texts of a few megabytes that would become gigabytes.
     let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
     let histograms = MAX_RUN_HISTOGRAMS;
@@ -175,6 +181,7 @@ const PART: usize = 8;
 
 #[test]
 fn a_run_at_the_limits_fits_a_small_machine() {
+    let _alone = alone();
     let samples = vec!["0"; 10_000].join(",");
     let column = format!(r#"{{"counter":"thread.cpu","instance":"srv:1/2","values":[{samples}]}}"#);
     let recording = format!(r#""trials":[{{"client":{{"recording":{{"t_s":[{samples}],"columns":["#);
@@ -195,6 +202,7 @@ const A_CASE_KIB: usize = 32;
 
 #[test]
 fn a_file_of_the_most_cases_fits_a_small_machine() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("counters.csv");
     let line = |i: usize| format!("c{i},{},{},{},{},106\n", i + 1, 100 + i % 977, i % 90 + 1, 700 + i % 50);
