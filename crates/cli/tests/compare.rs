@@ -19,7 +19,7 @@ fn text(output: &Output) -> String {
 
 #[test]
 fn every_old_run_compares_with_itself_in_every_form() {
-    for name in ["find.json", "io-models.json"] {
+    for name in ["find.json", "io-models.json", "open-loop-repeats.json", "users.json"] {
         let file = fixture(name);
         let file = file.to_str().unwrap();
         let output = compare(&[file, file, "--json"]);

@@ -45,7 +45,7 @@ fn an_old_experiment_keeps_its_checks_and_conclusions() {
 
 #[test]
 fn old_runs_are_drawn_in_every_form() {
-    for name in ["find.json", "io-models.json"] {
+    for name in ["find.json", "io-models.json", "open-loop-repeats.json", "users.json"] {
         let run = judged(name);
         for form in FORMS {
             let text = render(form.name, &run, &Style::default()).unwrap();

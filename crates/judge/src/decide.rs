@@ -3,6 +3,7 @@
 use run::{Capacity, Failure, Findings, Outcome, Picks, Run, Trial, TrialKind};
 
 use crate::Facts;
+use crate::capacity::chances;
 use crate::number::finite;
 use crate::objective::breach;
 use crate::single::{failed_share, good};
@@ -37,7 +38,8 @@ fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
 
 /// What each trial came to.
 pub(crate) fn outcomes(facts: &Facts<'_>) -> Vec<Outcome> {
-    let of = |trial: &Trial| {
+    let chances = chances(&facts.run.trials, &facts.limits);
+    let of = |(trial, chance_held): (&Trial, Option<f64>)| {
         let breach = breach(trial, &facts.limits);
         let measured = trial.measured.tally.completed > 0;
         let good_rate = finite(good(trial)).filter(|_| measured);
@@ -46,9 +48,10 @@ pub(crate) fn outcomes(facts: &Facts<'_>) -> Vec<Outcome> {
             failed_share: failed_share(trial).filter(|_| facts.run.asked()),
             held: breach.is_none(),
             breach,
+            chance_held,
         }
     };
-    facts.run.trials.iter().map(of).collect()
+    facts.run.trials.iter().zip(chances).map(of).collect()
 }
 
 /// Why the run did not do what was asked for. Timings of calls complete no request; there the checks alone decide.

@@ -42,6 +42,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             slot_rates: part.slot_rates,
             tenths: part.tenths,
             pauses: part.pauses,
+            held_up: part.held_up,
             apart: None,
             around: None,
         },

@@ -154,6 +154,16 @@ fn mean() -> Known {
     known
 }
 
+/// M/M/1 with two limits at once, of which the 99.9th percentile of 1200 us gives way before the mean of 400 us.
+fn together() -> Known {
+    let mm1 = |p99_9_us: f64| mm1_capacity(10_000.0, 0.999, p99_9_us / 1e6);
+    let mut known = Known::queue("M/M/1, p99.9 and mean", server(Service::Exponential, 100, 1), 1200.0, mm1);
+    known.plan.objective.p99_us = None;
+    known.plan.objective.p99_9_us = Some(known.limit);
+    known.plan.objective.mean_us = Some(400.0);
+    known
+}
+
 /// Eight slots with the objective that `find` sets itself: a median of ten times the unloaded one, and a 99th percentile that is
 /// so long that a queue past its limit takes a whole window to get there. The median decides.
 fn own_objective() -> Known {
@@ -206,6 +216,17 @@ fn a_median_is_found() {
 #[test]
 fn a_mean_is_found() {
     mean().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn of_two_limits_the_one_that_gives_way_first_is_found() {
+    assert!(together().exact() < 10_000.0 - 1e6 / 400.0, "the mean gives way first");
+    together().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn a_limit_on_the_mean_forgives_pauses_of_the_machine() {
+    mean().holds(SEEDS, pausing);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod counts;
 pub mod driver;
 pub mod drivers;
 mod error;
+mod held_up;
 mod launch;
 mod partner;
 mod record;

@@ -4,6 +4,7 @@ use proto::{Done, Fault, Outcome};
 use run::{CoarseHist, ErrorKind, Hist, LoadPart, Phase};
 use sys::clock;
 
+use crate::held_up::HeldUp;
 use crate::classes::Class;
 use crate::core::Begun;
 use crate::counts::Counts;
@@ -69,6 +70,8 @@ pub(crate) struct Record {
     /// One a class of requests; none where there is one class.
     classes: Box<[Class]>,
     tenths: TenthCounter,
+    /// Kept where tenths are.
+    pub(crate) held_up: Option<HeldUp>,
     origin_ns: u64,
     begin: Edge,
     end: Option<Edge>,
@@ -102,6 +105,7 @@ impl Record {
             stream_limit: None,
             classes: Class::records(keeps.classes),
             tenths: TenthCounter::default(),
+            held_up: None,
             origin_ns,
             begin: Edge { at_ns: origin_ns, ..Edge::default() },
             end: None,
@@ -117,6 +121,7 @@ impl Record {
 
     /// Counts in tenths of a second what `counter` was made for.
     pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
+        self.held_up = counter.counts().then(HeldUp::new);
         self.tenths = counter;
     }
 
@@ -241,6 +246,7 @@ impl Record {
             slot_rates: Vec::new(),
             tenths: self.tenths.tenths(&self.tenths.limits_us()),
             pauses: Vec::new(),
+            held_up: self.held_up.map(|held| held.windows(self.origin_ns)).unwrap_or_default(),
         }
     }
 }

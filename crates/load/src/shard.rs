@@ -198,6 +198,7 @@ pub(crate) fn go<D: Driver, C: Client>(
     core.start(driver.ops());
     loop {
         let now = driver.ops().refresh();
+        core.pass(now);
         let told = order(now, phase);
         if told.phase != phase {
             phase = told.phase;
@@ -226,6 +227,7 @@ pub(crate) fn go<D: Driver, C: Client>(
         // Awake and before the due time, the wait looks without waiting until the time has come.
         let until =
             core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(told.next_ns);
+        core.sleeps(until);
         driver.wait(until, core.batch(), |ops, completion| core.on(ops, completion))?;
     }
     let part = core.finish(driver.ops());

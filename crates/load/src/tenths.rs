@@ -8,11 +8,14 @@ const MOST: usize = 36_000;
 /// Windows whose length is not planned are counted for so much longer than planned, seconds.
 const SLACK_S: f64 = 5.0;
 
+/// Counters of a tenth before those of the limits.
+const FIRST: usize = 2;
+
 /// Counters of one shard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
-    /// A tenth after another: those that ended, then those beyond each limit.
+    /// A tenth after another: those that ended, nanoseconds that they took together, then those beyond each limit.
     counts: Box<[u64]>,
     last: usize,
 }
@@ -26,9 +29,14 @@ impl TenthCounter {
         let tenths = (((window_s + SLACK_S) / TENTH_S) as usize).clamp(1, MOST);
         Self {
             limits_ns: limits_us.iter().map(|us| (us * 1e3) as u64).collect(),
-            counts: vec![0; tenths * (1 + limits_us.len())].into(),
+            counts: vec![0; tenths * (FIRST + limits_us.len())].into(),
             last: 0,
         }
+    }
+
+    /// Whether anything is counted.
+    pub(crate) fn counts(&self) -> bool {
+        !self.limits_ns.is_empty()
     }
 
     /// Forgets all counts.
@@ -43,22 +51,24 @@ impl TenthCounter {
         if self.limits_ns.is_empty() {
             return;
         }
-        let (tenth, each) = ((since_ns / 100_000_000) as usize, 1 + self.limits_ns.len());
+        let (tenth, each) = ((since_ns / 100_000_000) as usize, FIRST + self.limits_ns.len());
         let Some(counts) = self.counts.get_mut(tenth * each..(tenth + 1) * each) else { return };
         counts[0] += 1;
-        counts[1..].iter_mut().zip(&self.limits_ns).for_each(|(n, limit)| *n += u64::from(took_ns > *limit));
+        counts[1] = counts[1].saturating_add(took_ns);
+        counts[FIRST..].iter_mut().zip(&self.limits_ns).for_each(|(n, limit)| *n += u64::from(took_ns > *limit));
         self.last = self.last.max(tenth + 1);
     }
 
     /// What was counted.
     pub(crate) fn tenths(&self, limits_us: &[f64]) -> Tenths {
-        let each = 1 + self.limits_ns.len();
-        let column = |i: usize| self.counts.chunks(each).take(self.last).map(|c| c[i]).collect();
+        let each = FIRST + self.limits_ns.len();
+        let column = |i: usize| self.counts.chunks(each).take(self.last).map(|c| c[i]).collect::<Vec<_>>();
         if self.last == 0 {
             return Tenths::default();
         }
-        let over = limits_us.iter().enumerate().map(|(i, &limit_us)| Over { limit_us, late: column(i + 1) });
-        Tenths { answered: column(0), over: over.collect() }
+        let over = limits_us.iter().enumerate().map(|(i, &limit_us)| Over { limit_us, late: column(FIRST + i) });
+        let took_us = column(1).into_iter().map(|ns| ns / 1000).collect();
+        Tenths { answered: column(0), took_us, over: over.collect() }
     }
 
     /// The limits in microseconds.
@@ -79,6 +89,7 @@ mod tests {
         }
         let tenths = counter.tenths(&counter.limits_us());
         assert_eq!(tenths.answered, [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(tenths.took_us[..2], [2500, 6000]);
         assert_eq!(tenths.over(1000.0).unwrap().late[..2], [1, 1]);
         assert_eq!(tenths.over(5000.0).unwrap().late[..2], [0, 1]);
         assert!(TenthCounter::new(&[], 1.0).tenths(&[]).is_empty());

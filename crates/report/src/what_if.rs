@@ -30,10 +30,26 @@ fn document(answer: &WhatIf, run: &str) -> Doc {
 }
 
 fn title(answer: &WhatIf) -> String {
+    if let Some(asked) = answer.change.rate {
+        return of_arrivals(answer, asked);
+    }
     let rate = format!("{} requests/s with {} users", number(answer.rate.value), answer.users);
     match &answer.bottleneck {
         Some(resource) => format!("{rate}: then {} stops it", resource.id),
         None => format!("{rate}, and room left everywhere"),
+    }
+}
+
+fn of_arrivals(answer: &WhatIf, asked: f64) -> String {
+    let mean = quantity(answer.response_us.value, Unit::Micros);
+    match &answer.bottleneck {
+        Some(resource) if answer.rate.value < asked => {
+            format!("{} requests/s are more than it takes: {} stops it", number(asked), resource.id)
+        }
+        Some(resource) => {
+            format!("{} requests/s in {mean} on the mean: {} is nearly full", number(asked), resource.id)
+        }
+        None => format!("{} requests/s in {mean} on the mean, and room left everywhere", number(asked)),
     }
 }
 
@@ -46,11 +62,7 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
         format!("{}; {} as it is now", between(&answer.rate, Unit::PerSecond), quantity(answer.now, Unit::PerSecond));
     let mut figures = vec![
         figure("Throughput", rate(&answer.rate), now),
-        figure(
-            "Response",
-            quantity(answer.response_us.value, Unit::Micros),
-            format!("{} on the mean", between(&answer.response_us, Unit::Micros)),
-        ),
+        response(&answer.response_us),
         figure("Capacity", rate(&answer.capacity), between(&answer.capacity, Unit::PerSecond)),
     ];
     let full = |r: &Resource| format!("{}, full at {}", r.device, quantity(r.limit, Unit::PerSecond));
@@ -58,6 +70,21 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
     let next = answer.resources.get(usize::from(answer.bottleneck.is_some()));
     figures.extend(next.map(|r| figure("Next", r.id.clone(), full(r))));
     figures
+}
+
+fn response(response_us: &Estimate) -> KeyFigure {
+    let figure = |value: String, detail: String| KeyFigure { name: "Response".into(), value, detail, tone: Tone::Plain };
+    let quantity = |us| quantity(us, Unit::Micros);
+    match (response_us.value.is_finite(), response_us.high.is_finite()) {
+        (false, _) => figure("grows without end".into(), "more requests arrive than are served".into()),
+        (true, false) => {
+            figure(quantity(response_us.value), format!("{} or more on the mean", quantity(response_us.low)))
+        }
+        (true, true) => {
+            let between = format!("{} to {}", quantity(response_us.low), quantity(response_us.high));
+            figure(quantity(response_us.value), format!("{between} on the mean"))
+        }
+    }
 }
 
 fn resources(answer: &WhatIf) -> Table {
@@ -77,9 +104,10 @@ fn resources(answer: &WhatIf) -> Table {
 /// A figure of a point of the curve, with the ends of its interval.
 type Place = fn(&WithUsers) -> [f64; 3];
 
-/// One figure against users, between the ends of its interval.
-fn against_users(answer: &WhatIf, of: Place) -> Vec<Series> {
-    let points = |at: usize| answer.curve.iter().map(|p| (f64::from(p.users), of(p)[at])).collect();
+/// One figure against users or arrivals, between the ends of its interval, as far as it has an end.
+fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
+    let x = |p: &WithUsers| p.arrivals.unwrap_or(f64::from(p.users));
+    let points = |at: usize| answer.curve.iter().map(|p| (x(p), of(p)[at])).filter(|(_, y)| y.is_finite()).collect();
     let end = |name: &str, at| Series::new(name, Look::Dashed, Hue::Quiet, points(at));
     let all = vec![end("lower end", 1), end("upper end", 2)];
     std::iter::once(Series::new("predicted", Look::Line, Hue::Main, points(0))).chain(all).collect()
@@ -87,22 +115,26 @@ fn against_users(answer: &WhatIf, of: Place) -> Vec<Series> {
 
 fn plots(answer: &WhatIf) -> [Plot; 2] {
     let first = answer.resources.first().map(|r| Mark::new(Spot::Y(r.limit), format!("{} full", r.id), Hue::Quiet));
+    let (against, x) = match answer.change.rate {
+        Some(_) => ("arrivals", Axis::new("requests per second that arrive", Unit::Plain, Scale::Linear)),
+        None => ("users", Axis::new("users", Unit::Plain, Scale::Log2)),
+    };
     let caption = "After the change, by the model, with the ends of the 95 % interval.";
     let throughput = Plot {
-        title: "Throughput against users".into(),
+        title: format!("Throughput against {against}"),
         caption: caption.into(),
-        x: Axis::new("users", Unit::Plain, Scale::Log2),
+        x: x.clone(),
         y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
-        series: against_users(answer, |p| [p.rate, p.rate_low, p.rate_high]),
+        series: between(answer, |p| [p.rate, p.rate_low, p.rate_high]),
         marks: first.into_iter().collect(),
         ..Plot::default()
     };
     let response = Plot {
-        title: "Response time against users".into(),
+        title: format!("Response time against {against}"),
         caption: "On the mean, without thinking.".into(),
-        x: Axis::new("users", Unit::Plain, Scale::Log2),
+        x,
         y: Axis::new("response time", Unit::Micros, Scale::Log),
-        series: against_users(answer, |p| [p.response_us, p.response_low_us, p.response_high_us]),
+        series: between(answer, |p| [p.response_us, p.response_low_us, p.response_high_us]),
         ..Plot::default()
     };
     [throughput, response]

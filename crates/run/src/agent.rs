@@ -200,6 +200,9 @@ pub struct LoadPart {
     /// When this host stood still, seconds since the load began: a thread that only sleeps woke so late.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
+    /// When a thread of the generator woke late or stood still within its work, seconds since the load began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`,
     /// `handshake` where connections begin with one, and `handshake_resumed` of those that took up an earlier session;
     /// `under_way` holds the ages of requests that had no answer when the window ended.
@@ -228,6 +231,7 @@ impl LoadPart {
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.tenths.merge(&other.tenths);
         self.pauses.extend(other.pauses);
+        self.held_up.extend(other.held_up);
         for (name, hist) in other.histograms {
             match self.histograms.entry(name) {
                 Entry::Vacant(place) => drop(place.insert(hist)),

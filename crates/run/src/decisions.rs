@@ -62,6 +62,9 @@ pub struct Outcome {
     pub held: bool,
     /// How it was broken.
     pub breach: Option<Breach>,
+    /// Chance, 0 to 1, that the objective holds at this rate, by this trial alone: of an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chance_held: Option<f64>,
 }
 
 /// How a trial broke the objective: the first of these that was found.

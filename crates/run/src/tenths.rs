@@ -11,6 +11,9 @@ use crate::figure::Figure;
 pub struct Tenths {
     /// Requests that ended in it.
     pub answered: Vec<u64>,
+    /// Their response times together, microseconds; empty in runs of older versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub took_us: Vec<u64>,
     /// Those of them that took longer than a limit, a limit an entry.
     pub over: Vec<Over>,
 }
@@ -43,6 +46,7 @@ impl Tenths {
     /// Adds the counts of another agent or thread with the same limits.
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.answered, &other.answered);
+        add(&mut self.took_us, &other.took_us);
         for theirs in &other.over {
             match self.over.iter_mut().find(|o| o.limit_us == theirs.limit_us) {
                 Some(ours) => add(&mut ours.late, &theirs.late),
@@ -65,12 +69,13 @@ mod tests {
     fn agents_add_up_limit_by_limit() {
         let of = |limit_us, late: &[u64]| Tenths {
             answered: vec![10; late.len()],
+            took_us: vec![500; late.len()],
             over: vec![Over { limit_us, late: late.to_vec() }],
         };
         let mut all = of(5.0, &[1, 2]);
         all.merge(&of(5.0, &[1, 0, 3]));
         all.merge(&of(7.0, &[4]));
-        assert_eq!(all.answered, [30, 20, 10]);
+        assert_eq!((&all.answered[..], &all.took_us[..]), (&[30, 20, 10][..], &[1500, 1000, 500][..]));
         assert_eq!((&all.over(5.0).unwrap().late[..], &all.over(7.0).unwrap().late[..]), (&[2, 2, 3][..], &[4][..]));
         assert!(all.over(6.0).is_none());
     }

@@ -345,6 +345,9 @@ pub struct Measured {
     /// When a generator's host, or the server's where an observer runs there, stood still; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
+    /// When a thread of a generator woke late or stood still within its work; seconds since the load began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_up: Vec<Window>,
     /// How far the windows of several agents are apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<WindowsApart>,

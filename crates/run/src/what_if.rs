@@ -31,6 +31,9 @@ pub struct Change {
     /// Time that a user thinks between an answer and the next request, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_s: Option<f64>,
+    /// Requests per second that arrive at random, whatever became of those before them; instead of users.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// The server's CPU time per request over that of today: 0.8 is 20 % less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_cpu: Option<f64>,
@@ -58,12 +61,15 @@ pub struct Resource {
     pub utilization: f64,
 }
 
-/// Throughput and response time with some users.
+/// Throughput and response time with some users, or with some arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WithUsers {
-    /// Users.
+    /// Users, or requests under way.
     pub users: u32,
+    /// Requests per second that arrive, where these are asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<f64>,
     /// Requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
@@ -90,14 +96,15 @@ pub struct WithUsers {
 pub struct WhatIf {
     /// What is changed.
     pub change: Change,
-    /// Users that are asked about: those of the run's decisive trial where none are given.
+    /// Users that are asked about: those of the run's decisive trial where none are given; requests under way where a rate
+    /// of arrivals is asked about.
     pub users: u32,
-    /// Requests per second with these users as they are now, by the same model.
+    /// Requests per second with these users, or arrivals, as they are now, by the same model.
     #[serde(with = "Figure")]
     pub now: f64,
     /// Requests per second with them after the change.
     pub rate: Estimate,
-    /// Their mean response time after it, microseconds.
+    /// Their mean response time after it, microseconds; infinite where more arrive than are served.
     pub response_us: Estimate,
     /// The run's capacity after it, requests per second.
     pub capacity: Estimate,
@@ -106,7 +113,7 @@ pub struct WhatIf {
     pub bottleneck: Option<Resource>,
     /// All resources after the change, the first to be full first.
     pub resources: Vec<Resource>,
-    /// Throughput and response time against users after the change.
+    /// Throughput and response time against users, or against arrivals, after the change.
     pub curve: Vec<WithUsers>,
     /// What is taken for granted, in sentences.
     pub assumptions: Vec<String>,

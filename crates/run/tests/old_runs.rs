@@ -1,4 +1,4 @@
-//! `loadline-run/1` as version 0.1.0 wrote it: two real runs, kept as they were. Whatever the types become, both load,
+//! `loadline-run/1` as version 0.1.0 wrote it: real runs, kept as they were. Whatever the types become, both load,
 //! fit the schema, and come out again with every name and every value that they had.
 
 #![allow(clippy::unwrap_used)]
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use loadline_run::{load_run, schema};
 use serde_json::Value;
 
-const FIXTURES: [&str; 2] = ["find.json", "io-models.json"];
+const FIXTURES: [&str; 4] = ["find.json", "io-models.json", "open-loop-repeats.json", "users.json"];
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)

@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Time that a user thinks between an answer and the next request
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     think: Option<f64>,
+    /// Requests per second that arrive at random, whatever became of those before them (an open loop)
+    #[arg(long, value_name = "RATE", value_parser = units::rate, conflicts_with_all = ["users", "think"])]
+    rate: Option<f64>,
     /// Change of the server's CPU time per request: -20% or +10%
     #[arg(long, value_name = "CHANGE", value_parser = units::change, allow_hyphen_values = true)]
     request_cpu: Option<f64>,
@@ -56,6 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         workers: args.workers,
         users: args.users,
         think_s: args.think,
+        rate: args.rate,
         request_cpu: args.request_cpu.map(|change| 1.0 + change),
     };
     let answer = judge::what_if(&run, &change).map_err(anyhow::Error::msg)?;

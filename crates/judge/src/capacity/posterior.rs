@@ -84,6 +84,17 @@ pub(super) fn estimate(windows: &[Shown], asked: &Asked) -> Option<Estimate> {
 /// and on how fast the server was just then, which are known to some percent of the window.
 const PAST: f64 = 50.0;
 
+/// Independent draws that one window is worth, before any scatter was seen.
+pub(super) fn worth(window: &Shown, asked: &Asked) -> f64 {
+    let dispersion = dispersions(std::slice::from_ref(window), asked, None, EXPECTED.0);
+    dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)
+}
+
+/// Standard deviation of the logarithm of a mean of so many draws.
+pub(super) fn mean_spread(draws: f64) -> f64 {
+    (SPREAD / draws).sqrt()
+}
+
 /// How many answers of each window are worth one: twice the relaxation time of M/M/1 times the rate, on either side of
 /// saturation. A window is worth one draw at least.
 fn dispersions(windows: &[Shown], asked: &Asked, found: Option<Estimate>, scale: f64) -> Vec<f64> {

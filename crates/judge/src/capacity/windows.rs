@@ -3,6 +3,7 @@
 use run::{Arrival, Intensity, LeftOut, Limits, TENTH_S, Trial, TrialKind, Window};
 
 use super::asked::{Asked, Shown, What};
+use super::chance::chance_held;
 use super::posterior::{Estimate, estimate};
 use super::transient::Span;
 use crate::facts::stolen;
@@ -38,8 +39,7 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let searched =
         |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload) && t.broken().is_none();
     let windows: Vec<&Trial> = trials.iter().filter(searched).filter(|t| t.rates.offered_rate > 0.0).collect();
-    let full = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).reduce(f64::max);
-    let full = full.filter(|full| *full > 0.0);
+    let full = full(trials);
     let all = by(&windows, limits, full, false)?;
     let (seconds, pauses) = left_out(&windows, limits);
     if seconds <= 0.0 {
@@ -49,6 +49,25 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
     let left_out = LeftOut { seconds, pauses, rate: Some(all.estimate.rate), interval: Some(interval) };
     Some(Pooled { left_out: Some(left_out), ..clean })
+}
+
+/// Rate at which the closed loop was full.
+fn full(trials: &[Trial]) -> Option<f64> {
+    let full = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).reduce(f64::max);
+    full.filter(|full| *full > 0.0)
+}
+
+/// Chance of each trial, 0 to 1, that the part of the objective of which it is least sure holds at its rate, by what this trial
+/// alone showed; of windows of an open loop.
+pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
+    let (full, parts) = (full(trials), parts(limits));
+    let of_part = |t: &Trial, part: Part| Some(chance_held(&shown(t, part, false)?, &asked(part, full)));
+    let of = |t: &Trial| {
+        let open = !closed(t) && t.rates.offered_rate > 0.0 && t.broken().is_none();
+        let all = parts.iter().filter_map(|part| of_part(t, *part).filter(|_| open));
+        all.filter(|chance| chance.is_finite()).reduce(f64::min)
+    };
+    trials.iter().map(of).collect()
 }
 
 /// The part of the objective that gives way first.
@@ -89,7 +108,10 @@ fn shown(trial: &Trial, part: Part, clean: bool) -> Option<Shown> {
             let lost = unanswered(trial).max(overdue(trial, limit_us));
             window(answered + lost, late + lost)
         }
-        Part::Mean { limit_us } => window(completed, completed * trial.latency_us.mean / limit_us),
+        Part::Mean { limit_us } => {
+            let (answered, took_us) = took(trial, limit_us, clean);
+            window(answered, took_us / limit_us)
+        }
         Part::Failed { .. } => {
             let failed = failed_share(trial)?;
             window(completed.max(1.0), failed * completed.max(1.0))
@@ -101,14 +123,29 @@ fn shown(trial: &Trial, part: Part, clean: bool) -> Option<Shown> {
 fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us) {
-        let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
-        let kept = tenths.answered.iter().zip(&over.late).enumerate();
-        let kept = kept.filter(|(i, _)| !disturbed.get(*i).copied().unwrap_or(false));
-        return Some(kept.fold((0.0, 0.0), |(n, k), (_, (answered, late))| (n + *answered as f64, k + *late as f64)));
+        return Some(kept(trial, limit_us, clean, &over.late));
     }
     let hist = trial.histograms.get("response").filter(|h| !h.is_empty())?;
     let answered = hist.len() as f64;
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
+}
+
+/// Requests that ended, and the time that they took together, microseconds; of an older run by its mean.
+fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
+    let tenths = &trial.measured.tenths;
+    if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {
+        return kept(trial, limit_us, clean, &tenths.took_us);
+    }
+    let completed = trial.measured.tally.completed as f64;
+    (completed, completed * trial.latency_us.mean)
+}
+
+/// Requests that ended in the tenths that count, and the sum of something that was counted beside them.
+fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64) {
+    let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
+    let all = trial.measured.tenths.answered.iter().zip(beside).enumerate();
+    let kept = all.filter(|(i, _)| !disturbed.get(*i).copied().unwrap_or(false));
+    kept.fold((0.0, 0.0), |(n, k), (_, (answered, of))| (n + *answered as f64, k + *of as f64))
 }
 
 /// Which tenths of a window a pause of a machine reached into, or a server that caught up with it.
@@ -122,7 +159,15 @@ fn disturbed(trial: &Trial, limit_us: f64) -> Vec<bool> {
 }
 
 fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
-    trial.measured.pauses.iter().filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
+    let pauses = trial.measured.pauses.iter().chain(held_up(trial));
+    pauses.filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
+}
+
+/// When the generator was held up, where nobody but the machine can have done it: on CPUs that client and server share it is the
+/// server that keeps the generator waiting, the more the fuller it is.
+fn held_up(trial: &Trial) -> &[Window] {
+    let shared = trial.client.shared || trial.server.as_ref().is_some_and(|server| server.shared);
+    if shared { &[] } else { &trial.measured.held_up }
 }
 
 /// Time that is left out for the strictest limit, seconds, and the pauses in it.

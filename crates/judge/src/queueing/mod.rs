@@ -5,8 +5,10 @@
 //! chapter 20.
 
 mod closed;
+mod open;
 
 pub use closed::{Closed, closed, elasticities};
+pub use open::response_s as open_response_s;
 
 /// How a station serves.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -19,6 +19,9 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
     if *change == Change::default() {
         return Err("nothing is changed: name a resource or users (`loadline what-if --help`)".into());
     }
+    if change.rate.is_some() && (change.users.is_some() || change.think_s.is_some()) {
+        return Err("requests arrive at a rate or come from users who wait, not both: leave out one of them".into());
+    }
     let of_cpu = [change.server_cpus.is_some(), change.quota_cpus.is_some(), change.request_cpu.is_some()];
     if now.server_cpu.is_none() && of_cpu.contains(&true) {
         return Err(
@@ -58,6 +61,7 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
         Some(_) => then.think_s += change.delay_s.unwrap_or(0.0),
         None => then.elsewhere_s += change.delay_s.unwrap_or(0.0),
     }
+    then.arrivals = change.rate;
     then.users = change.users.unwrap_or(then.users);
     then.think_s += change.think_s.unwrap_or(0.0);
     then
@@ -71,6 +75,13 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
          batches are taken to work as they did"
             .to_string(),
     ];
+    if then.arrivals.is_some() {
+        said.push(
+            "requests arrive at random (Poisson), and what each takes scatters as exponential times do: equal times wait half as \
+             long"
+                .into(),
+        );
+    }
     said.extend(now.contention.map(|contention| contention.sentence()));
     if run.findings.bottleneck.id == "unknown" {
         said.push("what stops the server now is not known: only what was measured is in the model".into());

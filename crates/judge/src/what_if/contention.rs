@@ -58,6 +58,11 @@ impl Contention {
         (users / (response_s + think_s), response_s)
     }
 
+    /// Response time where requests arrive at a rate: what is under way slows what is under way.
+    pub(super) fn arriving(&self, rate: f64, response_s: f64) -> f64 {
+        (0..STEPS).fold(response_s, |response, _| response_s / self.left(rate * response))
+    }
+
     /// Another that the same intervals allow.
     pub(super) fn drawn(&self, random: &mut Rng) -> Self {
         let mut draw = |(value, half): (f64, f64)| ((value + half / HALF_95 * normal(random)).max(0.0), half);

@@ -8,25 +8,25 @@
 mod beside;
 mod change;
 mod contention;
+mod curve;
 mod double;
+mod intervals;
 mod model;
 mod pooled;
 mod seen;
 mod solve;
 
-use run::{Change, Estimate, Resource, Run, WhatIf, WithUsers};
+use run::{Change, Estimate, Resource, Run, WhatIf};
 
 use crate::Facts;
 use model::{Model, Part};
+use curve::{MOST_USERS, curve, under_way};
+use intervals::intervals;
 use seen::Seen;
-use solve::{cap, contended, most, solve, stations, with_users};
+use solve::{most, solve};
 
 pub(crate) use double::to_double;
 
-/// Users that are solved for, at most: time grows with them.
-const MOST_USERS: u32 = 100_000;
-/// A resource is called full from this share on.
-const BUSY: f64 = 0.8;
 /// Draws of the bootstrap; fewer for many users.
 const DRAWS: usize = 200;
 const FEW_DRAWS: usize = 40;
@@ -79,8 +79,8 @@ fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
     resources.sort_by(|a, b| a.limit.total_cmp(&b.limit));
     WhatIf {
         change: change.clone(),
-        users: then.users,
-        now: solve(&Model { users: then.users, think_s: then.think_s, ..now.clone() }).0,
+        users: then.arrivals.map_or(then.users, |_| under_way(rate, response_s)),
+        now: solve(&Model { users: then.users, think_s: then.think_s, arrivals: then.arrivals, ..now.clone() }).0,
         rate: exactly(rate),
         response_us: exactly(response_s * 1e6),
         capacity: exactly(capacity(run, now, then)),
@@ -89,17 +89,6 @@ fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
         curve: curve(then),
         assumptions: Vec::new(),
     }
-}
-
-/// Users in steps of about a half more, up to twice those asked about.
-fn curve(then: &Model) -> Vec<WithUsers> {
-    let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
-    let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
-    let point = |users| {
-        let (rate, response_s) = contended(then, with_users(&stations, cap, users, then.think_s), users);
-        WithUsers { users, rate, response_us: response_s * 1e6, ..WithUsers::default() }
-    };
-    steps.map(point).collect()
 }
 
 /// Answers by networks with the demands of trials drawn again and again; `None` with too few of them.
@@ -117,38 +106,6 @@ fn drawn(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Ve
         answered(run, &model, &change::changed(&model, change), change)
     };
     Some((0..draws).map(draw).collect())
-}
-
-/// Gives every figure of the answer its interval.
-fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {
-    let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| widened(drawn.iter().filter_map(figure), value, seen);
-    answer.rate = of(&|w| Some(w.rate.value), answer.rate.value);
-    answer.response_us = of(&|w| Some(w.response_us.value), answer.response_us.value);
-    answer.capacity = of(&|w| Some(w.capacity.value), answer.capacity.value);
-    for resource in &mut answer.resources {
-        let same = |r: &&Resource| (&r.id, &r.device) == (&resource.id, &resource.device);
-        let limit = of(&|w| w.resources.iter().find(same).map(|r| r.limit), resource.limit);
-        (resource.low, resource.high) = (limit.low, limit.high);
-    }
-    for (at, point) in answer.curve.iter_mut().enumerate() {
-        let rate = of(&|w| w.curve.get(at).map(|p| p.rate), point.rate);
-        let response_us = of(&|w| w.curve.get(at).map(|p| p.response_us), point.response_us);
-        (point.rate_low, point.rate_high) = (rate.low, rate.high);
-        (point.response_low_us, point.response_high_us) = (response_us.low, response_us.high);
-    }
-    answer.bottleneck = answer.resources.first().filter(|r| r.utilization >= BUSY).cloned();
-}
-
-/// The middle 95 % of the draws, and as much further as the model was off.
-fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimate {
-    let mut drawn: Vec<f64> = drawn.collect();
-    drawn.sort_by(f64::total_cmp);
-    let at = |share: f64| drawn.get((share * drawn.len().saturating_sub(1) as f64).round() as usize).copied();
-    let off = (seen.modelled / seen.completed).max(seen.completed / seen.modelled);
-    let off = if off.is_finite() { off } else { 1.0 };
-    let low = at(0.025).map_or(value, |low| low.min(value)) / off;
-    let high = at(0.975).map_or(value, |high| high.max(value)) * off;
-    Estimate { value, low, high }
 }
 
 #[cfg(test)]

@@ -82,6 +82,8 @@ pub(super) struct Model {
     pub(super) elsewhere_s: f64,
     pub(super) users: u32,
     pub(super) think_s: f64,
+    /// Requests per second that arrive at random, in place of users.
+    pub(super) arrivals: Option<f64>,
     /// What clients cost each other beyond that; absent where it is not told from nothing.
     pub(super) contention: Option<Contention>,
     /// Good answers per second that the trial completed.

@@ -1,11 +1,24 @@
 //! A network with its users, solved.
 
 use super::model::{Model, Part};
-use crate::queueing::{Station, closed};
+use crate::queueing::{Station, closed, open_response_s};
 
-/// Throughput and response time of a network's users, thinking left out of the latter, contention included.
+/// Throughput and response time of a network's users, or of what arrives, thinking left out of the latter, contention included.
 pub(super) fn solve(model: &Model) -> (f64, f64) {
-    contended(model, plain(model), model.users)
+    match model.arrivals {
+        Some(rate) => arriving(model, rate),
+        None => contended(model, plain(model), model.users),
+    }
+}
+
+/// The same of requests that arrive at random at a rate: what is more than the first full resource lets through waits for ever.
+pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
+    let most = most(model);
+    if rate >= most {
+        return (most, f64::INFINITY);
+    }
+    let alone = open_response_s(&stations(model), rate);
+    (rate, model.contention.map_or(alone, |contention| contention.arriving(rate, alone)))
 }
 
 /// The same without contention: what queues, and nothing else.

@@ -61,6 +61,7 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
         elsewhere_s: 50e-6,
         users,
         think_s,
+        arrivals: None,
         contention: None,
         rate: 1.0,
         requests: 1.0,
@@ -76,6 +77,35 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     let (rate, response_s) = solve(&capped(0.2, 1, 10e-3));
     assert!((rate - 1.0 / 10.45e-3).abs() < 1e-3 && (response_s - 450e-6).abs() < 1e-9, "{rate}/s, {response_s} s");
     assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
+}
+
+/// What arrives waits for who arrived before it (M/M/1), and what is more than the first full resource takes has no end.
+#[test]
+fn arrivals_wait_and_more_than_is_served_has_no_end() {
+    let model = |rate| Model { arrivals: Some(rate), ..capped(f64::INFINITY, 1, 0.0) };
+    let (rate, response_s) = solve(&model(1250.0));
+    assert!((rate - 1250.0).abs() < 1e-9 && (response_s - (800e-6 + 50e-6)).abs() < 1e-9, "{rate}/s, {response_s} s");
+    assert_eq!(solve(&model(2600.0)), (2500.0, f64::INFINITY));
+    let quota = Model { arrivals: Some(600.0), ..capped(0.2, 1, 0.0) };
+    assert_eq!(solve(&quota), (500.0, f64::INFINITY));
+}
+
+/// One CPU takes 400/s. Of 100/s all are answered surely, of 600/s two thirds, and nothing is said twice of who asks.
+#[test]
+fn a_rate_of_arrivals_is_answered_with_intervals() {
+    let planted = full();
+    let at = |rate| what_if(&planted, &Change { rate: Some(rate), ..Change::default() }).unwrap();
+    let few = at(100.0);
+    assert_eq!((few.rate.value, few.rate.low, few.rate.high), (100.0, 100.0, 100.0), "{few:#?}");
+    assert!(few.response_us.low < few.response_us.value && few.response_us.value < few.response_us.high, "{few:#?}");
+    assert!(few.bottleneck.is_none() && few.curve.len() == 20, "{few:#?}");
+    assert!(few.curve.windows(2).all(|w| w[0].response_us <= w[1].response_us), "{few:#?}");
+    let many = at(600.0);
+    assert!(many.response_us.value.is_infinite() && many.rate.high < 600.0, "{many:#?}");
+    assert!((many.rate.value / 400.0 - 1.0).abs() < 0.1, "{many:#?}");
+    assert!(many.bottleneck.is_some() && many.curve.iter().any(|p| p.response_us.is_finite()), "{many:#?}");
+    let both = Change { rate: Some(1.0), users: Some(1), ..Change::default() };
+    assert!(what_if(&planted, &both).unwrap_err().contains("not both"));
 }
 
 /// A link at 8 % of the rate of its interface, full by the queue of a shaper: what it carried is what it carries.

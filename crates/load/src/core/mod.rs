@@ -266,6 +266,20 @@ impl<C: Client> Core<C> {
     }
 
     /// What time brings: timers and due requests.
+    /// A pass of the loop begins.
+    pub(crate) fn pass(&mut self, now_ns: u64) {
+        if let Some(held) = &mut self.record.held_up {
+            held.pass(now_ns, &self.record.counts);
+        }
+    }
+
+    /// It sleeps until then, or until there is something.
+    pub(crate) fn sleeps(&mut self, until_ns: u64) {
+        if let Some(held) = &mut self.record.held_up {
+            held.sleeps(until_ns);
+        }
+    }
+
     pub(crate) fn advance<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         self.record.advance(now, self.in_flight);

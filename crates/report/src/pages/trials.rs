@@ -63,10 +63,16 @@ fn row(trial: &Trial, outcome: Outcome) -> Vec<Cell> {
     ]
 }
 
-/// A percentile that broke the objective.
+/// A percentile that broke the objective, and how sure the trial by itself is that it holds.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
-    if broken { cell.toned(Tone::Warn) } else { cell }
+    let cell = if broken { cell.toned(Tone::Warn) } else { cell };
+    match outcome.chance_held {
+        Some(chance) if cell.hint.is_empty() => {
+            Cell { hint: format!("by this trial alone, the chance that the objective holds is {}", quantity(chance, Unit::Share)), ..cell }
+        }
+        _ => cell,
+    }
 }
 
 /// The share of requests that failed, as the objective counts them; what failed is said on demand.

@@ -1,0 +1,61 @@
+//! Open networks: requests arrive at random at a rate, whatever became of those before them.
+
+use super::{Servers, Station};
+
+/// Time from a request's arrival to its end, seconds, with so many arrivals a second: each station is an M/M/m queue of its own
+/// (J. Jackson, *Networks of Waiting Lines*, 1957; the wait by A. Erlang's second formula). Infinite where a station is full.
+pub fn response_s(stations: &[Station], rate: f64) -> f64 {
+    stations.iter().map(|station| residence_s(*station, rate)).sum()
+}
+
+/// Service and wait at one station.
+fn residence_s(station: Station, rate: f64) -> f64 {
+    let Servers::Some(m) = station.servers else { return station.demand_s };
+    let (m, work) = (m.max(1), rate * station.demand_s);
+    if work >= f64::from(m) {
+        return f64::INFINITY;
+    }
+    station.demand_s * (1.0 + chance_to_wait(m, work) / (f64::from(m) - work))
+}
+
+/// Chance that an arrival finds all `m` servers busy, with `work` (below m) of them busy on the mean. Erlang's B is stepped up
+/// server by server, which neither overflows nor cancels.
+fn chance_to_wait(m: u32, work: f64) -> f64 {
+    let lost = (1..=m).fold(1.0, |lost, k| work * lost / (f64::from(k) + work * lost));
+    let m = f64::from(m);
+    m * lost / (m - work * (1.0 - lost))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::closed;
+    use super::*;
+
+    #[test]
+    fn one_server_and_two_have_their_closed_forms() {
+        for rate in [1.0, 50.0, 90.0, 99.0] {
+            let one = 0.01 / (1.0 - rate * 0.01);
+            assert!((response_s(&[Station::queue(0.01)], rate) / one - 1.0).abs() < 1e-12);
+            // M/M/2: S / (1 - rho^2).
+            let rho: f64 = rate * 0.01;
+            let two = Station { demand_s: 0.02, servers: Servers::Some(2) };
+            assert!((response_s(&[two], rate) / (0.02 / (1.0 - rho * rho)) - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(response_s(&[Station::delay(0.5), Station::queue(1e-3)], 1000.0), f64::INFINITY);
+        assert_eq!(response_s(&[Station::delay(0.5)], 1e9), 0.5);
+    }
+
+    /// Very many clients who think very long are arrivals at random.
+    #[test]
+    fn a_closed_network_of_many_who_think_long_is_an_open_one() {
+        let four = Station { demand_s: 0.03, servers: Servers::Some(4) };
+        let stations = [Station::queue(0.005), four, Station::delay(0.02)];
+        let (rate, users) = (100.0, 20_000u32);
+        let open = response_s(&stations, rate);
+        let think_s = f64::from(users) / rate - open;
+        let all = closed(&[stations.as_slice(), &[Station::delay(think_s)]].concat(), users);
+        assert!((all.throughput / rate - 1.0).abs() < 1e-3, "{}", all.throughput);
+        let response = all.response_s() - think_s;
+        assert!((response / open - 1.0).abs() < 0.01, "{response} {open}");
+    }
+}

@@ -1,0 +1,46 @@
+//! How throughput and response time go with users, or with arrivals.
+
+use run::WithUsers;
+
+use super::model::Model;
+use super::solve::{arriving, cap, contended, stations, with_users};
+
+/// Users that are solved for, at most: time grows with them.
+pub(super) const MOST_USERS: u32 = 100_000;
+/// Points of the curve up to the rate of arrivals that is asked about; as many lie beyond it.
+const POINTS: u32 = 10;
+
+/// Up to twice of what is asked about.
+pub(super) fn curve(then: &Model) -> Vec<WithUsers> {
+    match then.arrivals {
+        Some(rate) => against_arrivals(then, rate),
+        None => against_users(then),
+    }
+}
+
+/// Users in steps of about a half more.
+fn against_users(then: &Model) -> Vec<WithUsers> {
+    let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
+    let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
+    let point = |users| {
+        let (rate, response_s) = contended(then, with_users(&stations, cap, users, then.think_s), users);
+        WithUsers { users, rate, response_us: response_s * 1e6, ..WithUsers::default() }
+    };
+    steps.map(point).collect()
+}
+
+fn against_arrivals(then: &Model, asked: f64) -> Vec<WithUsers> {
+    let point = |at: u32| {
+        let arrivals = asked * f64::from(at) / f64::from(POINTS);
+        let (rate, response_s) = arriving(then, arrivals);
+        let users = under_way(rate, response_s);
+        WithUsers { users, arrivals: Some(arrivals), rate, response_us: response_s * 1e6, ..WithUsers::default() }
+    };
+    (1..=2 * POINTS).map(point).collect()
+}
+
+/// Requests under way by Little's law; 0 where they would be without end.
+pub(super) fn under_way(rate: f64, response_s: f64) -> u32 {
+    let all = rate * response_s;
+    if all.is_finite() { all.round().clamp(0.0, f64::from(u32::MAX)) as u32 } else { 0 }
+}

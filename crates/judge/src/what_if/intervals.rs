@@ -1,0 +1,57 @@
+//! The intervals of an answer: the middle of what drawn demands answer, and as much further as the model is off.
+
+use run::{Estimate, Resource, WhatIf};
+
+use super::seen::Seen;
+
+/// A resource is called full from this share on.
+const BUSY: f64 = 0.8;
+
+/// Two runs of one server are seldom closer than this, however steady each is in itself.
+const BETWEEN_RUNS: f64 = 1.01;
+
+/// Gives every figure of the answer its interval.
+pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {
+    let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| widened(drawn.iter().filter_map(figure), value, seen);
+    answer.rate = of(&|w| Some(w.rate.value), answer.rate.value);
+    answer.response_us = of(&|w| Some(w.response_us.value), answer.response_us.value);
+    answer.capacity = of(&|w| Some(w.capacity.value), answer.capacity.value);
+    for resource in &mut answer.resources {
+        let same = |r: &&Resource| (&r.id, &r.device) == (&resource.id, &resource.device);
+        let limit = of(&|w| w.resources.iter().find(same).map(|r| r.limit), resource.limit);
+        (resource.low, resource.high) = (limit.low, limit.high);
+    }
+    for (at, point) in answer.curve.iter_mut().enumerate() {
+        let rate = of(&|w| w.curve.get(at).map(|p| p.rate), point.rate);
+        let response_us = of(&|w| w.curve.get(at).map(|p| p.response_us), point.response_us);
+        (point.rate_low, point.rate_high) = (rate.low, rate.high);
+        (point.response_low_us, point.response_high_us) = (response_us.low, response_us.high);
+    }
+    if let Some(asked) = answer.change.rate {
+        let (low, high) = limits(&answer.resources);
+        let between = |offered: f64| (offered.min(low), offered.min(high));
+        (answer.rate.low, answer.rate.high) = between(asked);
+        for point in &mut answer.curve {
+            (point.rate_low, point.rate_high) = between(point.arrivals.unwrap_or(asked));
+        }
+    }
+    answer.bottleneck = answer.resources.first().filter(|r| r.utilization >= BUSY).cloned();
+}
+
+/// The middle 95 % of the draws, and as much further as the model was off and as two runs are apart.
+fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimate {
+    let mut drawn: Vec<f64> = drawn.collect();
+    drawn.sort_by(f64::total_cmp);
+    let at = |share: f64| drawn.get((share * drawn.len().saturating_sub(1) as f64).round() as usize).copied();
+    let off = (seen.modelled / seen.completed).max(seen.completed / seen.modelled);
+    let off = BETWEEN_RUNS * if off.is_finite() { off } else { 1.0 };
+    let low = at(0.025).map_or(value, |low| low.min(value)) / off;
+    let high = at(0.975).map_or(value, |high| high.max(value)) * off;
+    Estimate { value, low, high }
+}
+
+/// Requests per second that the resources let through, at the least and at the most.
+fn limits(resources: &[Resource]) -> (f64, f64) {
+    let least = |of: fn(&Resource) -> f64| resources.iter().map(of).fold(f64::INFINITY, f64::min);
+    (least(|r| r.low), least(|r| r.high))
+}
