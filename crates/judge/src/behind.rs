@@ -53,8 +53,8 @@ pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
 
 /// What the server waits for, where it is seen.
 pub(crate) fn waits_for(loads: &[BehindLoad]) -> Option<WaitsFor> {
-    let Behind { address, processes, .. } = full(loads)?.behind.clone();
-    Some(WaitsFor { address, processes })
+    let Behind { address, processes, pids, .. } = full(loads)?.behind.clone();
+    Some(WaitsFor { address, processes, pids })
 }
 
 /// What a person can do about it.
@@ -140,6 +140,7 @@ mod tests {
             depth,
             from: from.into(),
             processes: vec![process.into()],
+            pids: vec![812],
         };
         let busy = |cpus: f64| move |p: &crate::planted::Point| (p.x / 200.0).min(1.0) * cpus * 1e6;
         let mut run = PlantedRun::new(20_000.0, 200.0)
@@ -168,7 +169,8 @@ mod tests {
         let verdict = &found.bottleneck;
         assert_eq!(verdict.id, "server-concurrency", "{verdict:#?}");
         assert!(verdict.sentence.contains("waits for 127.0.0.1:8001 (python3:812)"), "{}", verdict.sentence);
-        assert_eq!(verdict.waits_for.as_ref().map(|w| w.address.as_str()), Some("127.0.0.1:8001"));
+        let waits_for = verdict.waits_for.as_ref().map(|w| (w.address.as_str(), &w.pids[..]));
+        assert_eq!(waits_for, Some(("127.0.0.1:8001", &[812][..])));
         assert_eq!(found.behind[0].limit, Some(BehindLimit::Thread));
         assert!(verdict.evidence.iter().any(|e| e.text.contains("24 connections to 127.0.0.1:8001")), "{verdict:#?}");
         assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);

@@ -20,7 +20,23 @@ pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
             ..figures(shown, class)
         }
     });
-    each.collect()
+    let mut all: Vec<ClassFinding> = each.collect();
+    if let Some(first) = first_to_fail(trials, &all) {
+        all[first].first_to_fail = true;
+    }
+    all
+}
+
+/// The class that fails at the lowest load; of several at one, that which is furthest beyond its limit.
+fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
+    let order = |class: &ClassFinding| {
+        let rates = &trials.get(class.failing?)?.rates;
+        let load = if rates.offered_rate > 0.0 { rates.offered_rate } else { rates.concurrency };
+        let beyond = class.breach.and_then(|breach| ratio(breach.value?, breach.limit?));
+        Some((load, -beyond.unwrap_or(f64::MAX)))
+    };
+    let failing = all.iter().enumerate().filter_map(|(at, class)| Some((at, order(class)?)));
+    failing.min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
 }
 
 /// What a class came to in one trial.
@@ -39,6 +55,7 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
         p99_9_us: time(0.999),
         failing: None,
         breach: None,
+        first_to_fail: false,
         server_cpu: None,
         server_cpu_share: None,
     }
@@ -141,6 +158,20 @@ mod tests {
         );
         assert_eq!(found[0].breach.map(|b| b.kind), Some(BreachKind::P99));
         assert_eq!((found[0].share, found[0].bytes), (Some(0.5), Some(5.0)));
+        assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
+    }
+
+    /// Both break at 200/s: the second is twenty times beyond the limit, the first twice.
+    #[test]
+    fn of_classes_that_fail_at_one_load_the_one_furthest_beyond_its_limit_is_first() {
+        let mut run = Run::default();
+        run.plan.objective.p99_us = Some(10_000.0);
+        for (rate, took_us) in [(100.0, (100, 100)), (200.0, (20_000, 200_000))] {
+            run.trials.push(trial(rate, vec![class("near", took_us.0, 0), class("far", took_us.1, 0)]));
+        }
+        crate::judge(&mut run);
+        let found: Vec<_> = run.findings.classes.iter().map(|c| (c.failing, c.first_to_fail)).collect();
+        assert_eq!(found, [(Some(1), false), (Some(1), true)]);
     }
 
     #[test]

@@ -75,8 +75,8 @@ impl ProcessSet {
     pub fn behind(&self) -> Vec<Behind> {
         let named = |pid: &u32| self.members_behind.iter().find(|(p, _)| p == pid).map(|(_, name)| name.clone());
         let with = |(behind, pids): &(Behind, Vec<u32>)| {
-            let processes = pids.iter().filter_map(named).collect();
-            Behind { processes, ..behind.clone() }
+            let (pids, processes) = pids.iter().filter_map(|pid| Some((*pid, named(pid)?))).unzip();
+            Behind { processes, pids, ..behind.clone() }
         };
         self.met.iter().map(with).collect()
     }

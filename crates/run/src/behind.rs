@@ -17,6 +17,9 @@ pub struct Behind {
     /// Who listens there, as instances of process counters (`python3:812`); empty where that is on no host that is
     /// watched, or may not be looked into.
     pub processes: Vec<String>,
+    /// Their ids on the host of this side, in the same order; empty in runs of older versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
 }
 
 /// What it did while the load was at its limit.
@@ -58,4 +61,7 @@ pub struct WaitsFor {
     pub address: String,
     /// As in [`Behind::processes`].
     pub processes: Vec<String>,
+    /// As in [`Behind::pids`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
 }

@@ -105,6 +105,9 @@ pub struct ClassFinding {
     pub failing: Option<usize>,
     /// How it broke the objective there.
     pub breach: Option<Breach>,
+    /// Whether it is the first to fail: at the lowest load of all, and furthest beyond its limit of those at that load.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub first_to_fail: bool,
     /// CPU time of the server's processes for a request of it: an estimate (`class_costs` says by what).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<CpuTold>,

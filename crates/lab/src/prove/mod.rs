@@ -206,5 +206,5 @@ fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
 /// The processes that the server is said to wait for.
 fn behind(lab: &Lab<'_>) -> Vec<u32> {
     let waits_for = lab.run.findings.bottleneck.waits_for.iter();
-    waits_for.flat_map(|w| &w.processes).filter_map(|name| Some(run::Instance::read(name)?.pid)).collect()
+    waits_for.flat_map(|w| w.pids.iter().copied()).collect()
 }

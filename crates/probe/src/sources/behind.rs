@@ -178,7 +178,7 @@ impl Chain {
             Some(stop) => (stop.behind.address.clone(), stop.behind.depth + 1),
             None => (String::new(), 1),
         };
-        let behind = Behind { address, depth, from, processes: Vec::new() };
+        let behind = Behind { address, depth, from, ..Behind::default() };
         round.process_set.met(behind.clone(), pids.clone());
         self.stops.push(Stop { behind, pids });
     }

@@ -71,20 +71,9 @@ fn fails(run: &Run, class: &ClassFinding) -> Option<(String, Breach)> {
     Some((pick::name(trial), class.breach?))
 }
 
-/// Which class fails first; of several at the same load, the one that is furthest beyond its limit.
+/// Which class fails first.
 fn first(run: &Run, found: &[ClassFinding]) -> Option<String> {
-    let load = |class: &ClassFinding| {
-        let trial = run.trials.get(class.failing?)?;
-        Some(if trial.rates.offered_rate > 0.0 { trial.rates.offered_rate } else { pick::concurrency(trial) })
-    };
-    let beyond = |class: &ClassFinding| {
-        let breach = class.breach.as_ref();
-        breach.and_then(|b| Some(b.value? / b.limit?)).filter(|ratio| ratio.is_finite()).unwrap_or(f64::MAX)
-    };
-    let failing = found.iter().filter(|class| load(class).is_some());
-    let class = failing.min_by(|a, b| {
-        load(a).unwrap_or(f64::MAX).total_cmp(&load(b).unwrap_or(f64::MAX)).then(beyond(b).total_cmp(&beyond(a)))
-    })?;
+    let class = found.iter().find(|class| class.first_to_fail)?;
     let (at, breach) = fails(run, class)?;
     Some(format!("{} is the first to fail, at {at}: {}.", class.name, how(&breach)))
 }
