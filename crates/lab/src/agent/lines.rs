@@ -13,13 +13,15 @@ const MOST_NOISE: usize = 1 << 20;
 pub(super) struct Lines {
     held: Vec<u8>,
     begun: bool,
+    greeted: bool,
     noise: usize,
 }
 
 impl Lines {
-    /// Whether the agent has said its first line.
-    pub(super) fn begun(&self) -> bool {
-        self.begun
+    /// Whether the agent itself has said its first line: the script that asks for it says nothing more while the program is
+    /// copied and checked, which over a slow line takes long.
+    pub(super) fn greeted(&self) -> bool {
+        self.greeted
     }
 
     /// Takes bytes and hands on each whole line. The error says how the lines are none of an agent.
@@ -46,6 +48,7 @@ impl Lines {
                 }
             }
         }
+        self.greeted |= line.starts_with(BEGINS[0]);
         let most = if is_long(line) { PART_BYTES } else { LINE_BYTES };
         if line.len() > most {
             return Err(too_long(most));
@@ -89,6 +92,17 @@ mod tests {
     fn what_a_shell_says_first_is_skipped_even_without_an_end_of_its_line() {
         let said = all(&[b"Welcome to a!\nprompt> {\"is\":\"hel", b"lo\",\"wire\":2}\n{\"is\":\"be", b"at\"}\n"]);
         assert_eq!(said.unwrap(), [r#"{"is":"hello","wire":2}"#, r#"{"is":"beat"}"#]);
+    }
+
+    #[test]
+    fn who_asks_for_the_program_has_not_greeted() {
+        let (mut lines, mut heard) = (Lines::default(), 0);
+        let mut greeted = |text: &[u8]| {
+            lines.feed(text, &mut |_| heard += 1).unwrap();
+            (lines.greeted(), heard)
+        };
+        assert_eq!(greeted(b"{\"is\":\"wants\",\"system\":\"Linux\"}\n"), (false, 1));
+        assert_eq!(greeted(b"{\"is\":\"hello\",\"wire\":2}\n"), (true, 2));
     }
 
     #[test]

@@ -218,7 +218,7 @@ impl Wire {
 
     /// Says that nothing more will come, if that is so.
     fn end(&mut self) {
-        let silent = self.lines.begun() && self.heard.elapsed().as_secs_f64() > SILENCE_S;
+        let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_S;
         let how = match self.ended {
             Some(at) if self.words_ended || at.elapsed() > LAST_WORDS => self.last_words(),
             None if silent => {
