@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json as value};
+use sys::hiccups::HiccupMeter;
 use testkit::{
     Running, alone, apache_with_log, binary, eventually, free_port, json_of, loadline, nginx, num, serve, skip,
 };
@@ -102,7 +103,7 @@ fn logs_of_nginx_and_apache_are_made_again() {
         assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
 
         // By frequency: three of four.
-        let run = load(&url, &copy, &["--connections", "2", "--duration", "400ms", "--warmup", "0s"]);
+        let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
         let counts = classes(&run);
         let all: u64 = counts.values().sum();
         let share = counts["GET /file"] as f64 / all as f64;
@@ -119,7 +120,9 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     let _alone = alone();
     let server = serve(binary!(), 0, &[]);
     let url = format!("http://{}/", server.addr);
+    let meter = HiccupMeter::start().unwrap();
     let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
+    let longest_ns = meter.end().iter().map(|pause| pause.end_ns - pause.begin_ns).max().unwrap_or(0);
     let trial = &run["trials"][0];
     // What is due between two moments is the area under the ramp, which stays at 400/s after its end.
     // What is due up to a moment is the area under the ramp, which stays at 400/s after its end. The measured window has a
@@ -131,7 +134,12 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     let series: Vec<f64> = trial["measured"]["series_completed"].as_array().unwrap().iter().map(num).collect();
     let (first, second) = series.split_at(series.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
-    assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
+    // What stood still in the first half comes in the second, and what does in the second one may come after its end.
+    if longest_ns < 200_000_000 {
+        assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
+    } else {
+        println!("the machine stood still for {:.1} s: its halves are not compared", longest_ns as f64 / 1e9);
+    }
     let output = loadline(binary!(), &["load", &url, "--rate", "sin:1..2/3s"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }

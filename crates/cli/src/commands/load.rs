@@ -132,8 +132,9 @@ fn replayed(plan: &mut Plan) {
     (plan.load.duration_s, plan.load.warmup_s) = (span_s.max(0.001) + AFTER_S, 0.0);
 }
 
-/// How long the load goes on after the last recorded request, seconds: as the measured window begins a little late.
-const AFTER_S: f64 = 0.1;
+/// How long the load goes on after the last recorded request, seconds: as the measured window begins a little late, and as a
+/// machine that stands still for a moment then must not lose the last requests.
+const AFTER_S: f64 = 0.5;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     replayed(plan);
