@@ -110,6 +110,13 @@ print((time.process_time() - cpu) / (time.monotonic() - begin))
     }
 }
 
+/// The share of a CPU that the work itself takes for a second.
+fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, String> {
+    let output = Command::new(python).args(["-c", &work.alone()]).arg(file).output().unwrap();
+    let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
+}
+
 /// A file past the page cache that is slow enough to be a limit, or what the machine lacks for that: seen before any load,
 /// so that no verdict decides it.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
@@ -118,10 +125,10 @@ fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     let file = dir.path().join("file");
     std::fs::write(&file, vec![b'x'; 128 << 20]).map_err(|e| format!("cannot write 128 MiB: {e}"))?;
     std::fs::File::open(&file).and_then(|f| f.sync_all()).map_err(|e| format!("cannot flush 128 MiB: {e}"))?;
-    let output = Command::new(python).args(["-c", &work.alone()]).arg(&file).output().unwrap();
-    let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let share: f64 = said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))?;
-    println!("the disk's own work takes {share:.2} of a CPU");
+    // The lowest of three seconds: what else the machine does makes the same work take more of a CPU.
+    let shares = (0..3).map(|_| share_alone(work, python, &file)).collect::<Result<Vec<f64>, String>>()?;
+    println!("the disk's own work takes {shares:.2?} of a CPU");
+    let share = shares.into_iter().fold(f64::INFINITY, f64::min);
     match share <= CHEAP_FOR_A_PROCESSOR {
         true => Ok(dir),
         false => Err(format!("a disk slower than a CPU: keeping it busy takes {share:.2} of one")),

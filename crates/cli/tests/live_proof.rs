@@ -50,8 +50,10 @@ fn a_limit_by_address_is_proven_by_a_second_address() {
     };
     let run = prove(&binary, &format!("http://{}/file", server.addr), &["--connections", "8", "--budget", "24s"]);
     proven(&run, "server-rate-limit");
-    let ratio = num(&effect(&run, "sources")["ratio"]);
-    assert!((1.8..=2.2).contains(&ratio), "two addresses let {ratio} times as much through");
+    let [low, ratio, high] = ["low", "ratio", "high"].map(|name| num(&effect(&run, "sources")[name]));
+    // On a machine that stood still meanwhile the ratio is known less well, and says so.
+    let about = (1.8..=2.2).contains(&ratio) || (low <= 2.0 && high >= 2.0 && (1.6..=2.4).contains(&ratio));
+    assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
 }
 
 #[test]

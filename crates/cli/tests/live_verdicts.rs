@@ -65,7 +65,10 @@ fn four_workers_that_sleep_20_ms_are_a_concurrency_of_200_a_second() {
     let run = json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0"]);
     assert_eq!(bottleneck(&run), "server-concurrency", "{}", verdict(&run));
     let rate = num(&run["findings"]["capacity"]["rate"]);
-    assert!((190.0..=210.0).contains(&rate), "capacity {rate}: {}", verdict(&run));
+    // Four times what one connection had: a worker that wakes late sleeps longer than it was told.
+    let one = run["trials"].as_array().unwrap().iter().find(|trial| trial["intensity"]["connections"] == 1).unwrap();
+    let least = 0.95 * 4.0 * 1e6 / num(&one["latency_us"]["mean"]);
+    assert!((least..=210.0).contains(&rate), "capacity {rate}, at least {least}: {}", verdict(&run));
 }
 
 #[test]
