@@ -5,10 +5,11 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{binary, eventually, loadline, script_server, serve, signal, skip};
+use testkit::{alone, binary, eventually, loadline, script_server, serve, signal, skip};
 
 #[test]
 fn a_run_that_was_killed_says_that_it_was_cut_short() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let mut command = Command::new(binary!());
@@ -21,7 +22,7 @@ fn a_run_that_was_killed_says_that_it_was_cut_short() {
     assert!(run["interrupted"] == true && !run["trials"].as_array().unwrap().is_empty(), "{:#}", run["interrupted"]);
 }
 
-/// Answers for two seconds from the first request on, then takes requests and says nothing, as behind a cut link.
+/// Answers for four seconds from the first request on, then takes requests and says nothing, as behind a cut link.
 const FALLS_SILENT: &str = r#"
 import socketserver, sys, time
 begin = []
@@ -29,7 +30,7 @@ class Handler(socketserver.BaseRequestHandler):
     def handle(self):
         while data := self.request.recv(65536):
             begin or begin.append(time.monotonic())
-            if time.monotonic() - begin[0] > 2:
+            if time.monotonic() - begin[0] > 4:
                 time.sleep(3600)
             self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" * data.count(b"\r\n\r\n"))
 class Server(socketserver.ThreadingTCPServer):
@@ -42,6 +43,7 @@ with Server(("127.0.0.1", 0), Handler) as server:
 
 #[test]
 fn a_server_that_falls_silent_ends_the_run_and_is_its_headline() {
+    let _alone = alone();
     let Some((_server, addr)) = script_server(FALLS_SILENT) else {
         return skip("a server that falls silent", "python3 is not installed");
     };
@@ -60,13 +62,14 @@ fn a_server_that_falls_silent_ends_the_run_and_is_its_headline() {
 
 #[test]
 fn a_load_whose_server_fell_silent_and_stays_so_has_failed() {
+    let _alone = alone();
     let Some((_server, addr)) = script_server(FALLS_SILENT) else {
         return skip("a server that falls silent under a load", "python3 is not installed");
     };
     let dir = tempfile::tempdir().unwrap();
     let (url, out) = (format!("http://{addr}/"), dir.path().to_str().unwrap());
     let args =
-        ["load", &url, "--connections", "4", "--duration", "4s", "--timeout", "1s", "--at-rest", "0", "--out", out];
+        ["load", &url, "--connections", "4", "--duration", "7s", "--timeout", "1s", "--at-rest", "0", "--out", out];
     let output = loadline(binary!(), &args);
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let run: Value = serde_json::from_slice(&std::fs::read(dir.path().join("run.json")).unwrap()).unwrap();
