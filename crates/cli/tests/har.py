@@ -85,7 +85,7 @@ def give_up(*_):
 
 
 signal.signal(signal.SIGALRM, give_up)
-signal.alarm(60)
+signal.alarm(180)
 
 
 def hear():

@@ -56,7 +56,7 @@ impl Server {
 }
 
 fn load(url: &str, more: &[&str]) -> Value {
-    let mut args = vec!["load", url, "--http2", "--connections", "4", "--duration", "500ms", "--warmup", "0s"];
+    let mut args = vec!["load", url, "--http2", "--connections", "4", "--duration", "1s", "--warmup", "0s"];
     args.extend(more);
     json(binary!(), &args)
 }

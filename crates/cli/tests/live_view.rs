@@ -179,7 +179,7 @@ fn where_it_is_not_wanted_there_is_none() {
     }
     let server = serve(binary!(), 0, &[]);
     let lines = [
-        load(&server, "--no-live").replace("60s", "6s"),
+        load(&server, "--no-live").replace("60s", "3s"),
         format!("TERM=dumb {}", load(&server, "--live").replace("60s", "1s")),
         format!("{} | cat", load(&server, "--live").replace("60s", "1s")),
     ];

@@ -48,7 +48,7 @@ fn commands_are_what_the_server_counts() {
     for (io, pipeline) in [("epoll", "1"), ("auto", "8")] {
         let before = stats(&server);
         let args = ["load", &url, "--commands", &file, "--io", io, "--pipeline", pipeline, "--connections", "4"];
-        let run = json(binary!(), &[&args[..], &["--duration", "400ms", "--warmup", "0s"]].concat());
+        let run = json(binary!(), &[&args[..], &["--duration", "1s", "--warmup", "0s"]].concat());
         assert_eq!(run["trials"][0]["errors"], value!({}), "{io}");
         let (completed, wrong) = (total(&run, "completed"), total(&run, "unexpected_status"));
         let after = stats(&server);

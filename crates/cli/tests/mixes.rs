@@ -89,7 +89,7 @@ fn a_mix_is_what_the_server_logs_path_by_path() {
                 "--connections",
                 "4",
                 "--duration",
-                "500ms",
+                "1s",
                 "--warmup",
                 "100ms",
             ],

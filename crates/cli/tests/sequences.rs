@@ -114,7 +114,7 @@ fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
     let Some(_server) = nginx(0, "", &http) else { return skip("places", "nginx is not installed") };
     let mix = "[[request]]\npath = \"/?n={{seq}}&k={{zipf 1 50 1.2}}&u={{uuid}}\"\nheaders = { X-Row = \"{{row}}\" }\n";
     std::fs::write(dir.path().join("mix.toml"), mix).unwrap();
-    let rows: String = std::iter::once("row\n".to_owned()).chain((0..4000).map(|row| format!("r{row}\n"))).collect();
+    let rows: String = std::iter::once("row\n".to_owned()).chain((0..12_000).map(|row| format!("r{row}\n"))).collect();
     std::fs::write(dir.path().join("rows.csv"), rows).unwrap();
     let (mix, rows) = (format!("{d}/mix.toml"), format!("{d}/rows.csv"));
     let url = format!("http://127.0.0.1:{port}/");
@@ -136,7 +136,7 @@ fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
     let expected = completed as f64 / sum;
     let first = lines.iter().filter(|line| line[1] == "1").count() as f64;
     assert!((first - expected).abs() < 5.0 * expected.sqrt(), "{first} of {expected} by Zipf's law");
-    let output = loadline(binary!(), &[&args[..], &["--duration", "5s"]].concat());
+    let output = loadline(binary!(), &[&args[..], &["--duration", "60s"]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && said.contains("4000 rows of data are not enough"), "{said}");
+    assert!(output.status.code() == Some(2) && said.contains("12000 rows of data are not enough"), "{said}");
 }

@@ -201,7 +201,7 @@ fn our_own_server_speaks_tls_in_every_model_to_curl_and_to_itself() {
             let output = Command::new("curl").args(["-sS", "--cacert", &ca, &url]).output().unwrap();
             assert_eq!(output.stdout.len(), 100 * 1024, "{model}: {}", String::from_utf8_lossy(&output.stderr));
         }
-        let args = ["load", &url, "--cacert", &ca, "--connections", "4", "--duration", "300ms", "--warmup", "0s"];
+        let args = ["load", &url, "--cacert", &ca, "--connections", "4", "--duration", "1s", "--warmup", "0s"];
         let run = json(binary!(), &args);
         assert_eq!(run["trials"][0]["errors"], value!({}), "{model}");
         let (completed, bytes) = (total(&run, "completed"), total(&run, "bytes_received"));

@@ -43,7 +43,7 @@ fn requests_over_a_unix_socket_are_counted_as_the_server_does_and_its_queue_is_r
     let url = format!("unix://{socket}:/");
     let mut expected = 0;
     for options in [&["--io", "epoll"][..], &["--io", "auto"], &["--new-connections"]] {
-        let mut args = vec!["load", &url, "--connections", "8", "--duration", "500ms", "--warmup", "0s"];
+        let mut args = vec!["load", &url, "--connections", "8", "--duration", "1s", "--warmup", "0s"];
         args.extend(options);
         let run = json(binary!(), &args);
         assert_eq!(run["trials"][0]["errors"], serde_json::json!({}), "{options:?}");
@@ -103,7 +103,7 @@ def app(asked, begin):
     let url = format!("unix://{}:/page", socket.display());
     let (mut expected, lines) = (0, || std::fs::read_to_string(&log).unwrap_or_default());
     for more in [&[][..], &["--new-connections"]] {
-        let args = ["load", &url, "--connections", "4", "--duration", "500ms", "--warmup", "0s"];
+        let args = ["load", &url, "--connections", "4", "--duration", "1s", "--warmup", "0s"];
         let run = json(binary!(), &[&args[..], more].concat());
         assert_eq!(run["trials"][0]["errors"], serde_json::json!({}), "{more:?}");
         let completed = total(&run, "completed");

@@ -36,7 +36,7 @@ fn the_capacity_is_found_in_users() {
         return skip("users of a server that serves one at a time", "python3 is not installed");
     };
     let url = format!("http://{addr}/");
-    let find = ["find", &url, "--users", "400", "--think", "exp:500ms", "--p50", "100ms", "--budget", "12s"];
+    let find = ["find", &url, "--users", "400", "--think", "exp:500ms", "--p50", "100ms", "--budget", "20s"];
     let run = json(binary!(), &find);
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));

@@ -35,7 +35,8 @@ fn a_server_that_somebody_else_loads_is_watched_and_the_run_says_what_it_does_no
     assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let lines = text.lines().filter(|line| line.contains(" s  CPU ") && line.contains("server ")).count();
     assert!((1..=5).contains(&lines), "a line a second: {text}");
-    assert!(text.contains("Watched for 4") && text.contains("somebody else loaded the server"), "{text}");
+    assert!(["Watched for 4", "Watched for 5"].iter().any(|words| text.contains(words)), "{text}");
+    assert!(text.contains("somebody else loaded the server"), "{text}");
     assert!(text.contains("response times"), "{text}");
     let run: Value = serde_json::from_slice(&std::fs::read(out.join("run.json")).unwrap()).unwrap();
     let trial = &run["trials"][0];

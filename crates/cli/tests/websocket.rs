@@ -71,7 +71,7 @@ impl Server {
 }
 
 fn load(url: &str, more: &[&str]) -> Value {
-    let mut args = vec!["load", url, "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
+    let mut args = vec!["load", url, "--connections", "4", "--duration", "1s", "--warmup", "0s"];
     args.extend(more);
     let run = json(binary!(), &args);
     assert_eq!(run["trials"][0]["errors"], value!({}), "{more:?}");
