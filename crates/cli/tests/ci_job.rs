@@ -12,8 +12,8 @@ use testkit::{alone, free_port};
 fn step() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let steps = page.lines().filter_map(|line| line.trim().strip_prefix("- run: "));
-    steps.last().unwrap().to_owned()
+    let mut steps = page.lines().filter_map(|line| line.trim().strip_prefix("- run: "));
+    steps.next_back().unwrap().to_owned()
 }
 
 /// A server that takes so many microseconds of CPU a request, started as the job starts it.
