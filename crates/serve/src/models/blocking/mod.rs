@@ -139,10 +139,7 @@ fn receive(shared: &Shared, stream: &TcpStream, queue: &Queue) {
         Err(Stop::Reset) => shared.cell.resets.add_shared(1),
         Err(Stop::Fault) => shared.cell.faults.add_shared(1),
         Err(Stop::Silent) => over(shared, stream, &shared.cell.closed_silent, "is silent", true),
-        Err(Stop::Slow) => {
-            queue.wait_empty();
-            over(shared, stream, &shared.cell.closed_slow, "takes too long for a request's head", false);
-        }
+        Err(Stop::Slow) => queue.wait_empty(),
     }
 }
 
@@ -156,8 +153,10 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, session: &mut Bo
     while !close {
         shared.service.tick(clock::realtime_ns() / 1_000_000_000);
         if !timer.before_read(shared.head_ms, shared.limits, stream) {
+            // Counted before it is told: who reads the answer finds the count.
+            over(shared, stream, &shared.cell.closed_slow, "takes too long for a request's head", false);
             session.head_is_late();
-            pump(session, queue)?;
+            let _ = pump(session, queue);
             return Err(Stop::Slow);
         }
         let progress = match (&*stream).read(&mut input) {
