@@ -113,7 +113,7 @@ fn exchange(bed: &Testbed) {
         let fd = bed.netns(host).unwrap().open(&[want]).unwrap().pop().unwrap();
         sys::socket::bind(&fd, (bed.address(host).unwrap(), 7000).into()).unwrap();
         let socket = std::net::UdpSocket::from(fd);
-        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         socket
     };
     let (server, client) = (udp("server"), udp("client1"));

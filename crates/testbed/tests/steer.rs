@@ -17,12 +17,13 @@ const PACKETS: u64 = 20_000;
 /// Packets between two pauses: fewer than a processor's queue holds.
 const TURN: u64 = 200;
 
-/// Packets that a processor took in since the machine started: first column of its row, the thirteenth is its number.
+/// Packets that came to a processor since the machine started, taken in (first column of its row) or dropped because it was
+/// busy (second); the thirteenth is its number.
 fn taken_in(cpu: u32) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
     let rows = text.lines().map(|line| line.split_whitespace().map(|v| u64::from_str_radix(v, 16).unwrap()));
     let rows: Vec<Vec<u64>> = rows.map(Iterator::collect).collect();
-    rows.iter().find(|row| row.get(12) == Some(&u64::from(cpu))).map_or(0, |row| row[0])
+    rows.iter().find(|row| row.get(12) == Some(&u64::from(cpu))).map_or(0, |row| row[0] + row[1])
 }
 
 #[test]
