@@ -40,6 +40,15 @@ fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     Ok(fd)
 }
 
+/// An address of this machine that refuses every connection while the socket is held: bound, so that nobody else gets the
+/// port, and not listening.
+pub fn refusing() -> (OwnedFd, SocketAddr) {
+    let fd = bound(0).expect("a port of the kernel's choice");
+    let at =
+        net::getsockname(&fd).ok().and_then(|at| SocketAddr::try_from(at).ok()).expect("the address of a bound socket");
+    (fd, at)
+}
+
 /// Looks until there is something to see.
 #[track_caller]
 pub fn eventually<T>(look: impl FnMut() -> Option<T>) -> T {
