@@ -262,6 +262,8 @@ mod tests {
         let plan = ColdPlan { connections: 20, rate: 5000.0, trickle_ms: 10.0, sources, ..ColdPlan::default() };
         let part = held(plan, |mut streams| {
             assert!(streams.iter().any(|s| s.peer_addr().unwrap().ip().to_string() == "127.0.0.6"));
+            // Whoever reads a first and a second byte from each knows what was sent.
+            streams.iter_mut().for_each(|stream| stream.read_exact(&mut [0; 2]).unwrap());
             streams.split_off(7)
         });
         assert_eq!((part.held, part.lost, part.failed), (20, 7, 0));
@@ -270,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_refused_connect_is_failed_and_said() {
-        let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (_bound, addr) = testkit::refusing();
         let plan = ColdPlan { connections: 3, ..ColdPlan::default() };
         let (sender, commands) = channel();
         sender.send(AgentCommand::Enter { phase: run::Phase::Measure, at_ns: None }).unwrap();

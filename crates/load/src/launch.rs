@@ -382,8 +382,10 @@ fn detail(common: &Common) -> TickDetail {
 }
 
 fn tick(common: &Common, phase: Phase) -> Tick {
-    let t_s = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
-    let mut tick = Tick { t_s: t_s as f64 / 1e9, phase, ..Tick::default() };
+    let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
+    // The time is read after the counts: what a tick before the begin counts was counted before it.
+    let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
+    tick.t_s = t_ns as f64 / 1e9;
     tick
 }

@@ -33,11 +33,15 @@ fn held(peer: SocketAddr) -> bool {
     })
 }
 
-fn echo(mut stream: TcpStream, seen: &Seen) {
+fn echo(mut stream: TcpStream, seen: &Seen, compat: bool) {
     let mut bytes = [0; 4096];
     while let Ok(n) = stream.read(&mut bytes) {
         if n == 0 {
             let peer = stream.peer_addr().unwrap();
+            // A close tells the peer before it gives up the socket.
+            if !compat {
+                testkit::eventually(|| (!held(peer)).then_some(()));
+            }
             let is_held = held(peer);
             seen.held.fetch_add(u64::from(is_held), Relaxed);
             seen.ended.fetch_add(1, Relaxed);
@@ -56,7 +60,7 @@ fn a_block_ends_its_own_side_first_where_asked() {
             std::thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
                     let counted = counted.clone();
-                    std::thread::spawn(move || echo(stream, &counted));
+                    std::thread::spawn(move || echo(stream, &counted, compat));
                 }
             });
             let blocks = Blocks { block: 4, sends_per_connection: 2, compat, ..Blocks::default() };

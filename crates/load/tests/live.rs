@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::{Manner, Server, closed, drive, drive_with, drivers, plan};
 use loadline_load as _;
 use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, ThinkTime};
@@ -52,7 +54,7 @@ fn simple_clients_open_one_connection_a_request() {
 fn an_open_loop_sends_what_is_due() {
     for io in drivers() {
         let server = Server::start(Manner::Proper);
-        let open = Intensity::Open { rate: 1000.0, arrival: Arrival::Constant, max_connections: 64 };
+        let open = Intensity::Open { rate: 1000.0, arrival: Arrival::Constant, max_connections: 4096 };
         let part = drive(&LoadPlan { threads: 2, ..plan(io, open) }, server.addr, 400);
         consistent(&part);
         let t = &part.total;
@@ -60,9 +62,11 @@ fn an_open_loop_sends_what_is_due() {
         assert_eq!(server.requests(), t.completed);
         assert!((part.offered / (1000.0 * part.measured_s) - 1.0).abs() < 0.02, "{} {}", part.offered, part.measured_s);
         let due = part.measured.due as f64;
-        assert!((due - part.offered).abs() < 40.0, "{io:?}: {due} due of {}", part.offered);
+        // A generator that was kept from its processor at an edge of the window counts those that were due on the other side.
+        let late_s = part.histograms["start_error"].quantile_us(1.0) / 1e6;
+        assert!((due - part.offered).abs() < 40.0 + 1000.0 * late_s, "{io:?}: {due} due of {}", part.offered);
         assert_eq!(part.histograms["start_error"].len(), part.measured.due);
-        assert!(t.connected < 64, "an idle connection is used again: {t:?}");
+        assert!(t.connected < t.due, "an idle connection is used again: {t:?}");
     }
 }
 
@@ -82,11 +86,16 @@ fn statuses_and_bodies_are_told_apart() {
 fn a_connection_that_the_server_closes_is_replaced() {
     for io in drivers() {
         let server = Server::start(Manner::CloseAfter(5));
-        let think = ThinkTime { mean_ms: 2.0, exponential: false };
-        let t = drive(&plan(io, Intensity::Closed { connections: 2, pipeline: 1, think }), server.addr, 200).total;
+        let think = ThinkTime { mean_ms: 10.0, exponential: false };
+        let t = drive(&plan(io, Intensity::Closed { connections: 2, pipeline: 1, think }), server.addr, 400).total;
         assert!(t.closed_by_server >= 2 && t.connected >= t.closed_by_server, "{io:?} {t:?}");
         assert_eq!((t.completed, t.error_count()), (server.requests(), 0), "{io:?} {t:?}");
     }
+}
+
+/// Most tries of so many connections in this time: the pauses between them double, 1 + 2 + 4 + … ms, and one more is under way.
+fn tries(connections: u64, took: Duration) -> u64 {
+    connections * (u64::from((took.as_millis() as u64 + 1).ilog2()) + 2)
 }
 
 #[test]
@@ -98,13 +107,14 @@ fn resets_short_bodies_and_rubbish_are_errors_and_no_storm() {
             (Manner::Rubbish, ErrorKind::Malformed),
         ] {
             let server = Server::start(manner);
+            let begin = Instant::now();
             let part = drive(&plan(io, closed(2, 1)), server.addr, 300);
+            let most = tries(2, begin.elapsed());
             consistent(&part);
             let t = &part.total;
             assert_eq!(t.completed, 0, "{io:?} {manner:?} {t:?}");
             assert!(t.errors.0[&kind] >= 4 && t.errors.0.len() == 1, "{io:?} {manner:?} {t:?}");
-            // Doubling pauses: 350 ms hold at most 1 + 2 + 4 + ... ms, nine tries for each of two connections.
-            assert!(t.attempted <= 2 * 10, "{io:?} {manner:?} {t:?}");
+            assert!(t.attempted <= most, "{io:?} {manner:?} {t:?}");
         }
     }
 }
@@ -112,10 +122,10 @@ fn resets_short_bodies_and_rubbish_are_errors_and_no_storm() {
 #[test]
 fn a_refused_port_is_named_and_not_hammered() {
     for io in drivers() {
-        let addr = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let ((_bound, addr), begin) = (testkit::refusing(), Instant::now());
         let t = drive(&plan(io, closed(2, 1)), addr, 200).total;
         assert!(t.errors.0[&ErrorKind::ConnectRefused] >= 4 && t.connected == 0, "{io:?} {t:?}");
-        assert!(t.attempted <= 20, "{io:?} {t:?}");
+        assert!(t.attempted <= tries(2, begin.elapsed()), "{io:?} {t:?}");
         let open = Intensity::Open { rate: 500.0, arrival: Arrival::Poisson, max_connections: 16 };
         let t = drive(&plan(io, open), addr, 200).total;
         assert!(t.due > 50 && t.sent == 0 && t.error_count() > 0, "{io:?} {t:?}");

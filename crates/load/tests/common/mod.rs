@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -111,10 +111,14 @@ fn serve(stream: &TcpStream, manner: Manner, counted: &Counted) -> std::io::Resu
             Manner::Silent => String::new(),
             _ => format!("HTTP/1.1 200 OK\r\n{close}Content-Length: 16\r\n\r\n{BODY}"),
         };
-        (&*stream).write_all(text.as_bytes())?;
         answered += 1;
-        if wants_close && manner != Manner::Silent || manner == Manner::Short || manner == Manner::CloseAfter(answered)
-        {
+        if manner == Manner::CloseAfter(answered) {
+            // The answer leaves together with the end: no request can cross it.
+            sys::socket::send_more(stream, text.as_bytes())?;
+            return stream.shutdown(Shutdown::Write);
+        }
+        (&*stream).write_all(text.as_bytes())?;
+        if wants_close && manner != Manner::Silent || manner == Manner::Short {
             return Ok(());
         }
     }
@@ -159,11 +163,15 @@ pub fn drivers() -> Vec<Io> {
     }
 }
 
-/// Takes a plan through warm-up, `measure_ms`, and drain; `midway` is called in the middle of the measured window.
+/// Takes a plan through warm-up, `measure_ms`, and drain, from when the load is ready on; `midway` is called in the middle of the measured window.
 pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: impl FnOnce() + Send) -> LoadPart {
-    let (control, commands) = channel();
+    let ((control, commands), (ready, is_ready)) = (channel(), channel());
     std::thread::scope(|scope| {
         scope.spawn(move || {
+            // A load that fails instead says so itself.
+            if is_ready.recv().is_err() {
+                return;
+            }
             let half = Duration::from_millis(measure_ms / 2);
             std::thread::sleep(Duration::from_millis(50));
             control.send(AgentCommand::Enter { phase: Phase::Measure, at_ns: None }).unwrap();
@@ -176,11 +184,16 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
-        let mut ready = 0;
-        let part = load::run(plan, addr, load::Start::AtOnce, commands, &mut |r| {
-            ready += u32::from(matches!(r, AgentReport::Ready { .. }))
-        });
-        assert_eq!(ready, 1);
+        let mut times = 0;
+        let mut report = |r| {
+            if matches!(r, AgentReport::Ready { .. }) {
+                times += 1;
+                ready.send(()).unwrap();
+            }
+        };
+        let part = load::run(plan, addr, load::Start::AtOnce, commands, &mut report);
+        drop(ready);
+        assert_eq!(times, 1);
         part.unwrap()
     })
 }
