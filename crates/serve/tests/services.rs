@@ -31,6 +31,12 @@ fn connect(server: &serve::Server) -> TcpStream {
     stream
 }
 
+/// One exchange that was held up changes no median.
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
 #[test]
 fn the_page_has_the_length_asked_for() {
     let server = serve::start(&ServePlan { body_bytes: 100_000, ..plan("http", "epoll", &[]) }).unwrap();
@@ -53,20 +59,24 @@ fn four_workers_that_sleep_20_ms_complete_200_a_second() {
             let mut stream = connect(&server);
             std::thread::spawn(move || {
                 let mut buf = [0; 4096];
-                for _ in 0..10 {
+                let mut timed = || {
+                    let begin = Instant::now();
                     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
                     let mut n = 0;
                     while !buf[..n].windows(4).any(|w| w == b"\r\n\r\n") || n < 1400 {
                         n += stream.read(&mut buf[n..]).unwrap();
                     }
-                }
+                    begin.elapsed()
+                };
+                (0..10).map(|_| timed()).collect::<Vec<_>>()
             })
         })
         .collect();
-    clients.into_iter().for_each(|c| c.join().unwrap());
-    // 80 requests, 4 at a time, 20 ms each: 400 ms if the workers are never idle.
-    let took = begin.elapsed();
-    assert!(took >= Duration::from_millis(400) && took < Duration::from_millis(800), "{took:?}");
+    let times: Vec<Duration> = clients.into_iter().flat_map(|c| c.join().unwrap()).collect();
+    // 80 requests, 4 at a time, 20 ms each: 400 ms if the workers are never idle, and 40 ms each for 8 clients.
+    let (took, middle) = (begin.elapsed(), median(times));
+    assert!(took >= Duration::from_millis(400), "{took:?}");
+    assert!(middle < Duration::from_millis(80), "{middle:?}");
     server.stop();
     assert_eq!(server.join().requests, 80);
 }
@@ -87,61 +97,64 @@ fn a_capacity_is_kept_by_work_and_by_sleep() {
         let mut stream = connect(&server);
         let begin = Instant::now();
         let mut buf = [0; 1];
-        for _ in 0..100 {
+        let mut timed = || {
+            let begin = Instant::now();
             stream.write_all(b"x").unwrap();
             stream.read_exact(&mut buf).unwrap();
-        }
+            begin.elapsed()
+        };
+        let middle = median((0..100).map(|_| timed()).collect());
         let took = begin.elapsed();
         // Never faster; slower only where other programs take the processor that work needs.
-        let most = Duration::from_millis(if by == "sleep" { 600 } else { 4000 });
-        assert!(took >= Duration::from_millis(195) && took < most, "{by}: {took:?}");
+        let most = Duration::from_millis(if by == "sleep" { 6 } else { 40 });
+        assert!(took >= Duration::from_millis(195) && middle < most, "{by}: {took:?}, {middle:?} one");
     }
 }
 
 #[test]
 fn a_rate_is_limited_with_the_status_asked_for() {
-    let options = [("reject_over", "50"), ("reject_status", "429")];
+    let options = [("reject_over", "5"), ("reject_status", "429")];
     let server = serve::start(&plan("http", "epoll", &options)).unwrap();
     let statuses: Vec<bool> = (0..40).map(|_| get(&mut connect(&server), "/").starts_with("HTTP/1.1 429 ")).collect();
     let refused = statuses.iter().filter(|refused| **refused).count();
-    // Six pass at once (a tenth of a second), later ones at 50 a second.
-    assert!(!statuses[0] && (1..=34).contains(&refused), "{refused} of 40 refused");
+    // One passes at once (a tenth of a second), later ones at 5 a second.
+    assert!(!statuses[0] && (1..=39).contains(&refused), "{refused} of 40 refused");
 }
 
 #[test]
 fn connections_are_accepted_in_batches_on_the_timer() {
     let options = [("accept_every_ms", "50"), ("accept_batch", "2")];
-    let server = serve::start(&ServePlan { backlog: 4, ..plan("http", "epoll", &options) }).unwrap();
     let begin = Instant::now();
-    let mut streams: Vec<_> = (0..4).map(|_| connect(&server)).collect();
+    let server = serve::start(&ServePlan { backlog: 16, ..plan("http", "epoll", &options) }).unwrap();
+    let mut streams: Vec<_> = (0..8).map(|_| connect(&server)).collect();
     for stream in &mut streams {
         assert!(get(stream, "/").starts_with("HTTP/1.1 200"));
     }
-    assert!(begin.elapsed() >= Duration::from_millis(50), "{:?}", begin.elapsed());
+    // The first batch may be due at once; the fourth is three ticks later.
+    assert!(begin.elapsed() >= Duration::from_millis(125), "{:?}", begin.elapsed());
 }
 
 #[test]
 fn head_and_body_apart_with_nagle_wait_for_the_delayed_acknowledgement() {
-    let median = |split: &str| {
+    let usual = |split: &str| {
         let server = serve::start(&plan("http", "epoll", &[("split_head", split)])).unwrap();
         let mut stream = connect(&server);
         let mut buf = [0; 4096];
-        let mut times: Vec<Duration> = (0..31)
-            .map(|_| {
-                let begin = Instant::now();
-                stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-                let mut n = 0;
-                while n < 1400 {
-                    n += stream.read(&mut buf[n..]).unwrap();
-                }
-                begin.elapsed()
-            })
-            .collect();
-        times.sort();
-        times[15]
+        let mut timed = || {
+            let begin = Instant::now();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            let mut n = 0;
+            while n < 1400 {
+                n += stream.read(&mut buf[n..]).unwrap();
+            }
+            begin.elapsed()
+        };
+        median((0..31).map(|_| timed()).collect())
     };
-    let (together, apart) = (median("0"), median("1"));
-    assert!(apart > Duration::from_millis(30) && apart > together * 5, "{apart:?} against {together:?}");
+    // A delayed acknowledgement takes 40 ms.
+    let (together, apart) = (usual("0"), usual("1"));
+    let limit = Duration::from_millis(30);
+    assert!(apart > limit && together < limit, "{apart:?} against {together:?}");
 }
 
 #[test]
