@@ -4,6 +4,8 @@
 //! Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
 
 mod ops;
+#[cfg(test)]
+mod tests;
 
 use proto::Client;
 use run::{Io, LoadPart};
@@ -11,7 +13,7 @@ use sys::peer::Peer;
 use sys::uring::{Buffers, Config, Cqe, Ring};
 use sys::{Errno, clock};
 
-use self::ops::{CONNECT, NOTHING, OPEN, RECEIVE, SEND, Slot, State, UringOps};
+use self::ops::{CONNECT, HALF_CLOSE, NOTHING, OPEN, RECEIVE, SEND, Slot, State, UringOps};
 use super::row::DriverSpec;
 use super::setup::Setup;
 use super::shard::{Shard, failed};
@@ -163,6 +165,12 @@ fn on_completion(
     f: &mut impl FnMut(&mut UringOps, Completion<'_>),
 ) {
     let (kind, conn, generation) = (cqe.user >> 56, cqe.user as u32, (cqe.user >> 32) as u32 & 0xff_ffff);
+    if kind == HALF_CLOSE {
+        if let Err(errno) = ops.half_closed(conn) {
+            f(ops, Completion::Failed { conn, op: Op::Connect, errno });
+        }
+        return;
+    }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
     if !current && !cqe.more && kind != NOTHING && kind != OPEN {
         ops.ending = ops.ending.saturating_sub(1);

@@ -12,6 +12,7 @@ pub(super) const CONNECT: u64 = 2;
 pub(super) const RECEIVE: u64 = 3;
 pub(super) const SEND: u64 = 4;
 pub(super) const NOTHING: u64 = 5;
+pub(super) const HALF_CLOSE: u64 = 6;
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -39,6 +40,16 @@ pub(super) struct Slot {
     pub(super) sending: bool,
     // Where in the send slot the next request goes, so that one pass never overwrites what it queued.
     pub(super) at: u32,
+    pub(super) half_close: HalfClose,
+}
+
+/// A half close under way, and what waits for its end. The kernel gives it to a worker thread, which looks the file up by
+/// its number when it comes to run: whatever has that number by then loses its sending side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HalfClose {
+    pub(super) runs: bool,
+    closes: bool,
+    connects: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +88,16 @@ impl UringOps {
         }
         self.ring.connect(file, 0, How::empty(), user(CONNECT, conn, generation))
     }
+
+    /// A half close has ended: what waited for it goes on.
+    pub(super) fn half_closed(&mut self, conn: u32) -> Result<(), Errno> {
+        let slot = &mut self.slots[conn as usize];
+        let (ended, generation) = (std::mem::take(&mut slot.half_close), slot.generation);
+        if ended.closes {
+            let _ = self.ring.close(conn, How::SKIP_SUCCESS, user(NOTHING, conn, 0));
+        }
+        if ended.connects { self.open(conn, generation) } else { Ok(()) }
+    }
 }
 
 impl Ops for UringOps {
@@ -98,7 +119,11 @@ impl Ops for UringOps {
         }
         let slot = &mut self.slots[conn as usize];
         let generation = slot.generation.wrapping_add(1);
-        *slot = Slot { generation, state: State::Connecting, ..Slot::default() };
+        *slot = Slot { generation, state: State::Connecting, half_close: slot.half_close, ..Slot::default() };
+        if slot.half_close.runs {
+            slot.half_close.connects = true;
+            return Ok(());
+        }
         self.open(conn, generation)
     }
 
@@ -116,14 +141,20 @@ impl Ops for UringOps {
     }
 
     fn half_close(&mut self, conn: u32) -> bool {
-        self.ring.shutdown_write(File::Fixed(conn), How::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
+        let began = self.ring.shutdown_write(File::Fixed(conn), How::empty(), user(HALF_CLOSE, conn, 0)).is_ok();
+        self.slots[conn as usize].half_close.runs |= began;
+        began
     }
 
     fn close(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         let was = std::mem::take(slot);
-        slot.generation = was.generation.wrapping_add(1);
+        (slot.generation, slot.half_close) = (was.generation.wrapping_add(1), was.half_close);
         if was.state == State::Closed {
+            return;
+        }
+        if std::mem::take(&mut slot.half_close.connects) {
+            // It waited for its place in the table and has nothing yet that could be closed.
             return;
         }
         let nothing = user(NOTHING, conn, 0);
@@ -134,6 +165,10 @@ impl Ops for UringOps {
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;
             let _ = self.ring.cancel(user(kind, conn, was.generation), How::SKIP_SUCCESS, nothing);
+        }
+        if was.half_close.runs {
+            self.slots[conn as usize].half_close.closes = true;
+            return;
         }
         let _ = self.ring.close(conn, How::SKIP_SUCCESS, nothing);
     }
