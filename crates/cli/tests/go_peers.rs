@@ -163,3 +163,16 @@ fn h2spec_has_nothing_to_say_of_our_server() {
     spec_of_server(&peers, "auto", false);
     spec_of_server(&peers, "epoll", true);
 }
+
+/// The first connection of each program, its look at the server before any load, is answered as it should be; the load's
+/// own gets the case.
+#[test]
+fn h2spec_has_nothing_to_say_of_our_client() {
+    let _alone = alone();
+    let Some(peers) = go_peers("h2spec of load --http2") else { return };
+    for io in ["auto", "epoll"] {
+        let mut spec = Command::new(&peers);
+        spec.args(["h2spec-client", "1"]).arg(binary!()).args(["load", "--http2", "--io", io, "--connections", "1"]);
+        finds_nothing(spec.args(["--duration", "100ms", "--warmup", "0s", "--timeout", "5s"]), 57);
+    }
+}

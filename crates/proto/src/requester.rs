@@ -9,7 +9,7 @@ use crate::{Fault, Progress};
 /// [`receive`](Requester::receive) for every piece that arrives, followed by `transmit` again, whether or not a request
 /// is under way: a handshake, a ping or a window update is sent that way. Once it is [`ready`](Requester::ready),
 /// [`begin`](Requester::begin) adds requests. After [`Progress::close`] the connection carries nothing more; after a
-/// [`Fault`] it is closed at once.
+/// [`Fault`] it is closed at once, with what [`transmit`](Requester::transmit) gives then as its last words.
 ///
 /// Every request that ends is told to `done` while the input is read: nothing is stored for it, so any number may end
 /// in one piece of input.

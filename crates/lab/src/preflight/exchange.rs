@@ -95,7 +95,11 @@ impl Exchange {
                 0 => session.peer_closed(&mut done),
                 n => session.receive(&buffer[..n], &mut done),
             };
-            heard.map_err(Broken::Fault)?;
+            if let Err(fault) = heard {
+                // Why it ends, for the server's log; the fault is what is told here.
+                let _ = self.send(session, &mut buffer);
+                return Err(Broken::Fault(fault));
+            }
             self.status = status;
             match outcome {
                 Some(Outcome::Failed(fault)) => return Err(Broken::Fault(fault)),

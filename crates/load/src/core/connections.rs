@@ -115,7 +115,10 @@ impl<C: Client> Core<C> {
         let session = &mut self.sessions[conn as usize];
         match session.receive(bytes, &mut drop) {
             Ok(progress) if !progress.close => {}
-            _ => return self.lost(ops, conn, ErrorKind::ConnectFailed),
+            _ => {
+                self.farewell(ops, conn);
+                return self.lost(ops, conn, ErrorKind::ConnectFailed);
+            }
         }
         let ready = session.ready();
         self.flush(ops, conn);

@@ -172,7 +172,26 @@ impl<C: Client> Core<C> {
     }
 
     fn faulted<O: Ops>(&mut self, ops: &mut O, conn: u32, fault: Fault) {
+        self.farewell(ops, conn);
         self.lost(ops, conn, kind_of(fault));
+    }
+
+    /// What the session says last, as far as it leaves at once: why it ends the connection (a GOAWAY, an alert of TLS).
+    pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let (session, c) = (&mut self.sessions[conn as usize], self.conns[conn as usize]);
+        if c.pending || !session.wants_transmit() {
+            return;
+        }
+        let mut bytes = 0;
+        // The connection is lost, whatever becomes of this.
+        let _ = ops.send(conn, |out| {
+            bytes = session.transmit(out);
+            bytes
+        });
+        self.record.counts.bytes_sent += bytes as u64;
+        if c.state == State::Handshaking {
+            self.record.counts.handshake_bytes_sent += bytes as u64;
+        }
     }
 
     /// The session made progress on a connection that lives.

@@ -1,5 +1,7 @@
 //! Frames of HTTP/2 (RFC 9113, section 4.1 and 6).
 
+use crate::Fault;
+
 /// Bytes of a frame's head.
 pub(super) const HEAD: usize = 9;
 /// Longest payload that either side takes without being asked (SETTINGS_MAX_FRAME_SIZE).
@@ -35,9 +37,22 @@ pub(super) const MAX_FRAME_SIZE: u16 = 5;
 pub(super) const PROTOCOL_ERROR: u32 = 1;
 pub(super) const FLOW_CONTROL_ERROR: u32 = 3;
 pub(super) const STREAM_CLOSED: u32 = 5;
+pub(super) const FRAME_SIZE_ERROR: u32 = 6;
 pub(super) const REFUSED_STREAM: u32 = 7;
 pub(super) const CANCEL: u32 = 8;
+pub(super) const COMPRESSION_ERROR: u32 = 9;
 pub(super) const ENHANCE_YOUR_CALM: u32 = 11;
+
+/// The faults of a frame whose length its kind cannot have.
+pub(super) const LONG: Fault = Fault::Malformed("a frame of HTTP/2 that is longer than 16 KiB, or no HTTP/2");
+const LENGTHS: [(u8, Fault); 6] = [
+    (PRIORITY_FRAME, Fault::Malformed("a PRIORITY of HTTP/2 of another length than 5")),
+    (RST_STREAM, Fault::Malformed("a RST_STREAM of HTTP/2 of another length than 4")),
+    (SETTINGS, Fault::Malformed("SETTINGS of HTTP/2 of a length that is no multiple of 6, or an ACK of them with any")),
+    (PING, Fault::Malformed("a PING of HTTP/2 of another length than 8")),
+    (GOAWAY, Fault::Malformed("a GOAWAY of HTTP/2 of less than 8 bytes")),
+    (WINDOW_UPDATE, Fault::Malformed("a WINDOW_UPDATE of HTTP/2 of another length than 4")),
+];
 
 /// Largest window (section 6.9.1).
 pub(super) const MOST_WINDOW: i64 = (1 << 31) - 1;
@@ -65,6 +80,25 @@ impl Head {
     pub(super) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
+
+    /// Whether its kind can have its length (section 6, of each kind).
+    pub(super) fn fits(&self) -> Result<(), Fault> {
+        let fits = match self.kind {
+            PRIORITY_FRAME => self.length == 5,
+            RST_STREAM | WINDOW_UPDATE => self.length == 4,
+            SETTINGS => self.length.is_multiple_of(6) && (self.length == 0 || !self.has(ACK)),
+            PING => self.length == 8,
+            GOAWAY => self.length >= 8,
+            _ => true,
+        };
+        let fault = LENGTHS.iter().find(|(kind, _)| !fits && *kind == self.kind);
+        fault.map_or(Ok(()), |(_, fault)| Err(*fault))
+    }
+}
+
+/// Whether a fault is one of a frame's length.
+pub(super) fn is_of_lengths(fault: &Fault) -> bool {
+    *fault == LONG || LENGTHS.iter().any(|(_, of)| of == fault)
 }
 
 /// Appends the head of a frame.

@@ -16,7 +16,7 @@ const ENTRY: usize = 32;
 const STRING: usize = 16 * 1024;
 const LIST: usize = 256 * 1024;
 
-const WRONG: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
+pub(super) const WRONG: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
 
 /// One header that was written before: name and value in one buffer.
 #[derive(Debug, Default)]

@@ -49,7 +49,7 @@ const fn code() -> Code {
     code
 }
 
-const WRONG: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
+pub(super) const WRONG: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
 
 /// Appends the decoded string, at most `most` bytes of it.
 pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), Fault> {

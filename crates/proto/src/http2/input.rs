@@ -1,6 +1,6 @@
 //! From bytes in pieces of any size to frames: DATA is handed on as it comes, everything else when it is whole.
 
-use super::frame::{DATA, HEAD, Head, MOST_PAYLOAD, PADDED};
+use super::frame::{DATA, HEAD, Head, LONG, MOST_PAYLOAD, PADDED};
 use crate::Fault;
 
 /// What came.
@@ -80,7 +80,7 @@ impl Input {
                 self.padding = (!head.has(PADDED)).then_some(0);
                 Ok(Some(head))
             }
-            _ => Err(Fault::Malformed("a frame of HTTP/2 that is longer than 16 KiB, or no HTTP/2")),
+            _ => Err(LONG),
         }
     }
 

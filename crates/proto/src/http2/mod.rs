@@ -16,10 +16,13 @@ mod served;
 mod server;
 mod spec;
 mod stream;
+mod why;
 
 pub use client::{ClientPlan, ClientSession};
 pub use server::ServerSession;
 pub(crate) use spec::{SPEC, canned_call, client};
 
+#[cfg(test)]
+mod sections;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,9 @@
 //! What is looked at of a response's headers.
 
+/// Headers of the connections of HTTP/1.1 (section 8.2.2).
+const OF_CONNECTIONS: [&[u8]; 5] =
+    [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
+
 /// Status and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Says {
@@ -9,21 +13,56 @@ pub(super) struct Says {
     pub(super) length: Option<u64>,
     /// The status of gRPC.
     pub(super) grpc: Option<u16>,
+    /// The first thing in it that no response may have (sections 8.1.1, 8.2 and 8.3).
+    pub(super) wrong: Option<&'static str>,
+    /// A header that is no pseudo-header has come.
+    begun: bool,
 }
 
 impl Says {
     /// One header.
     pub(super) fn hear(&mut self, name: &[u8], value: &[u8]) {
-        let number = || -> Option<u64> {
-            std::str::from_utf8(value).ok().filter(|v| v.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
-        };
+        self.wrong = self.wrong.or_else(|| self.forbidden(name, value));
+        self.begun |= !name.starts_with(b":");
         match name {
-            b":status" if value.len() == 3 => self.status = number().unwrap_or_default() as u16,
-            b"content-length" => self.length = number(),
+            b":status" if value.len() == 3 => self.status = number(value).unwrap_or_default() as u16,
+            b"content-length" => {
+                let length = number(value);
+                if length.is_none() || self.length.is_some() && self.length != length {
+                    self.wrong = self.wrong.or(Some("a response of HTTP/2 whose content-length is no one number"));
+                }
+                self.length = length;
+            }
             b"grpc-status" if (1..=5).contains(&value.len()) => {
-                self.grpc = number().and_then(|code: u64| u16::try_from(code).ok());
+                self.grpc = number(value).and_then(|code| u16::try_from(code).ok());
             }
             _ => {}
         }
     }
+
+    /// What is wrong with a header, by its name, its place, or the bytes in it.
+    fn forbidden(&self, name: &[u8], value: &[u8]) -> Option<&'static str> {
+        match name {
+            b":status" if self.begun => Some("a response of HTTP/2 with a :status behind other headers"),
+            b":status" if self.status != 0 => Some("a response of HTTP/2 with more than one :status"),
+            b":status" => None,
+            [b':', ..] => Some("a response of HTTP/2 with a pseudo-header other than :status"),
+            _ if name.is_empty()
+                || name.iter().any(|b| b.is_ascii_uppercase() || !b.is_ascii_graphic() || *b == b':') =>
+            {
+                Some("a response of HTTP/2 with a header's name that has capitals or other bytes that no name has")
+            }
+            _ if OF_CONNECTIONS.contains(&name) => {
+                Some("a response of HTTP/2 with a header of HTTP/1.1's connections (connection, transfer-encoding, …)")
+            }
+            _ if value.iter().any(|b| matches!(b, 0 | b'\r' | b'\n')) => {
+                Some("a response of HTTP/2 with a line end or a zero in a header")
+            }
+            _ => None,
+        }
+    }
+}
+
+fn number(value: &[u8]) -> Option<u64> {
+    std::str::from_utf8(value).ok().filter(|v| v.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
 }

@@ -13,7 +13,7 @@ fn plan() -> ClientPlan {
 }
 
 /// A session whose server has said its settings.
-fn settled(settings: &[(u16, u32)]) -> ClientSession {
+pub(super) fn settled(settings: &[(u16, u32)]) -> ClientSession {
     let mut session = plan().session();
     assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));
     let mut hello = Vec::new();
@@ -24,7 +24,7 @@ fn settled(settings: &[(u16, u32)]) -> ClientSession {
     session
 }
 
-fn sent(session: &mut ClientSession) -> Vec<u8> {
+pub(super) fn sent(session: &mut ClientSession) -> Vec<u8> {
     let (mut all, mut piece) = (Vec::new(), [0; 7]);
     while let n @ 1.. = session.transmit(&mut piece) {
         all.extend_from_slice(&piece[..n]);
@@ -33,16 +33,16 @@ fn sent(session: &mut ClientSession) -> Vec<u8> {
     all
 }
 
-fn hear(session: &mut ClientSession, bytes: &[u8]) -> (Result<Progress, Fault>, Vec<Done>) {
+pub(super) fn hear(session: &mut ClientSession, bytes: &[u8]) -> (Result<Progress, Fault>, Vec<Done>) {
     let mut ended = Vec::new();
     let progress = session.receive(bytes, &mut |done| ended.push(Done { bytes: 0, ..done }));
     (progress, ended)
 }
 
 /// Kind, flags, stream and payload of a frame.
-type Said = (u8, u8, u32, Vec<u8>);
+pub(super) type Said = (u8, u8, u32, Vec<u8>);
 
-fn frames(mut bytes: &[u8]) -> Vec<Said> {
+pub(super) fn frames(mut bytes: &[u8]) -> Vec<Said> {
     let mut all = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk::<9>() {
         let head = Head::read(head);
@@ -52,7 +52,7 @@ fn frames(mut bytes: &[u8]) -> Vec<Said> {
     all
 }
 
-fn begin(session: &mut ClientSession, requests: u16) -> Vec<u32> {
+pub(super) fn begin(session: &mut ClientSession, requests: u16) -> Vec<u32> {
     (0..requests).for_each(|id| session.begin(Request { id, item: 0 }));
     let sent = frames(&sent(session));
     sent.iter().filter(|f| f.0 == frame::HEADERS).map(|f| f.2).collect()
@@ -72,7 +72,7 @@ fn answer(stream: u32, status: u8, body: usize) -> Vec<u8> {
     bytes
 }
 
-const OK: u8 = 0x88;
+pub(super) const OK: u8 = 0x88;
 const NOT_FOUND: u8 = 0x8d;
 
 fn done(id: u16, status: u16, outcome: Outcome) -> Done {
@@ -445,8 +445,8 @@ mod with_our_server {
             (framed(frame::SETTINGS, 0, 0, &[0, 4, 0x80, 0, 0, 0]), 3),
             (framed(frame::PRIORITY_FRAME, 0, 1, &[0, 0, 0, 1, 9]), 1),
             (framed(frame::RST_STREAM, 0, 1, &[0; 4]), 1),
-            (framed(frame::SETTINGS, frame::ACK, 0, &[0; 6]), 1),
-            (framed(frame::HEADERS, frame::END_HEADERS, 1, &[0xff, 0xff]), 1),
+            (framed(frame::SETTINGS, frame::ACK, 0, &[0; 6]), 6),
+            (framed(frame::HEADERS, frame::END_HEADERS, 1, &[0xff, 0xff]), 9),
             ([head.clone(), framed(frame::PING, 0, 0, &[0; 8])].concat(), 1),
             ([head.clone(), framed(frame::CONTINUATION, 0, 1, &[])].concat(), 11),
             ([head, framed(frame::CONTINUATION, 0, 1, &[0; 16_384]).repeat(9)].concat(), 11),

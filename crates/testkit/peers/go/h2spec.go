@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/summerwind/h2spec"
@@ -33,19 +32,5 @@ func specOfServer(address string) {
 	}
 	if !passed {
 		os.Exit(1)
-	}
-}
-
-// All cases against a client, which is started for each with an URL behind its arguments; a port each, from the one given.
-func specOfClient(arguments []string) {
-	port, err := strconv.Atoi(arguments[0])
-	if err != nil {
-		fail(err)
-	}
-	err = h2spec.RunClientSpec(&config.Config{
-		Host: "127.0.0.1", FromPort: port, Exec: strings.Join(arguments[1:], " "), Timeout: patience, MaxHeaderLen: 4000,
-	})
-	if err != nil {
-		fail(err)
 	}
 }

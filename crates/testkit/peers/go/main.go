@@ -1,6 +1,6 @@
 // Programs of Go that loadline is tested against: servers that count what they are asked, a client of gRPC, and h2spec.
 //
-// usage: peers http DIR | grpc DIR | call ADDRESS | h2spec-server ADDRESS | h2spec-client PORT PROGRAM ARGUMENTS
+// usage: peers http DIR | grpc DIR | call ADDRESS | h2spec-server ADDRESS | h2spec-client CONNECTIONS PROGRAM ARGUMENTS
 //
 // A server listens on a free port of loopback, prints its address as the first line, and writes its counts into a file of
 // DIR every 20 ms; it speaks TLS where DIR has the files cert and key.

@@ -5,12 +5,11 @@ use super::heard::Heard;
 use crate::http2::ending::ending;
 use crate::http2::frame::{self, Head};
 use crate::http2::says::Says;
+use crate::http2::why::ENDED;
 use crate::{Done, Fault, Outcome};
 
 /// Bytes of what trailers say in words that are kept.
 const MOST_MESSAGE: usize = 200;
-/// A stream ends here only when the server has ended it, so nothing of it can still be on its way.
-const ENDED: Fault = Fault::Malformed("more of a response than its end");
 
 impl ClientSession {
     /// Whether this stream was opened here, however it stands now.
@@ -108,9 +107,13 @@ impl ClientSession {
             }
         }
         let says = self.last;
+        if let Some(why) = says.wrong {
+            return Err(Fault::Malformed(why));
+        }
         let stream = self.streams.find(head.stream).ok_or(ENDED)?;
         match (stream.status, says.status) {
             (0, 0) => return Err(Fault::Malformed("a response without :status")),
+            (0, 101) => return Err(Fault::Malformed("a response of HTTP/2 with the status 101")),
             (0, 100..200) if head.has(frame::END_STREAM) => {
                 return Err(Fault::Malformed("an interim response that ends"));
             }

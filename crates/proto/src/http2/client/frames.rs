@@ -3,6 +3,7 @@
 use super::heard::Heard;
 use super::{ClientSession, Table};
 use crate::http2::frame::{self, Head};
+use crate::http2::why;
 use crate::{Done, Fault};
 
 /// Answers to SETTINGS and PING that a server makes us keep at most, bytes.
@@ -17,7 +18,8 @@ impl ClientSession {
         heard: &mut Heard<'_, impl FnMut(Done)>,
     ) -> Result<(), Fault> {
         self.gathering.allows(head)?;
-        if !self.settled && head.kind != frame::SETTINGS {
+        head.fits()?;
+        if !self.settled && (head.kind != frame::SETTINGS || head.has(frame::ACK)) {
             return Err(Fault::Malformed("HTTP/2 does not begin with SETTINGS"));
         }
         match head.kind {
@@ -27,17 +29,21 @@ impl ClientSession {
             frame::PING => self.ping(head, payload),
             frame::WINDOW_UPDATE => self.window(head, payload),
             frame::RST_STREAM => self.stream_reset(head, payload, heard),
-            frame::GOAWAY => self.goaway(payload, heard),
+            frame::GOAWAY => self.goaway(head, payload, heard),
             frame::PUSH_PROMISE => Err(Fault::Malformed("a push, which was refused at the begin")),
-            // PRIORITY, and whatever is not known, is read over (section 5.5).
+            frame::PRIORITY_FRAME if head.stream == 0 => Err(Fault::Malformed("a PRIORITY of HTTP/2 of no stream")),
+            // PRIORITY says nothing any more (section 5.3.2), and whatever is not known is read over (section 5.5).
             _ => Ok(()),
         }
     }
 
     fn settings(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
-        if head.has(frame::ACK) || head.stream != 0 || !payload.len().is_multiple_of(6) {
-            return if head.has(frame::ACK) && payload.is_empty() { Ok(()) } else { Err(WRONG) };
+        if head.stream != 0 {
+            return Err(WRONG);
+        }
+        if head.has(frame::ACK) {
+            return Ok(());
         }
         for setting in payload.chunks_exact(6) {
             let name = u16::from_be_bytes([setting[0], setting[1]]);
@@ -51,6 +57,8 @@ impl ClientSession {
                     let change = self.sending.set_initial(value)?;
                     self.streams.widen(change)?;
                 }
+                // Only a client may be pushed to (section 6.5.2).
+                frame::ENABLE_PUSH if value != 0 => return Err(WRONG),
                 frame::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => return Err(WRONG),
                 _ => {}
             }
@@ -61,8 +69,8 @@ impl ClientSession {
     }
 
     fn ping(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
-        if payload.len() != 8 || head.stream != 0 {
-            return Err(Fault::Malformed("a PING of HTTP/2 is wrong"));
+        if head.stream != 0 {
+            return Err(Fault::Malformed("a PING of HTTP/2 of a stream"));
         }
         if !head.has(frame::ACK) {
             frame::write(self.outgoing.end(), frame::PING, frame::ACK, 0, payload);
@@ -79,14 +87,32 @@ impl ClientSession {
     }
 
     fn window(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
-        let by = frame::number(payload).filter(|_| payload.len() == 4).map(|by| by & 0x7fff_ffff);
+        let by = frame::number(payload).map(|by| by & 0x7fff_ffff);
         let by = by.filter(|by| *by > 0).ok_or(Fault::Malformed("a WINDOW_UPDATE of HTTP/2 is wrong"))?;
         match head.stream {
             0 => self.sending.widen(by),
             number if !self.was_opened(number) => {
                 Err(Fault::Malformed("a WINDOW_UPDATE of a stream that was not opened"))
             }
-            number => self.streams.find(number).map_or(Ok(()), |stream| stream.widen(i64::from(by))),
+            number => {
+                let widened = self.streams.find(number).map_or(Ok(()), |stream| stream.widen(i64::from(by)));
+                if widened.is_err() {
+                    let code = frame::FLOW_CONTROL_ERROR.to_be_bytes();
+                    frame::write(self.outgoing.end(), frame::RST_STREAM, 0, number, &code);
+                }
+                widened
+            }
+        }
+    }
+
+    /// Says why the connection ends, and opens nothing more; to a server that has said its settings.
+    pub(super) fn give_up(&mut self, fault: &Fault) {
+        self.leaving = true;
+        self.streams.clear();
+        self.waiting.clear();
+        if self.settled {
+            let code = why::code(fault).to_be_bytes();
+            frame::write(self.outgoing.end(), frame::GOAWAY, 0, 0, &[[0; 4], code].concat());
         }
     }
 
@@ -96,7 +122,7 @@ impl ClientSession {
         payload: &[u8],
         heard: &mut Heard<'_, impl FnMut(Done)>,
     ) -> Result<(), Fault> {
-        let code = frame::number(payload).filter(|_| payload.len() == 4 && self.was_opened(head.stream));
+        let code = frame::number(payload).filter(|_| self.was_opened(head.stream));
         let code = code.ok_or(Fault::Malformed("a RST_STREAM of HTTP/2 is wrong"))?;
         if let Some(stream) = self.streams.close(head.stream) {
             let fault = if code == frame::REFUSED_STREAM { Fault::StreamRefused } else { Fault::StreamReset };
@@ -107,8 +133,9 @@ impl ClientSession {
 
     /// The server takes no further requests. Those that it has not looked at may be made again elsewhere, the others are
     /// finished. One that looked at none refuses: it would refuse them again, as fast as they can be sent.
-    fn goaway(&mut self, payload: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
-        let last = frame::number(payload).ok_or(Fault::Malformed("a GOAWAY of HTTP/2 is wrong"))? & 0x7fff_ffff;
+    fn goaway(&mut self, head: &Head, payload: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
+        let last = frame::number(payload).filter(|_| head.stream == 0);
+        let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
         let error = payload.get(4..).and_then(frame::number).unwrap_or_default();
         if error != 0 && self.streams.is_empty() && self.waiting.is_empty() {
             return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));

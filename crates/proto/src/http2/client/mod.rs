@@ -185,7 +185,10 @@ impl ClientSession {
     ) -> Result<(), Fault> {
         while let Some(piece) = framer.next(&mut rest)? {
             match piece {
-                Piece::Data { head, body, length, ends } => self.data(&head, body, length, ends, heard)?,
+                Piece::Data { head, body, length, ends } => {
+                    self.gathering.allows(&head)?;
+                    self.data(&head, body, length, ends, heard)?;
+                }
                 Piece::Frame { head, payload } => self.frame(&head, payload, heard)?,
             }
             // It is over here, whatever else came with its last frame.
@@ -240,7 +243,10 @@ impl Requester for ClientSession {
         let (mut framer, mut heard) = (std::mem::take(&mut self.input), Heard::new(done));
         let outcome = self.read(&mut framer, input, &mut heard);
         self.input = framer;
-        outcome?;
+        if let Err(fault) = outcome {
+            self.give_up(&fault);
+            return Err(fault);
+        }
         self.received.give_back(self.outgoing.end(), 0);
         Ok(Progress { close: self.is_over(), ..heard.progress })
     }

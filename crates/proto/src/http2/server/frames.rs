@@ -2,8 +2,9 @@
 
 use super::ServerSession;
 use crate::http1::Site;
-use crate::http2::flow::{self, CONNECTION_WINDOW, STREAM_WINDOW};
+use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::http2::frame::{self, Head};
+use crate::http2::why;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
@@ -18,12 +19,7 @@ impl<S: Site> ServerSession<S> {
 
     /// Says why the connection ends.
     pub(super) fn give_up(&mut self, fault: &Fault) {
-        let code = match fault {
-            Fault::Limit(_) => frame::ENHANCE_YOUR_CALM,
-            fault if flow::is_of_windows(fault) => frame::FLOW_CONTROL_ERROR,
-            _ => frame::PROTOCOL_ERROR,
-        };
-        let said = [self.last_stream.to_be_bytes(), code.to_be_bytes()].concat();
+        let said = [self.last_stream.to_be_bytes(), why::code(fault).to_be_bytes()].concat();
         frame::write(self.outgoing.end(), frame::GOAWAY, 0, 0, &said);
         self.over = true;
         self.streams.clear();
@@ -32,6 +28,7 @@ impl<S: Site> ServerSession<S> {
     /// A whole frame that is no DATA.
     pub(super) fn frame(&mut self, head: &Head, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
         self.gathering.allows(head)?;
+        head.fits()?;
         if !self.settled && head.kind != frame::SETTINGS {
             return Err(Fault::Malformed("HTTP/2 does not begin with SETTINGS"));
         }
@@ -39,22 +36,22 @@ impl<S: Site> ServerSession<S> {
             frame::HEADERS => self.headers(head, payload, progress),
             frame::CONTINUATION => self.continuation(payload, head.has(frame::END_HEADERS), progress),
             frame::SETTINGS => self.settings(head, payload),
-            frame::PING if payload.len() == 8 && head.stream == 0 => {
+            frame::PING if head.stream == 0 => {
                 if !head.has(frame::ACK) {
                     frame::write(self.outgoing.end(), frame::PING, frame::ACK, 0, payload);
                 }
                 Ok(())
             }
             frame::WINDOW_UPDATE => self.window(head, payload),
-            frame::RST_STREAM if payload.len() == 4 && self.was_opened(head.stream) => {
+            frame::RST_STREAM if self.was_opened(head.stream) => {
                 self.streams.close(head.stream);
                 Ok(())
             }
-            frame::GOAWAY if head.stream == 0 && payload.len() >= 8 => {
+            frame::GOAWAY if head.stream == 0 => {
                 self.leaving = true;
                 Ok(())
             }
-            frame::PRIORITY_FRAME if head.stream != 0 && payload.len() == 5 => match frame::number(payload) {
+            frame::PRIORITY_FRAME if head.stream != 0 => match frame::number(payload) {
                 Some(on) if on & 0x7fff_ffff == head.stream => Err(Fault::Malformed("a stream that depends on itself")),
                 _ => Ok(()),
             },
@@ -68,8 +65,11 @@ impl<S: Site> ServerSession<S> {
 
     fn settings(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
-        if head.has(frame::ACK) || head.stream != 0 || !payload.len().is_multiple_of(6) {
-            return if head.has(frame::ACK) && head.stream == 0 && payload.is_empty() { Ok(()) } else { Err(WRONG) };
+        if head.stream != 0 {
+            return Err(WRONG);
+        }
+        if head.has(frame::ACK) {
+            return Ok(());
         }
         for setting in payload.chunks_exact(6) {
             let name = u16::from_be_bytes([setting[0], setting[1]]);
@@ -91,7 +91,7 @@ impl<S: Site> ServerSession<S> {
 
     fn window(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("a WINDOW_UPDATE of HTTP/2 is wrong");
-        let by = frame::number(payload).filter(|_| payload.len() == 4).ok_or(WRONG)? & 0x7fff_ffff;
+        let by = frame::number(payload).ok_or(WRONG)? & 0x7fff_ffff;
         match head.stream {
             0 if by > 0 => self.sending.widen(by),
             number if !self.was_opened(number) => Err(WRONG),
