@@ -116,7 +116,8 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     assert!(text.contains("4 streams a connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }
 
-/// Six short windows at the end: a connection for each request, in turns with kept ones.
+/// Nine short windows at the end: a connection for each request, with full handshakes and with resumed ones, in turns with
+/// kept ones.
 #[test]
 fn find_tells_what_a_handshake_costs() {
     let _alone = alone();
@@ -125,9 +126,18 @@ fn find_tells_what_a_handshake_costs() {
     let run = find("handshakes", &url, &["--insecure", "--budget", "10s"]);
     let turns: Vec<&Value> =
         run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == "handshakes").collect();
-    assert_eq!(turns.len(), 6);
+    assert_eq!(turns.len(), 9);
+    let of = |label: &str, key: &str| -> u64 {
+        let those = turns.iter().filter(|trial| trial["label"] == label);
+        those.map(|trial| trial[key].as_u64().unwrap_or(0)).sum()
+    };
+    let (full, again) = ("a connection for each request", "a connection for each request, sessions taken up again");
+    assert!(of(full, "handshakes") > 0 && of(full, "handshakes_resumed") == 0, "{}", of(full, "handshakes_resumed"));
+    let (made, resumed) = (of(again, "handshakes"), of(again, "handshakes_resumed"));
+    // Of each window's four connections the first handshake, or the first two, have nothing to take up.
+    assert!(made > 0 && resumed + 24 >= made, "{resumed} of {made}");
     let cost = &run["findings"]["tls_handshake_cpu_us"];
-    for side in ["server", "client"] {
+    for side in ["server", "client", "server_resumed", "client_resumed"] {
         assert!(cost[side]["us"].as_f64().is_some_and(|us| us > 1.0), "{side}: {cost}");
     }
     assert!(cost["how"].as_str().is_some_and(|how| how.contains("in turns")), "{cost}");

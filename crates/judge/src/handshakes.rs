@@ -17,6 +17,10 @@ const EACH: f64 = 0.9;
 const KEPT: f64 = 0.1;
 /// The same of the short windows that are made in turns, whose ends cut between a handshake and its request.
 const MANY: f64 = 0.5;
+/// Share of resumed handshakes up to which a window is one of full ones, and from which it is one of resumed ones: the first
+/// of each connection has nothing to take up.
+const FULL: f64 = 0.1;
+const RESUMED: f64 = 0.5;
 /// Fewest handshakes that say something.
 const FEWEST: u64 = 20;
 
@@ -48,15 +52,24 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     let windows: Vec<&Trial> = run.trials.iter().filter(sound).collect();
     let kept = windows.iter().filter(|t| each(t).is_some_and(|each| each <= KEPT)).count();
     let anew: Vec<&Trial> = windows.iter().copied().filter(|t| each(t).is_some_and(|each| each >= MANY)).collect();
-    if kept == 0 || counted(&anew).handshakes < FEWEST {
+    if kept == 0 {
         return None;
     }
-    let told = |side: &str| {
-        let points: Vec<(f64, f64)> = windows.iter().filter_map(|t| Some((each(t)?, cpu_us(t, side)?))).collect();
+    let [full, again] = by_kind(&anew);
+    let told = |side: &str, anew: &[&Trial]| {
+        if counted(anew).handshakes < FEWEST {
+            return None;
+        }
+        let kept = windows.iter().filter(|t| each(t).is_some_and(|each| each < MANY));
+        let all = kept.chain(anew);
+        let points: Vec<(f64, f64)> = all.filter_map(|t| Some((each(t)?, cpu_us(t, side)?))).collect();
         line(&points)
     };
-    let (server, client) = (told("server"), told("client"));
-    if server.is_none() && client.is_none() {
+    let (server, client) = (told("server", &full), told("client", &full));
+    let share = counted(&again).resumed;
+    let resumed = |side: &str, full: Option<CpuTold>| told(side, &again).and_then(|both| less_full(both, full, share));
+    let (server_resumed, client_resumed) = (resumed("server", server), resumed("client", client));
+    if [server, client, server_resumed, client_resumed].iter().all(Option::is_none) {
         return None;
     }
     let how = format!(
@@ -64,7 +77,33 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
          requests take more is the handshake, with the connect and the close of its connection",
         anew.len()
     );
-    Some(HandshakeCost { server, client, how, ..counted(&anew) })
+    Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
+}
+
+/// The windows of full handshakes, or, where there are none, those of both kinds; and those of resumed ones.
+fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
+    let of = |from: f64, to: f64| -> Vec<&Trial> {
+        anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()
+    };
+    let full = of(0.0, FULL);
+    let full = if full.is_empty() { of(FULL, RESUMED) } else { full };
+    [full, of(RESUMED, f64::INFINITY)]
+}
+
+/// The cost of a resumed handshake, where so many of those measured were resumed and the others full ones.
+fn less_full(both: CpuTold, full: Option<CpuTold>, share: f64) -> Option<CpuTold> {
+    let others = full.map_or(0.0, |full| full.us * (1.0 - share));
+    let of = |us: f64| if full.is_some() { (us - others) / share } else { us };
+    Some(CpuTold { us: positive(of(both.us))?, low: both.low.map(of), high: both.high.map(of) })
+}
+
+/// CPU time of a handshake of this trial's kind at the server, microseconds.
+pub(crate) fn server_us(cost: &HandshakeCost, trial: &Trial) -> Option<f64> {
+    let share = counted(&[trial]).resumed;
+    match (cost.server, cost.server_resumed) {
+        (Some(full), Some(resumed)) => Some(full.us * (1.0 - share) + resumed.us * share),
+        (full, resumed) => full.or(resumed).map(|told| told.us),
+    }
 }
 
 /// The slope of CPU time over handshakes a request.
@@ -92,11 +131,16 @@ fn whole(run: &Run) -> Option<HandshakeCost> {
     if server.is_none() && client.is_none() {
         return None;
     }
+    let counts = counted(&[busiest]);
     let how =
         "each request had a connection of its own: this is the handshake with its connect, its one request and its \
                close, so at most this; loadline find on the same URL takes the request off"
             .to_owned();
-    Some(HandshakeCost { server, client, with_request: true, how, ..counted(&[busiest]) })
+    let cost = HandshakeCost { with_request: true, how, ..counts };
+    if cost.resumed >= EACH {
+        return Some(HandshakeCost { server_resumed: server, client_resumed: client, ..cost });
+    }
+    Some(HandshakeCost { server, client, ..cost })
 }
 
 /// How many handshakes, and of what kind.
@@ -126,26 +170,35 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Windows in which a request costs the server 100 us and a handshake 900, and so many of each.
-    fn run(handshakes: &[f64]) -> Run {
-        let mut all = Run::default();
-        all.plan.load.tls = Some(run::TlsPlan::default());
-        for (at, &share) in handshakes.iter().enumerate() {
+    /// Windows with so many handshakes a request, of which such a share is resumed. A request costs the server 100 us, a full
+    /// handshake 900, a resumed one 200; the client 10, 300 and 50.
+    fn windows(all: &[(f64, f64)]) -> Run {
+        let mut whole = Run::default();
+        whole.plan.load.tls = Some(run::TlsPlan::default());
+        for (at, &(share, resumed)) in all.iter().enumerate() {
             let noise = if at % 2 == 0 { 1.01 } else { 0.99 };
+            let of = move |full: f64, again: f64| share * (full * (1.0 - resumed) + again * resumed);
             let put = move |t: &mut Trial, _: &crate::planted::Point| {
                 t.kind = TrialKind::Handshakes;
-                t.measured.tally.handshakes = (t.measured.tally.completed as f64 * share) as u64;
+                let tally = &mut t.measured.tally;
+                tally.handshakes = (tally.completed as f64 * share) as u64;
+                tally.handshakes_resumed = (tally.handshakes as f64 * resumed) as u64;
             };
             let planted = PlantedRun::new(1000.0, 1e9)
                 .steps(&[4])
                 .rates(&[])
-                .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * noise * (100.0 + 900.0 * share))
-                .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x * (10.0 + 300.0 * share))
+                .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * noise * (100.0 + of(900.0, 200.0)))
+                .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x * (10.0 + of(300.0, 50.0)))
                 .change(put);
-            all.trials.extend(planted.run().trials);
+            whole.trials.extend(planted.run().trials);
         }
-        crate::judge(&mut all);
-        all
+        crate::judge(&mut whole);
+        whole
+    }
+
+    /// The same with full handshakes alone.
+    fn run(handshakes: &[f64]) -> Run {
+        windows(&handshakes.iter().map(|share| (*share, 0.0)).collect::<Vec<_>>())
     }
 
     #[test]
@@ -158,6 +211,25 @@ mod tests {
         assert!((client.us - 300.0).abs() < 3.0, "{client:?}");
         assert!(!cost.with_request && cost.handshakes > 0 && cost.resumed == 0.0);
         assert!(cost.how.contains("3 windows") && run.findings.capacity.is_none(), "it is no load of a search");
+    }
+
+    /// Of ten handshakes that should be resumed one is a full one, as at the begin of a load.
+    #[test]
+    fn resumed_ones_are_told_apart_from_full_ones() {
+        let all = windows(&[(1.0, 0.0), (0.0, 0.0), (1.0, 0.9), (1.0, 0.9), (0.0, 0.0), (1.0, 0.0)]);
+        let cost = all.findings.tls_handshake_cpu_us.clone().unwrap();
+        let us = |told: Option<CpuTold>| told.unwrap().us;
+        assert!((us(cost.server) - 900.0).abs() < 30.0 && (us(cost.client) - 300.0).abs() < 3.0, "{cost:?}");
+        assert!((us(cost.server_resumed) - 200.0).abs() < 30.0, "{cost:?}");
+        assert!((us(cost.client_resumed) - 50.0).abs() < 3.0, "{cost:?}");
+        assert!((0.4..0.5).contains(&cost.resumed), "{cost:?}");
+        let of = |trial: usize| server_us(&cost, &all.trials[trial]).unwrap();
+        assert!((of(0) - us(cost.server)).abs() < 1e-9 && of(2) > us(cost.server_resumed) && of(2) < of(0) / 2.0);
+        // Where all are resumed, as in a run of a plan that wants that, they are no full ones.
+        let cost = windows(&[(1.0, 1.0), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();
+        assert!(cost.server.is_none() && (us(cost.server_resumed) - 200.0).abs() < 30.0, "{cost:?}");
+        let cost = windows(&[(1.0, 0.3), (0.0, 0.0), (1.0, 0.3), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();
+        assert!(cost.server_resumed.is_none() && (us(cost.server) - 690.0).abs() < 30.0, "{cost:?}");
     }
 
     #[test]

@@ -1,18 +1,34 @@
-//! What a TLS handshake costs: short loads with a connection for each request, in turns with kept connections.
+//! What a TLS handshake costs, a full and a resumed one: short loads with a connection for each request, in turns with kept
+//! connections.
 
-use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
+use run::{Intensity, LoadPlan, ThinkTime, TlsPlan, TrialKind};
 
 use crate::search::Conductor;
 use crate::{LabError, Point};
 
 /// Share of a budget that the turns take.
-const SHARE: f64 = 0.08;
+const SHARE: f64 = 0.12;
 /// A budget below this, in seconds, has no time for them.
 const SHORTEST_S: f64 = 8.0;
 /// Connections: enough to keep a server busy, and few enough that no queue of theirs is what is measured.
 const CONNECTIONS: u32 = 4;
-/// Whether each window has new connections: both kinds are early and late alike.
-const TURNS: [bool; 6] = [true, false, false, true, true, false];
+
+/// The connections of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Kept ones.
+    Kept,
+    /// One for each request, with a full handshake.
+    Full,
+    /// One for each request, with a handshake that takes up an earlier session where the server does.
+    Resumed,
+}
+
+/// Every kind is early and late alike.
+const TURNS: [Kind; 9] = {
+    use Kind::{Full, Kept, Resumed};
+    [Full, Kept, Resumed, Resumed, Kept, Full, Full, Kept, Resumed]
+};
 
 /// Seconds that the turns take of a budget; 0 where there is none for them, or nothing to learn.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
@@ -20,25 +36,40 @@ pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     if to_learn && budget_s >= SHORTEST_S { budget_s * SHARE } else { 0.0 }
 }
 
+impl Kind {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Kept => "kept connections",
+            Self::Full => "a connection for each request",
+            Self::Resumed => "a connection for each request, sessions taken up again",
+        }
+    }
+
+    /// The same load with such connections.
+    fn of(self, load: LoadPlan) -> LoadPlan {
+        let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
+        let tls = load.tls.map(|tls| TlsPlan { resume, ..tls });
+        LoadPlan { new_connections: self != Self::Kept, tls, ..load }
+    }
+}
+
 /// Makes the windows, within about so many seconds.
 pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let each_s = seconds / TURNS.len() as f64;
-    for anew in TURNS {
+    for kind in TURNS {
         if seconds <= 0.0 || conductor.stopped() {
             return Ok(());
         }
         let load = conductor.load().clone();
         let connections = CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1));
         let plan = LoadPlan {
-            new_connections: anew,
             threads: load.threads.min(connections),
             intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },
             warmup_s: 0.2 * each_s,
             duration_s: 0.6 * each_s,
-            ..load
+            ..kind.of(load)
         };
-        let label = if anew { "a connection for each request" } else { "kept connections" };
-        let point = Point { label: label.into(), kind: TrialKind::Handshakes, ..Point::default() };
+        let point = Point { label: kind.label().into(), kind: TrialKind::Handshakes, ..Point::default() };
         match conductor.trial(plan, &point) {
             Ok(_) => {}
             // What the search found stands without them.
@@ -59,10 +90,16 @@ mod tests {
     #[test]
     fn turns_are_of_tls_alone_and_take_little() {
         let tls = LoadPlan { tls: Some(run::TlsPlan::default()), ..LoadPlan::default() };
-        assert!((seconds(&tls, 30.0) - 2.4).abs() < 1e-9);
+        assert!((seconds(&tls, 30.0) - 3.6).abs() < 1e-9);
         assert_eq!(seconds(&tls, 3.0), 0.0);
         assert_eq!(seconds(&LoadPlan { new_connections: true, ..tls }, 30.0), 0.0);
         assert_eq!(seconds(&LoadPlan::default(), 30.0), 0.0);
-        assert_eq!(TURNS.iter().filter(|anew| **anew).count(), TURNS.len() / 2);
+        let load = LoadPlan { tls: Some(TlsPlan { resume: 0.5, ..TlsPlan::default() }), ..LoadPlan::default() };
+        for kind in [Kind::Kept, Kind::Full, Kind::Resumed] {
+            assert_eq!(TURNS.into_iter().filter(|each| *each == kind).count(), 3);
+            let plan = kind.of(load.clone());
+            let resume = plan.tls.unwrap().resume;
+            assert_eq!((plan.new_connections, resume > 0.0), (kind != Kind::Kept, kind == Kind::Resumed));
+        }
     }
 }

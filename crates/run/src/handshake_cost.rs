@@ -9,15 +9,22 @@ use crate::figure::Figure;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HandshakeCost {
-    /// Of the server's processes; absent where they cannot be read.
+    /// Of a full handshake, of the server's processes; absent where they cannot be read, or none was full. Of both kinds,
+    /// as often as `resumed` says, where no window had one kind alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<CpuTold>,
-    /// Of the generator's.
+    /// The same of the generator's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<CpuTold>,
+    /// Of a handshake that takes up an earlier session, of the server's processes; absent where none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_resumed: Option<CpuTold>,
+    /// The same of the generator's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_resumed: Option<CpuTold>,
     /// The connection's one request is in it, since nothing was measured that could be taken off: an upper bound.
     pub with_request: bool,
-    /// Share of the handshakes that took up an earlier session, 0 to 1.
+    /// Share of the handshakes it rests on that took up an earlier session, 0 to 1.
     #[serde(with = "Figure")]
     pub resumed: f64,
     /// Handshakes that it rests on.

@@ -4,7 +4,7 @@ use run::Evidence;
 
 use crate::Facts;
 use crate::evidence::measured;
-use crate::handshakes::{each, kinds, request_us};
+use crate::handshakes::{each, kinds, request_us, server_us};
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::view::View;
 
@@ -16,7 +16,7 @@ pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let a_request = each(view.trial)?;
     let a_second = ratio(view.trial.measured.tally.handshakes as f64, view.trial.measured.length_s)?;
     let cost = crate::handshakes::cost(facts.run).filter(|cost| !cost.with_request);
-    let handshake_us = cost.and_then(|cost| cost.server).map(|told| told.us);
+    let handshake_us = cost.and_then(|cost| server_us(&cost, view.trial));
     let of_it = match handshake_us.and_then(|us| Some((us, ratio(us, whole_us)?))) {
         Some((us, share)) => format!("one takes {}, {} of it", duration(us), percent(share.min(1.0))),
         None => "connections that are kept, or sessions that are resumed, show what of it the handshakes take".into(),

@@ -22,19 +22,26 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 fn handshake(cost: &HandshakeCost) -> Vec<Vec<Cell>> {
-    let what = if cost.with_request { "handshake and its request" } else { "handshake" };
+    let more = if cost.with_request { " and its request" } else { "" };
+    let apart = cost.server_resumed.is_some() || cost.client_resumed.is_some();
+    let first = if apart || cost.resumed == 0.0 { "full handshake" } else { "handshake" };
     let kinds = match cost.resumed {
         share if share > 0.0 => format!("{} resumed", quantity(share, Unit::Share)),
         _ => "full ones".into(),
     };
     let how = format!("{} handshakes, {kinds}; {}", count(cost.handshakes), cost.how);
-    let sides = [("server", cost.server), ("client", cost.client)];
-    let known = sides.into_iter().filter_map(|(side, told)| Some((side, told?)));
+    let all = [
+        (first, "server", cost.server),
+        (first, "client", cost.client),
+        ("resumed handshake", "server", cost.server_resumed),
+        ("resumed handshake", "client", cost.client_resumed),
+    ];
+    let known = all.into_iter().filter_map(|(what, side, told)| Some((what, side, told?)));
     known
         .enumerate()
-        .map(|(at, (side, told))| {
+        .map(|(at, (what, side, told))| {
             let how = if at == 0 { how.clone() } else { "the same".into() };
-            vec![Cell::new(format!("{what}, {side} CPU")), Cell::new(time(told)), Cell::new(how)]
+            vec![Cell::new(format!("{what}{more}, {side} CPU")), Cell::new(time(told)), Cell::new(how)]
         })
         .collect()
 }
@@ -83,6 +90,7 @@ mod tests {
         run.plan.load.tls = Some(run::TlsPlan::default());
         run.findings.tls_handshake_cpu_us = Some(HandshakeCost {
             server: Some(CpuTold { us: 800.0, low: Some(700.0), high: Some(900.0) }),
+            client_resumed: Some(CpuTold { us: 40.0, ..CpuTold::default() }),
             how: "in turns".into(),
             handshakes: 1234,
             ..HandshakeCost::default()
@@ -92,7 +100,8 @@ mod tests {
         let text: Vec<String> = table.rows.iter().flatten().map(|c| c.text.clone()).collect();
         assert_eq!(text[1], "800 µs (700 µs to 900 µs)");
         assert!(text[2].contains("1,234") && text[2].contains("full ones") && text[2].contains("in turns"), "{text:?}");
-        assert_eq!(text[4], "120 B for 100 B");
-        assert!(text[5].contains("20 % more"), "{text:?}");
+        assert_eq!((&*text[0], &*text[3]), ("full handshake, server CPU", "resumed handshake, client CPU"));
+        assert_eq!(text[7], "120 B for 100 B");
+        assert!(text[8].contains("20 % more"), "{text:?}");
     }
 }
