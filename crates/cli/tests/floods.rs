@@ -4,13 +4,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{alone, binary, children};
+use testkit::{Watched, alone, binary, watched};
 
 /// What a process of loadline may have in memory at most under any of these, KiB. It has about a third of that under a
 /// server that behaves.
@@ -129,35 +128,14 @@ fn start(hostile: Hostile) -> String {
     url
 }
 
-/// The most that a process ever had in memory, KiB; 0 once it has ended.
-fn peak_kib(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-}
-
 #[test]
 fn what_is_kept_of_a_flood_is_bounded() {
     let _alone = alone();
     for (what, hostile) in all() {
         let url = start(hostile);
-        let mut command = Command::new(binary!());
-        command.args(["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s", "--json"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut stdout = child.stdout.take().unwrap();
-        let said = std::thread::spawn(move || {
-            let mut said = String::new();
-            stdout.read_to_string(&mut said).unwrap();
-            said
-        });
-        let (mut peak, mut generators) = (0, 0);
-        while child.try_wait().unwrap().is_none() {
-            let agents = children(child.id());
-            generators = generators.max(agents.len());
-            peak = std::iter::once(child.id()).chain(agents).map(peak_kib).fold(peak, u64::max);
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let run: Value = serde_json::from_str(&said.join().unwrap()).unwrap_or_else(|e| panic!("{what}: no run: {e}"));
+        let args = ["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s"];
+        let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
+        let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));
         let failed: u64 = run["trials"][0]["errors"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
         // An answer that goes on at the end of the load is none.
         let missing = failed + run["trials"][0]["unanswered"].as_u64().unwrap_or(0);

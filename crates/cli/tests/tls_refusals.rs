@@ -1,11 +1,18 @@
-//! Servers within TLS that no connection can be had with: each is one clear sentence, and no hang.
+//! Servers within TLS that no connection can be had with, or that want more of it than is given: each is one clear sentence
+//! or a counted error, and no hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use testkit::{Held, binary, eventually, free_port, has, loadline};
+use testkit::{Held, Watched, alone, binary, eventually, free_port, has, json, loadline, total, watched};
+
+/// What a process of loadline may have in memory at most, KiB: a little more than a chain of 1 MiB would take if it were
+/// kept by each of 16 connections, in pieces and as a whole.
+const MOST_KIB: u64 = 64 * 1024;
 
 const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
@@ -13,33 +20,45 @@ const MAKE: &str =
 /// `openssl s_server` with further arguments; whatever is asked is answered by a page.
 fn server(dir: &Path, port: u16, more: &[&str]) -> Held {
     let mut command = Command::new("openssl");
-    command.args([
-        "s_server",
-        "-accept",
-        &format!("127.0.0.1:{port}"),
-        "-cert",
-        "cert",
-        "-key",
-        "key",
-        "-www",
-        "-quiet",
-    ]);
+    command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
     command.args(more).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut held = Held::start(&mut command);
+    listening(&mut command, port)
+}
+
+/// Starts a server and waits until it listens.
+fn listening(command: &mut Command, port: u16) -> Held {
+    let mut held = Held::start(command);
     eventually(|| {
-        assert!(held.runs(), "openssl {more:?} ended at once");
-        std::net::TcpStream::connect(("127.0.0.1", port)).ok()
+        assert!(held.runs(), "{command:?} ended at once");
+        TcpStream::connect(("127.0.0.1", port)).ok()
     });
     held
 }
 
-#[test]
-fn what_stands_against_a_handshake_is_said() {
-    if !has("refusals within TLS", "openssl") {
-        return;
+/// A folder with a certificate, or a test that is left out.
+fn folder(test: &str) -> Option<tempfile::TempDir> {
+    if !has(test, "openssl") {
+        return None;
     }
     let dir = tempfile::tempdir().unwrap();
     assert!(Command::new("sh").args(["-ec", MAKE]).current_dir(&dir).status().unwrap().success());
+    Some(dir)
+}
+
+/// What is said of a server that nothing is measured at.
+fn refused(port: u16, more: &[&str]) -> String {
+    let url = format!("https://localhost:{port}/");
+    let args = ["load", &url, "--insecure", "--duration", "100ms", "--timeout", "5s"];
+    let output = loadline(binary!(), &[&args[..], more].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
+    assert!(said.lines().count() <= 4, "{more:?}: {said}");
+    said
+}
+
+#[test]
+fn what_stands_against_a_handshake_is_said() {
+    let Some(dir) = folder("refusals within TLS") else { return };
     let cases: [(&[&str], &[&str], &str); 3] = [
         // A cipher without forward secrecy, which is not spoken here.
         (&["-tls1_2", "-cipher", "AES128-SHA256"], &[], "no cipher in common"),
@@ -48,12 +67,98 @@ fn what_stands_against_a_handshake_is_said() {
     ];
     for (at, ours, words) in cases {
         let port = free_port();
-        let _server = server(dir.path(), port, at);
-        let url = format!("https://localhost:{port}/");
-        let args = ["load", &url, "--insecure", "--duration", "100ms", "--timeout", "2s"];
-        let output = loadline(binary!(), &[&args[..], ours].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{at:?}: {said}");
-        assert!(said.contains(words) && said.lines().count() <= 4, "{at:?}: {said}");
+        let _server = server(dir.path(), port, &[&["-www", "-quiet"], at].concat());
+        let said = refused(port, ours);
+        assert!(said.contains(words), "{at:?}: {said}");
+    }
+}
+
+/// OpenSSL's page `/reneg` asks for a second handshake, and goes on once it was told no.
+#[test]
+fn a_server_that_asks_to_renegotiate_is_told_no_and_answers() {
+    let _alone = alone();
+    let Some(dir) = folder("renegotiation of TLS 1.2") else { return };
+    let port = free_port();
+    let server = server(dir.path(), port, &["-www", "-tls1_2", "-msg", "-msgfile", "messages"]);
+    let url = format!("https://localhost:{port}/reneg");
+    for io in ["auto", "epoll"] {
+        let args =
+            ["load", &url, "--insecure", "--io", io, "--connections", "2", "--duration", "300ms", "--warmup", "0s"];
+        let run = json(binary!(), &args);
+        // openssl serves one connection after another and none is kept: what it does at the end of the load is its own.
+        assert!(total(&run, "completed") > 0, "{io}: {}", run["trials"][0]["errors"]);
+        assert_eq!(run["trials"][0]["errors"].as_object().map(|errors| errors.len()), Some(0), "{io}");
+    }
+    drop(server);
+    let messages = std::fs::read_to_string(dir.path().join("messages")).unwrap();
+    assert!(messages.contains("HelloRequest") && messages.contains("no_renegotiation"), "{messages}");
+}
+
+/// Told to by a line on its standard input, OpenSSL asks for one while a request waits, and takes no for the end.
+#[test]
+fn a_server_that_insists_on_renegotiating_is_named() {
+    let Some(dir) = folder("renegotiation that is insisted on") else { return };
+    let port = free_port();
+    let mut command = Command::new("openssl");
+    command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key", "-tls1_2"]);
+    command.current_dir(dir.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = listening(&mut command, port);
+    let (mut stdin, mut stdout) = (server.0.stdin.take().unwrap(), server.0.stdout.take().unwrap());
+    let asks = std::thread::spawn(move || {
+        let (mut said, mut piece) = (Vec::new(), [0; 4096]);
+        while !said.windows(6).any(|bytes| bytes == b"GET / ") {
+            match stdout.read(&mut piece).unwrap() {
+                0 => return,
+                n => said.extend_from_slice(&piece[..n]),
+            }
+        }
+        stdin.write_all(b"R\n").unwrap();
+        let _ = std::io::copy(&mut stdout, &mut std::io::sink());
+    });
+    let said = refused(port, &[]);
+    assert!(said.contains("renegotiation") && said.contains("TLS 1.3"), "{said}");
+    drop(server);
+    asks.join().unwrap();
+}
+
+/// The first connection goes to one server, all others to another.
+fn first_to(first: u16, others: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for (at, here) in listener.incoming().flatten().enumerate() {
+            let there = TcpStream::connect(("127.0.0.1", if at == 0 { first } else { others })).unwrap();
+            let ends = [(here.try_clone().unwrap(), there.try_clone().unwrap()), (there, here)];
+            for (mut from, mut to) in ends {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(std::net::Shutdown::Both);
+                });
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
+    let _alone = alone();
+    let Some(dir) = folder("a certificate chain of 1 MiB") else { return };
+    let certificate = std::fs::read_to_string(dir.path().join("cert")).unwrap();
+    // The same again and again: three quarters of the text are what is sent.
+    std::fs::write(dir.path().join("chain"), certificate.repeat((1 << 20) * 4 / 3 / certificate.len() + 1)).unwrap();
+    for (version, io) in [("-tls1_2", "epoll"), ("-tls1_3", "auto")] {
+        let (good, long) = (free_port(), free_port());
+        let _good = server(dir.path(), good, &["-www", "-quiet"]);
+        let _long = server(dir.path(), long, &["-www", "-quiet", version, "-cert_chain", "chain"]);
+        let said = refused(long, &[]);
+        assert!(said.contains("more than 64 KiB") && said.contains("certificate chain"), "{version}: {said}");
+        let url = format!("https://localhost:{}/", first_to(good, long));
+        let args = ["load", &url, "--insecure", "--connections", "16", "--io", io, "--duration", "400ms"];
+        let Watched { run, peak_kib, generators } = watched(binary!(), &[&args[..], &["--warmup", "0s"]].concat());
+        let errors = run.unwrap()["trials"][0]["errors"].clone();
+        println!("{version} {io}: {peak_kib} KiB at most, {errors}");
+        assert!(generators > 0 && errors["connect_failed"].as_u64().unwrap_or(0) > 0, "{version} {io}: {errors}");
+        assert!(peak_kib > 0 && peak_kib < MOST_KIB, "{version} {io}: {peak_kib} KiB");
     }
 }

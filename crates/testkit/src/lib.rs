@@ -27,7 +27,9 @@ pub use alone::alone;
 pub use control_group::ControlGroup;
 pub use echoing::echoing;
 pub use go::go_peers;
-pub use loadline::{bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict};
+pub use loadline::{
+    Watched, bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict, watched,
+};
 pub use need::{has, has_testbed, is_root, program, python_with, required, skip, two_processors};
 pub use process::{
     Held, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop, python_server,

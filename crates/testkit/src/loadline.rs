@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
 /// The release binary beside `own`, the one of the test profile. Live verdicts are about speed relations between
@@ -52,6 +54,35 @@ pub fn json_of(command: &mut Command) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|e| {
         panic!("{command:?} printed no run ({e}): {text}\n{}", String::from_utf8_lossy(&output.stderr))
     })
+}
+
+/// A run that was watched while it was made.
+pub struct Watched {
+    /// What it printed; what is no run where it failed.
+    pub run: Result<Value, String>,
+    /// The most that it or one of its generators had in memory, KiB.
+    pub peak_kib: u64,
+    /// Most generators at a time.
+    pub generators: usize,
+}
+
+/// Runs loadline with `--json` and watches its memory and that of its generators.
+#[track_caller]
+pub fn watched(binary: &Path, args: &[&str]) -> Watched {
+    let mut command = Command::new(binary);
+    command.args(args).arg("--json").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let said = std::thread::spawn(move || std::io::read_to_string(&mut stdout).unwrap());
+    let (mut peak, mut generators) = (0, 0);
+    while child.try_wait().unwrap().is_none() {
+        let agents = children(child.id());
+        generators = generators.max(agents.len());
+        peak = std::iter::once(child.id()).chain(agents).map(peak_kib).fold(peak, u64::max);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let run = serde_json::from_str(&said.join().unwrap()).map_err(|e| e.to_string());
+    Watched { run, peak_kib: peak, generators }
 }
 
 /// The bottleneck of a run by its id.

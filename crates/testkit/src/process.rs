@@ -97,6 +97,13 @@ pub fn children(pid: u32) -> Vec<u32> {
     listed.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
+/// The most that a process ever had in memory, KiB; 0 once it has ended.
+pub(crate) fn peak_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
 /// A child that ends with this value: asked to, so that it can end its own children, and killed when it does not.
 pub struct Held(pub Child);
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, HandshakeKind};
+use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
 
 use super::explain::explain;
 use super::pipe::{Pipe, Plain};
@@ -111,7 +111,9 @@ impl<S: Requester> Requester for ClientSession<S> {
 
     fn explain(&self) -> Option<String> {
         let within = || self.within.explain();
-        self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name)).or_else(within)
+        let engine = self.pipe.engine.as_ref().filter(|_| self.ready);
+        let again = engine.is_some_and(|engine| engine.protocol_version() == Some(ProtocolVersion::TLSv1_2));
+        self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name, again)).or_else(within)
     }
 
     fn plain(&self) -> Option<&[u8]> {

@@ -1,11 +1,24 @@
 //! What went wrong in a handshake, and what to do, in one sentence.
 
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription, CertificateError, Error};
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerMisbehaved};
 
-/// The sentence for an error of a connection to `name`.
-pub(super) fn explain(error: &Error, name: &ServerName<'_>) -> String {
+const RENEGOTIATES: &str = "it asks for a second handshake on a connection that had one (renegotiation of TLS 1.2), which is \
+     refused here; turn that off at the server (a client certificate that only some of its paths want, say), or serve TLS 1.3";
+
+/// The sentence for an error of a connection to `name`; `again` where TLS 1.2 was established before.
+pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> String {
     match error {
+        // A server that is told no ends the connection, or goes on asking.
+        Error::AlertReceived(AlertDescription::HandshakeFailure) if again => RENEGOTIATES.into(),
+        Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests) => RENEGOTIATES.into(),
+        Error::InvalidMessage(
+            InvalidMessage::HandshakePayloadTooLarge
+            | InvalidMessage::CertificatePayloadTooLarge
+            | InvalidMessage::MessageTooLarge,
+        ) => "it sends a message of the handshake of more than 64 KiB: most likely a certificate chain with far more \
+              certificates than clients need; leave all but its own and those of the authorities between out"
+            .into(),
         Error::InvalidCertificate(why) => certificate(why, &name.to_str()),
         Error::AlertReceived(alert) => alerted(*alert),
         Error::InvalidMessage(_) => {
