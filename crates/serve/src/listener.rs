@@ -201,3 +201,23 @@ impl Acceptor {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::lock;
+
+    #[test]
+    fn a_port_that_is_about_to_be_free_is_waited_for_and_that_is_said() {
+        let (control, tries) = (Control::new(&[], None), std::cell::Cell::new(0));
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let fourth = || {
+            tries.set(tries.get() + 1);
+            if tries.get() < 4 { Err(Errno::ADDRINUSE) } else { one(any, 1, false, false) }
+        };
+        assert!(patiently(fourth, any, &control).is_ok());
+        assert!(lock(&control.notes)[0].starts_with("waited"), "{:?}", lock(&control.notes));
+        assert!(patiently(|| one(any, 1, false, false), any, &control).is_ok());
+        assert_eq!(lock(&control.notes).len(), 1);
+    }
+}

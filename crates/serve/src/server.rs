@@ -36,7 +36,7 @@ pub(crate) struct Control {
     threads_peak: AtomicU64,
     closed_peers: Mutex<Vec<String>>,
     failed: Mutex<Vec<String>>,
-    notes: Mutex<Vec<String>>,
+    pub(crate) notes: Mutex<Vec<String>>,
     cpus: Vec<u32>,
     /// Most threads at once.
     max_threads: Option<u64>,

@@ -49,16 +49,15 @@ fn a_stopped_server_on_io_uring_has_left_its_port() {
 }
 
 #[test]
-fn a_port_that_is_about_to_be_free_is_waited_for_and_that_is_said() {
+fn a_port_that_is_about_to_be_free_is_waited_for() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = holder.local_addr().unwrap().to_string();
     let leaves = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
         drop(holder);
     });
-    let server = serve("epoll", 1, &listen).unwrap();
+    assert_eq!(serve("epoll", 1, &listen).unwrap().local_addr().to_string(), listen);
     leaves.join().unwrap();
-    assert!(server.notes().iter().any(|note| note.contains("waited")), "{:?}", server.notes());
 }
 
 #[test]

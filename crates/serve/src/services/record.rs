@@ -81,7 +81,10 @@ fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
-    let path = std::env::temp_dir().join(format!("loadline-record-{}", std::process::id()));
+    // One process may have several such services at once.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let name = format!("loadline-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+    let path = std::env::temp_dir().join(name);
     let make = || {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         file.write_all(&(0..OWN_BYTES).map(|at| (at >> 9) as u8).collect::<Vec<_>>())?;

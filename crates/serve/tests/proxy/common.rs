@@ -60,3 +60,12 @@ pub(crate) fn exchange(server: &Server, request: &[u8]) -> Vec<u8> {
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+/// Sockets towards or from a port that a process holds; other tests run in this process.
+pub(crate) fn sockets_of(port: u16) -> usize {
+    let hex = format!(":{port:04X} ");
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    // Established or closing with an owner: inode 0 has none.
+    let owned = |line: &&str| line.split_whitespace().nth(9).is_some_and(|inode| inode != "0");
+    table.lines().skip(1).filter(|l| l.contains(&hex)).filter(owned).count()
+}

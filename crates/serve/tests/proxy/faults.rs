@@ -1,7 +1,6 @@
 //! What the client is told when something is wrong: upstreams that are down, silent or talk nonsense, and limits.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use loadline_serve::Server;
@@ -10,7 +9,7 @@ use super::common::{BACKENDS, connect, exchange, head, proxy, text, upstream};
 
 #[test]
 fn faults_are_told_by_their_status() {
-    let refused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (_bound, refused) = testkit::refusing();
     let silent = upstream(|mut stream| while head(&mut stream).is_some() {});
     let nonsense = upstream(|mut stream| {
         let _ = head(&mut stream);

@@ -5,16 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::common::{BACKENDS, connect, head, proxy, upstream};
-
-/// Sockets of this process towards or from an address; other tests run in the same process.
-fn sockets_of(port: u16) -> usize {
-    let hex = format!(":{port:04X} ");
-    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
-    // Established or closing with an owner: inode 0 has none.
-    let owned = |line: &&str| line.split_whitespace().nth(9).is_some_and(|inode| inode != "0");
-    table.lines().skip(1).filter(|l| l.contains(&hex)).filter(owned).count()
-}
+use super::common::{BACKENDS, connect, head, proxy, sockets_of, upstream};
 
 #[test]
 fn clients_and_upstreams_that_go_in_the_middle_leave_nothing_behind() {
