@@ -8,7 +8,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{Stream, descriptors, every};
@@ -233,27 +234,28 @@ fn a_number_that_is_not_open_is_refused_or_told() {
 }
 
 /// What two queues on two threads got of one event each second write; every thread reports the events it saw.
-fn two_threads(declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
+/// That many are waited for; what comes too many comes soon after.
+fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
     let mut totals = Vec::new();
     for (name, options) in every() {
         let group = Group::new().unwrap();
         let (a, mut b) = UnixStream::pair().unwrap();
-        let (ready, waiting) = mpsc::channel();
+        let ((ready, waiting), (tell, told)) = (mpsc::channel(), mpsc::channel());
+        let over = Arc::new(AtomicBool::new(false));
         let threads: Vec<_> = (0..2)
             .map(|_| {
-                let (group, ready) = (group.clone(), ready.clone());
+                let (group, ready, tell, over) = (group.clone(), ready.clone(), tell.clone(), over.clone());
                 std::thread::spawn(move || {
                     let mut queue = EventQueue::with(options).unwrap();
                     queue.join(&group).unwrap();
                     ready.send(()).unwrap();
                     let mut events = [Event::default(); 4];
-                    let mut seen = 0;
-                    loop {
-                        let count = queue.get_next_event(&mut events, Some(Duration::from_millis(300))).unwrap();
+                    while !over.load(Ordering::Relaxed) {
+                        let count = queue.get_next_event(&mut events, Some(Duration::from_millis(20))).unwrap();
                         if count == 0 {
-                            return seen;
+                            continue;
                         }
-                        seen += count;
+                        tell.send(count).unwrap();
                         if options.backend.spec().level {
                             // Level-triggered: what is not taken would be told for ever.
                             std::thread::sleep(Duration::from_millis(30));
@@ -266,7 +268,15 @@ fn two_threads(declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
         (0..2).for_each(|_| waiting.recv().unwrap());
         declare(&group, a.as_raw_fd());
         b.write_all(b"x").unwrap();
-        totals.push((name, threads.into_iter().map(|t| t.join().unwrap()).sum()));
+        let mut seen = 0;
+        while let Ok(count) =
+            told.recv_timeout(if seen < expected { LONG.unwrap() } else { Duration::from_millis(100) })
+        {
+            seen += count;
+        }
+        over.store(true, Ordering::Relaxed);
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        totals.push((name, seen + told.try_iter().sum::<usize>()));
         group.forget(a.as_raw_fd());
     }
     totals
@@ -274,7 +284,7 @@ fn two_threads(declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
 
 #[test]
 fn process_wide_interest_tells_every_thread() {
-    let totals = two_threads(|group, fd| {
+    let totals = two_threads(2, |group, fd| {
         group.declare_processwide_interest(fd, Mask::READ, false).unwrap();
     });
     assert!(totals.iter().all(|(_, total)| *total >= 2), "{totals:?}");
@@ -282,7 +292,7 @@ fn process_wide_interest_tells_every_thread() {
 
 #[test]
 fn wake_one_tells_one_thread() {
-    let totals = two_threads(|group, fd| {
+    let totals = two_threads(1, |group, fd| {
         group.declare_wake_one(fd, Mask::READ, false).unwrap();
     });
     assert!(totals.iter().all(|(_, total)| *total == 1), "{totals:?}");

@@ -236,8 +236,7 @@ mod tests {
 
     #[test]
     fn a_refused_connect_is_an_error_of_the_socket() {
-        let (server, addr) = listener();
-        drop(server);
+        let (_bound, addr) = testkit::refusing();
         let client = tcp(addr).unwrap();
         let outcome = connect(&client, addr).and_then(|_| take_error(&client));
         assert_eq!(outcome, Err(Errno::CONNREFUSED));

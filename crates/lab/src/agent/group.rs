@@ -254,7 +254,7 @@ mod tests {
         let mut group = AgentGroup::default();
         let spec = AgentSpec::Serve(ServePlan::default());
         group.start(&Shell(format!("{HELLO}{script}")), Path::new("sh"), "server", &spec).unwrap();
-        let ready = group.await_ready(Duration::from_secs(5));
+        let ready = group.await_ready(Duration::from_secs(20));
         ready.map(|r| (group, r))
     }
 
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!((ready[0].io.as_str(), ready[0].listening.unwrap().port()), ("epoll", 7));
         assert_eq!(group.pids(), [1], "as it says itself: its starter may be a shell, or ssh");
         group.tell_all(&AgentCommand::Stop);
-        let (number, said) = group.hear(Instant::now() + Duration::from_secs(5)).unwrap();
+        let (number, said) = group.hear(Instant::now() + Duration::from_secs(20)).unwrap();
         assert!(number == 0 && matches!(&said, Said::Gone(how) if how.contains(r#""do":"stop""#)), "{said:?}");
     }
 
@@ -305,7 +305,7 @@ mod tests {
         let script = r#"echo '{"is":"hello","wire":99,"version":"9.9"}'; sleep 60"#;
         let spec = AgentSpec::Serve(ServePlan::default());
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
-        let error = group.await_ready(Duration::from_secs(5)).unwrap_err().to_string();
+        let error = group.await_ready(Duration::from_secs(20)).unwrap_err().to_string();
         assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 4"), "{error}");
     }
 

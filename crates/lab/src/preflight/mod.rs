@@ -89,44 +89,50 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
 
-    /// A server that reads a request and answers with `answer`, then closes or stays silent.
-    fn against(answer: &[u8], close: bool) -> Result<First, String> {
+    /// More than an answer that comes takes on any machine.
+    const PATIENT: f64 = 20.0;
+
+    /// A server that reads a request and answers with `answer`, then closes or stays silent until the client is done.
+    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<First, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         let answer = answer.to_vec();
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = [0; 1024];
             let _ = stream.read(&mut request);
             let _ = stream.write_all(&answer);
             if !close {
-                std::thread::sleep(Duration::from_millis(600));
+                let _ = is_done.recv();
             }
         });
-        let result = first_request(&addr.into(), &LoadPlan { timeout_s: 0.3, ..LoadPlan::default() });
+        let result = first_request(&addr.into(), &LoadPlan { timeout_s, ..LoadPlan::default() });
+        drop(done);
         server.join().unwrap();
         result
     }
 
     #[test]
     fn a_good_answer_is_taken() {
-        let first = against(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false).unwrap();
+        let first = against(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false, PATIENT).unwrap();
         assert_eq!((first.status_line.as_deref(), first.unexpected), (Some("HTTP/1.1 200 OK"), false));
-        let empty = against(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false).unwrap();
+        let empty = against(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false, PATIENT).unwrap();
         assert!(!empty.unexpected);
-        assert!(against(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", false).unwrap().unexpected);
+        assert!(against(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", false, PATIENT).unwrap().unexpected);
     }
 
     #[test]
     fn the_body_and_where_a_redirect_leads_are_kept() {
         let long = [&b"HTTP/1.1 422 No\r\nContent-Length: 300\r\n\r\n"[..], &[b'b'; 300]].concat();
-        assert_eq!(against(&long, false).unwrap().body.len(), 200);
-        let first = against(b"HTTP/1.1 422 Unprocessable\r\nContent-Length: 8\r\n\r\n{\"a\":\x071}", false).unwrap();
+        assert_eq!(against(&long, false, PATIENT).unwrap().body.len(), 200);
+        let first =
+            against(b"HTTP/1.1 422 Unprocessable\r\nContent-Length: 8\r\n\r\n{\"a\":\x071}", false, PATIENT).unwrap();
         assert_eq!((first.body.as_str(), first.redirect), ("{\"a\": 1}", None));
         let to = b"HTTP/1.1 301 Moved\r\nlocation: /new?token=abc\r\nContent-Length: 0\r\n\r\n";
-        assert_eq!(against(to, false).unwrap().redirect.as_deref(), Some("/new?token=<redacted:ba7816bf>"));
+        assert_eq!(against(to, false, PATIENT).unwrap().redirect.as_deref(), Some("/new?token=<redacted:ba7816bf>"));
         let chunked = b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
-        assert!(against(chunked, false).unwrap().body.starts_with("hi"));
+        assert!(against(chunked, false, PATIENT).unwrap().body.starts_with("hi"));
     }
 
     #[test]
@@ -134,24 +140,25 @@ mod tests {
         let endless = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhi";
         let mut huge = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
         huge.resize(1 << 20, b'x');
-        for (answer, close, words) in [
-            (&b""[..], false, "said nothing"),
-            (b"", true, "without"),
-            (endless, false, "had not ended"),
-            (endless, true, "in the middle of a response"),
-            (b"SSH-2.0-OpenSSH_9.6\r\n", false, "it speaks SSH"),
-            (b"\x15\x03\x01\x00\x02\x02\x46", false, "it speaks TLS"),
-            (b"what?\r\n\r\n", false, "is this a http1 server"),
-            (&huge, false, "exceeds a limit"),
+        // Who waits for what never comes is patient for a short time only; an answer that has begun gets time to begin.
+        for (answer, close, patience_s, words) in [
+            (&b""[..], false, 0.3, "said nothing"),
+            (b"", true, PATIENT, "without"),
+            (endless, false, 2.0, "had not ended"),
+            (endless, true, PATIENT, "in the middle of a response"),
+            (b"SSH-2.0-OpenSSH_9.6\r\n", false, PATIENT, "it speaks SSH"),
+            (b"\x15\x03\x01\x00\x02\x02\x46", false, PATIENT, "it speaks TLS"),
+            (b"what?\r\n\r\n", false, PATIENT, "is this a http1 server"),
+            (&huge, false, PATIENT, "exceeds a limit"),
         ] {
-            let error = against(answer, close).unwrap_err();
+            let error = against(answer, close, patience_s).unwrap_err();
             assert!(error.contains(words), "{:?}: {error}", String::from_utf8_lossy(&answer[..answer.len().min(20)]));
         }
     }
 
     #[test]
     fn a_refused_port_is_named() {
-        let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (_bound, addr) = testkit::refusing();
         let error = first_request(&addr.into(), &LoadPlan::default()).unwrap_err();
         assert!(error.contains(&addr.to_string()) && error.contains("start the server"), "{error}");
     }
@@ -180,7 +187,7 @@ mod tests {
         let plan = LoadPlan { connect_timeout_s: 0.2, ..LoadPlan::default() };
         let _one = TcpStream::connect(addr).unwrap();
         assert!(takes_none(&addr.into(), &plan));
-        drop(listener);
+        let (_bound, addr) = testkit::refusing();
         assert!(!takes_none(&addr.into(), &plan));
     }
 }
