@@ -292,8 +292,8 @@ mod tests {
     #[test]
     fn the_series_goes_on_by_itself_and_the_probe_counts_it() {
         let sampler = sampler(5, Origin::after(Duration::ZERO));
-        std::thread::sleep(Duration::from_millis(60));
-        let so_far = sampler.so_far().unwrap().recording;
+        let two = |all: &run::Recording| all.t_s.len() >= 2;
+        let so_far = testkit::eventually(|| Some(sampler.so_far().unwrap().recording).filter(two));
         let r = sampler.finish();
         assert!(!so_far.t_s.is_empty() && r.t_s.starts_with(&so_far.t_s), "{:?} {:?}", so_far.t_s, r.t_s);
         assert!(r.t_s.len() >= 2 && r.t_s.windows(2).all(|w| w[0] < w[1]), "{:?}", r.t_s);
@@ -307,12 +307,9 @@ mod tests {
         assert_eq!(sampler.glance(), None, "nobody looked yet, so nothing was copied");
         (0..6).for_each(|_| assert!(sampler.edge() >= 0.0));
         // The copy is made after the edge was answered.
-        let shown = (0..200).find_map(|_| {
-            std::thread::sleep(Duration::from_millis(5));
-            sampler.glance().filter(|shown| shown.recording.t_s.len() == SHOWN_ROWS)
-        });
+        let full = |shown: &Glance| shown.recording.t_s.len() == SHOWN_ROWS;
+        let shown = testkit::eventually(|| sampler.glance().filter(full)).recording;
         let recording = sampler.finish();
-        let shown = shown.unwrap().recording;
         assert!(shown.t_s.iter().all(|t| recording.t_s.contains(t)), "{shown:?}");
         assert!(shown.column("cpu.idle", "total").unwrap().values.iter().all(Option::is_some));
     }
@@ -322,10 +319,10 @@ mod tests {
         let probe = Probe::new(Scope { sources: Some(vec!["observer"]), ..Scope::default() });
         let now = sys::clock::monotonic_ns();
         let (life, desk, origin) = (Life::default(), Arc::default(), Origin::at_ns(now));
-        let mut clerk = Clerk { probe, life, desk, interval_ns: 1_000_000_000, origin };
+        let mut clerk = Clerk { probe, life, desk, interval_ns: 10_000_000_000, origin };
         // Due 2.7 intervals ago: two were missed, and this one is late.
-        let due = now - 2_700_000_000;
-        assert_eq!(clerk.series(due), due + 3_000_000_000);
+        let due = now - 27_000_000_000;
+        assert_eq!(clerk.series(due), due + 30_000_000_000);
         assert_eq!(clerk.probe.effort().late, 3);
     }
 }

@@ -47,14 +47,13 @@ mod tests {
 
     #[test]
     fn a_thread_that_works_has_run() {
-        let me = [std::process::id()];
-        let before = sched_times(&me);
-        let begin = sys::clock::thread_cpu_ns();
-        while sys::clock::thread_cpu_ns() - begin < 20_000_000 {}
-        // The kernel brings the figure up to date when the thread is taken off its CPU or at its next tick.
-        std::thread::sleep(std::time::Duration::from_millis(1));
-        let worked = sched_times(&me).since(&before);
-        assert!(worked.run_ns >= 15_000_000, "{worked:?}");
+        // A process of its own: threads of this one come and go with the tests around.
+        let busy = testkit::Held::start(std::process::Command::new("sh").args(["-c", "while :; do :; done"]));
+        let before = sched_times(&[busy.pid()]);
+        let worked = testkit::eventually(|| {
+            let worked = sched_times(&[busy.pid()]).since(&before);
+            (worked.run_ns >= 15_000_000).then_some(worked)
+        });
         assert!(worked.speed().is_some_and(|s| s > 0.0 && s <= 1.0));
         assert_eq!(SchedTimes::default().speed(), None);
         assert_eq!(sched_times(&[u32::MAX]), SchedTimes::default());
