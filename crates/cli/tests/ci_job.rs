@@ -19,7 +19,8 @@ fn step() -> String {
 /// A server that takes so many microseconds of CPU a request, started as the job starts it.
 fn server(dir: &Path, name: &str, work_us: u32) {
     let program = env!("CARGO_BIN_EXE_loadline");
-    let text = format!("#!/bin/sh\nexec {program} serve http --listen 127.0.0.1:$2 --cpus 1 --option work_us={work_us}\n");
+    let text =
+        format!("#!/bin/sh\nexec {program} serve http --listen 127.0.0.1:$2 --cpus 1 --option work_us={work_us}\n");
     let file = dir.join(name);
     std::fs::write(&file, text).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

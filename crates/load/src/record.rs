@@ -4,10 +4,10 @@ use proto::{Done, Fault, Outcome};
 use run::{CoarseHist, ErrorKind, Hist, LoadPart, Phase};
 use sys::clock;
 
-use crate::held_up::HeldUp;
 use crate::classes::Class;
 use crate::core::Begun;
 use crate::counts::Counts;
+use crate::held_up::HeldUp;
 use crate::tenths::TenthCounter;
 
 /// What of a shard counts as offered.

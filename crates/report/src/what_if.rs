@@ -73,7 +73,8 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
 }
 
 fn response(response_us: &Estimate) -> KeyFigure {
-    let figure = |value: String, detail: String| KeyFigure { name: "Response".into(), value, detail, tone: Tone::Plain };
+    let figure =
+        |value: String, detail: String| KeyFigure { name: "Response".into(), value, detail, tone: Tone::Plain };
     let quantity = |us| quantity(us, Unit::Micros);
     match (response_us.value.is_finite(), response_us.high.is_finite()) {
         (false, _) => figure("grows without end".into(), "more requests arrive than are served".into()),

@@ -72,7 +72,12 @@ mod tests {
             Shown { rate, answered: 2.0 * rate, late: share * 2.0 * rate, equal_gaps: false, span }
         };
         let chance = |rate, share| chance_held(&window(rate, share), &asked);
-        assert!(chance(300.0, 0.0) > 0.97 && chance(300.0, 0.1) < 0.01, "{} {}", chance(300.0, 0.0), chance(300.0, 0.1));
+        assert!(
+            chance(300.0, 0.0) > 0.97 && chance(300.0, 0.1) < 0.01,
+            "{} {}",
+            chance(300.0, 0.0),
+            chance(300.0, 0.1)
+        );
         assert!(chance(950.0, 0.008) < 0.9 && chance(950.0, 0.012) > 0.1, "no window so near says much");
         let mean = Asked { what: What::Mean, full: Some(1000.0) };
         assert!((chance_held(&window(900.0, 1.0), &mean) - 0.5).abs() < 1e-9);

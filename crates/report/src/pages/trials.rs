@@ -68,9 +68,13 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
     match outcome.chance_held {
-        Some(chance) if cell.hint.is_empty() => {
-            Cell { hint: format!("by this trial alone, the chance that the objective holds is {}", quantity(chance, Unit::Share)), ..cell }
-        }
+        Some(chance) if cell.hint.is_empty() => Cell {
+            hint: format!(
+                "by this trial alone, the chance that the objective holds is {}",
+                quantity(chance, Unit::Share)
+            ),
+            ..cell
+        },
         _ => cell,
     }
 }
