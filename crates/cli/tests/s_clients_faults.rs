@@ -4,25 +4,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use testkit::s_clients::{D, OFFERED, SERVE, SLOW, error, honest, in_a_namespace, incidents, load, load_of};
 use testkit::{Hog, Running, alone, binary, eventually, json_of, num, serve, two_processors, verdict};
 
-/// Waits until a load has its agent, and a moment more: it is under way then.
-fn under_way(load: &Child) {
-    let parent = format!(" {} ", load.id());
-    let is_child = |stat: String| stat.rsplit_once(')').is_some_and(|(_, rest)| rest[2..].starts_with(&parent));
-    let agents = || {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        processes
-            .filter_map(|p| std::fs::read_to_string(p.path().join("stat")).ok())
-            .filter(|s| is_child(s.clone()))
-            .count()
-    };
-    eventually(|| (agents() > 0).then_some(()));
+/// The CPU time that a process took so far, in hundredths of a second.
+fn computed(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// Waits until a server that takes 5 ms a request has answered twenty, and until the warmup of that load is over.
+fn under_way(server: &Running, before: u64) {
+    eventually(|| (computed(server.pid()) >= before + 10).then_some(()));
     std::thread::sleep(Duration::from_millis(800));
 }
 
@@ -32,8 +30,9 @@ fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     // Long enough for the fault to fall into it where this test stands still for a while.
     let mut command = load_of(binary!(), &format!("http://{}/", server.addr), D, ("5s", &["--out"]));
     command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let before = computed(server.pid());
     let mut child = command.spawn().unwrap();
-    under_way(&child);
+    under_way(&server, before);
     disturb(&server);
     child.wait().unwrap();
     let run: Value = serde_json::from_slice(&std::fs::read(out.path().join("run/run.json")).unwrap()).unwrap();
@@ -66,7 +65,8 @@ fn a_server_that_stands_still_and_goes_on_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        std::thread::sleep(Duration::from_millis(500));
+        // A busy machine looks at the server late, and would not see a short one.
+        std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });
     assert_eq!(incidents(&run), ["server-stopped"], "{}", verdict(&run));
