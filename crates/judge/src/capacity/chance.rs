@@ -68,8 +68,8 @@ mod tests {
     fn a_window_far_from_full_says_more_than_one_that_is_nearly_full() {
         let asked = Asked { what: What::Share { allowed: 0.01, limit_s: 5e-3 }, full: Some(1000.0) };
         let window = |rate: f64, share: f64| {
-            let span = Span { begin_s: 0.5, end_s: 2.5 };
-            Shown { rate, answered: 2.0 * rate, late: share * 2.0 * rate, equal_gaps: false, span }
+            let span = Span { begin_s: 0.5, end_s: 20.5 };
+            Shown { rate, answered: 20.0 * rate, late: share * 20.0 * rate, equal_gaps: false, span }
         };
         let chance = |rate, share| chance_held(&window(rate, share), &asked);
         assert!(

@@ -19,9 +19,9 @@ mod solve;
 use run::{Change, Estimate, Resource, Run, WhatIf};
 
 use crate::Facts;
-use model::{Model, Part};
 use curve::{MOST_USERS, curve, under_way};
 use intervals::intervals;
+use model::{Model, Part};
 use seen::Seen;
 use solve::{most, solve};
 
@@ -50,6 +50,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     }
     let seen = Seen { users: now.users, modelled: solve(&now).0, completed: now.rate };
     let mut answer = answered(run, &now, &then, change);
+    answer.now = solve(&Model { users: then.users, think_s: then.think_s, arrivals: then.arrivals, ..now.clone() }).0;
     let drawn = drawn(&loaded, &now, change, run);
     intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen);
     answer.assumptions = change::assumptions(run, &now, &then, change, &seen);
@@ -66,6 +67,7 @@ fn capacity(run: &Run, now: &Model, then: &Model) -> f64 {
     today * most(then) / most(now)
 }
 
+/// All but what the network as it is makes of these users, which no draw asks.
 fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
     let ((rate, response_s), exactly) = (solve(then), |v| Estimate::around(v, 0.0));
     let limited = |p: &Part| Resource {
@@ -80,7 +82,7 @@ fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
     WhatIf {
         change: change.clone(),
         users: then.arrivals.map_or(then.users, |_| under_way(rate, response_s)),
-        now: solve(&Model { users: then.users, think_s: then.think_s, arrivals: then.arrivals, ..now.clone() }).0,
+        now: f64::NAN,
         rate: exactly(rate),
         response_us: exactly(response_s * 1e6),
         capacity: exactly(capacity(run, now, then)),
