@@ -140,6 +140,28 @@ fn the_servers_limit_of_streams_is_kept_and_told() {
     assert_eq!((server.logged(completed).len() as u64, total(&run, "sent")), (completed, completed));
 }
 
+/// Both requests are on their way at once on each connection, so pieces of their responses come mixed.
+#[test]
+fn a_text_that_a_response_must_hold_is_looked_for_in_its_own() {
+    let _alone = alone();
+    let Some(server) = Server::start("expected texts", "keepalive_requests 10000000;") else { return };
+    let request = |name: &str, text: &str| {
+        format!("[[request]]\nname = \"{name}\"\npath = \"/page\"\nexpect-text = \"{text}\"\n\n")
+    };
+    let mix = server.dir.path().join("mix.toml");
+    std::fs::write(&mix, request("right", &"x".repeat(PAGE as usize)) + &request("wrong", "xy")).unwrap();
+    let (plain, tls) = (format!("http://127.0.0.1:{}", server.plain), format!("https://127.0.0.1:{}", server.tls));
+    for (url, more) in [(plain, &[][..]), (tls, &["--insecure"])] {
+        let run = load(&url, &[&["--requests", &mix.display().to_string(), "--streams", "6"], more].concat());
+        let trial = &run["trials"][0];
+        let class = |at: usize, what: &str| trial["classes"][at]["total"][what].as_u64().unwrap_or(0);
+        let (right, wrong) = (class(0, "completed"), class(1, "failed"));
+        assert!(right > 10 && wrong > 10 && class(0, "failed") == 0 && class(1, "completed") == 0, "{trial}");
+        assert_eq!(trial["errors"], value!({ "wrong_body": wrong }));
+        assert_eq!(server.logged(right + wrong).len() as u64, right + wrong);
+    }
+}
+
 #[test]
 fn who_does_not_speak_it_is_named() {
     let Some(server) = Server::start("HTTP/2 refused", "") else { return };

@@ -21,6 +21,7 @@ pub mod record;
 pub mod redis;
 mod requester;
 mod row;
+mod search;
 mod sent;
 mod session;
 pub mod source;

@@ -14,8 +14,8 @@ use run::{Protocol, RequestOrder, RequestSet};
 use super::chunked::Chunked;
 use super::head::{Framing, HeadBuffer, ResponseHead, response};
 use super::request::{Request, build, end_head};
-use super::search::Search;
 use crate::memory::Memory;
+use crate::search::Search;
 use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 

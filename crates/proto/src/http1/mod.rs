@@ -7,7 +7,6 @@ mod fields;
 mod head;
 mod page;
 mod request;
-mod search;
 mod server;
 mod spec;
 mod strict;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
 
 use super::filled::Filled;
@@ -25,6 +26,8 @@ pub(super) struct Prepared {
     pub(super) filled: Option<Filled>,
     pub(super) is_head: bool,
     pub(super) expect_status: Option<u16>,
+    /// What the body of the response must hold.
+    pub(super) expect_text: Option<Finder<'static>>,
     /// A call of gRPC: its status counts.
     pub(super) grpc: bool,
     pub(super) capture: Vec<Capture>,
@@ -43,10 +46,7 @@ impl Prepared {
 
     fn new(item: Item, https: bool, source: Option<&Source>) -> Result<Self, ProtoError> {
         let Item { method, path, host, headers, body, expect_status, expect_text, capture } = item;
-        if !expect_text.is_empty() {
-            let advice = "leave out expect-text with --http2; it is looked for in answers of HTTP/1.1";
-            return Err(ProtoError::Invalid { what: "expect-text", value: expect_text, advice });
-        }
+        let expect_text = (!expect_text.is_empty()).then(|| Finder::new(&expect_text).into_owned());
         let sample = |text: &str| if source.is_some() { without_places(text) } else { text.to_owned() };
         let sampled: Vec<(String, String)> = headers.iter().map(|(n, value)| (n.clone(), sample(value))).collect();
         http1::check_request(&method, &sample(&path), &host, &sampled)?;
@@ -69,13 +69,13 @@ impl Prepared {
             let filled = Some(Filled::new(&all, &body, says_length, source)?);
             let (blocks, body) = (Blocks::default(), Arc::default());
             let capture = captures(&capture, source)?;
-            return Ok(Self { blocks, body, filled, is_head, expect_status, grpc: false, capture });
+            return Ok(Self { blocks, body, filled, is_head, expect_status, expect_text, grpc: false, capture });
         }
         if says_length {
             all.push(("content-length".into(), body.len().to_string()));
         }
         let (blocks, capture) = (Blocks::new(&all), Vec::new());
-        Ok(Self { blocks, body, filled: None, is_head, expect_status, grpc: false, capture })
+        Ok(Self { blocks, body, filled: None, is_head, expect_status, expect_text, grpc: false, capture })
     }
 
     /// The call of a plan.
@@ -105,6 +105,7 @@ impl Prepared {
         let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
         let (blocks, body, capture) = (Blocks::new(&all), body.into(), Vec::new());
-        Ok(Self { blocks, body, filled: None, is_head: false, expect_status: *expect_status, grpc: true, capture })
+        let (is_head, expect_status, expect_text) = (false, *expect_status, None);
+        Ok(Self { blocks, body, filled: None, is_head, expect_status, expect_text, grpc: true, capture })
     }
 }

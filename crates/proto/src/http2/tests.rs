@@ -282,6 +282,42 @@ fn a_window_is_given_back_before_it_runs_short() {
     assert_eq!(given, [1]);
 }
 
+/// A piece of the body of a response; its headers went before.
+fn piece(stream: u32, text: &str, ends: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, frame::DATA, if ends { frame::END_STREAM } else { 0 }, stream, text.as_bytes());
+    bytes
+}
+
+#[test]
+fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
+    let request = |expect_text: &str| run::RequestPlan { expect_text: expect_text.into(), ..Default::default() };
+    let set = run::RequestSet { requests: vec![request("welcome"), request("")], ..Default::default() };
+    let plan = ClientPlan::of(&http1::to_http2(Protocol::default()), Some(&set)).unwrap();
+    let mut session = plan.session();
+    let mut hello = Vec::new();
+    frame::write_settings(&mut hello, &[]);
+    hear(&mut session, &hello).0.unwrap();
+    let wrong = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
+    // Twice, since what is left of the first round must not be found in the second.
+    for round in [0, 4] {
+        (0..4).for_each(|id| session.begin(Request { id, item: id / 3 }));
+        sent(&mut session);
+        let stream = |id: u32| 1 + 2 * (round + id);
+        let (right, half, none, other) = (stream(0), stream(1), stream(2), stream(3));
+        let mut bytes = Vec::new();
+        for (number, flags) in [(right, 0), (half, 0), (none, frame::END_STREAM), (other, 0)] {
+            frame::write_block(&mut bytes, number, flags, &[OK]);
+        }
+        let mixed = [(right, "a wel", false), (half, "wel", false), (other, "come", true), (half, "not come", true)];
+        mixed.iter().for_each(|(number, text, ends)| bytes.extend(piece(*number, text, *ends)));
+        bytes.extend(piece(right, "come b", true));
+        let ended = hear(&mut session, &bytes).1;
+        let expected = [(2, wrong), (3, Outcome::Expected), (1, wrong), (0, Outcome::Expected)];
+        assert_eq!(ended, expected.map(|(id, outcome)| done(id, 200, outcome)));
+    }
+}
+
 fn call() -> ClientSession {
     let message = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(message.path(), b"hello").unwrap();

@@ -36,6 +36,9 @@ impl ClientSession {
         }
         stream.body += body.len() as u64;
         self.shown.body(head.stream, body);
+        if let Some(text) = &self.requests[usize::from(stream.item)].expect_text {
+            self.looking.look(stream.id, text, body);
+        }
         if let Some(live) = &mut self.live {
             live.memory.body(body, &self.requests[usize::from(stream.item)].capture);
         }
@@ -140,6 +143,9 @@ impl ClientSession {
         }
         let request = &self.requests[usize::from(stream.item)];
         let (status, mut outcome) = ending(&stream, request);
+        if request.expect_text.is_some() && !self.looking.found(stream.id) && outcome == Outcome::Expected {
+            outcome = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
+        }
         if let Some(live) = self.live.as_deref_mut().filter(|_| !request.capture.is_empty())
             && !live.memory.complete(&request.capture)
             && outcome == Outcome::Expected

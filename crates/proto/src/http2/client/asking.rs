@@ -46,7 +46,10 @@ impl ClientSession {
         let Some(Request { id, item }) = self.waiting.pop_front() else { return };
         let number = self.next_stream;
         self.next_stream += 2;
-        let Prepared { blocks, body, filled, .. } = &self.requests[usize::from(item)];
+        let Prepared { blocks, body, filled, expect_text, .. } = &self.requests[usize::from(item)];
+        if expect_text.is_some() {
+            self.looking.begin(id);
+        }
         if let (Some(live), Some(filled)) = (&mut self.live, filled) {
             let streams = &self.streams;
             let length = live.fill(filled, number, |number| streams.has_unsent(number));

@@ -8,6 +8,7 @@ mod answers;
 mod asking;
 mod frames;
 mod heard;
+mod looking;
 mod shown;
 
 use std::collections::VecDeque;
@@ -28,6 +29,7 @@ use crate::outbox::Owed;
 use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
 use heard::Heard;
+use looking::Looking;
 use shown::Shown;
 
 /// The last stream of a connection (section 5.1.1).
@@ -139,6 +141,8 @@ pub struct ClientSession {
     refusal: Option<String>,
     /// The first answer, for a person.
     shown: Shown,
+    /// Looks for the texts that responses must hold.
+    looking: Looking,
     /// What a connection has whose requests are filled anew each time.
     live: Option<Box<Live>>,
 }
@@ -165,6 +169,7 @@ impl ClientSession {
             message: Vec::new(),
             refusal: None,
             shown: Shown::default(),
+            looking: Looking::default(),
             live: None,
         };
         session.greet();

@@ -1,10 +1,10 @@
-//! Looks for a text in a body that comes in pieces.
+//! Looks for a text in a body that comes in pieces, of HTTP/1.1 and HTTP/2 alike.
 
 use memchr::memmem::Finder;
 
 /// What was seen so far of one body.
-#[derive(Default)]
-pub(super) struct Search {
+#[derive(Debug, Default)]
+pub(crate) struct Search {
     /// The end of what came before, one byte shorter than the text.
     tail: Vec<u8>,
     found: bool,
@@ -12,7 +12,7 @@ pub(super) struct Search {
 
 impl Search {
     /// The next piece.
-    pub(super) fn look(&mut self, text: &Finder<'_>, piece: &[u8]) {
+    pub(crate) fn look(&mut self, text: &Finder<'_>, piece: &[u8]) {
         if self.found {
             return;
         }
@@ -31,12 +31,12 @@ impl Search {
     }
 
     /// Whether it was there.
-    pub(super) fn found(&self) -> bool {
+    pub(crate) fn found(&self) -> bool {
         self.found
     }
 
     /// Another body begins; the memory is kept.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.tail.clear();
         self.found = false;
     }
