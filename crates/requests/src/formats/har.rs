@@ -3,7 +3,7 @@
 use run::RequestPlan;
 use serde::Deserialize;
 
-use super::vegeta::words;
+use super::json;
 use crate::error::ReadError;
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
@@ -78,9 +78,8 @@ struct Content {
 }
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
-    let wrong = |place, message: String| ReadError { file: source.file.into(), place, message };
-    let file: File = serde_json::from_str(source.text)
-        .map_err(|e| wrong(Some((e.line().max(1), e.column().max(1))), format!("no HAR file: {}", words(&e))))?;
+    let file: File =
+        serde_json::from_str(source.text).map_err(|e| json::wrong(source.file, source.text, "no HAR file", &e))?;
     let mut all = Imported::default();
     for entry in file.log.entries {
         match found(entry) {
@@ -90,7 +89,8 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     }
     if all.found.is_empty() {
         let left_out = all.left_out_words().unwrap_or_else(|| "it has no entries".into());
-        return Err(wrong(None, format!("no request of it can be made ({left_out})")));
+        let message = format!("no request of it can be made ({left_out})");
+        return Err(ReadError { file: source.file.into(), place: None, message });
     }
     Ok(all)
 }
@@ -145,6 +145,10 @@ mod tests {
     fn what_is_no_har_file_is_named_with_its_place() {
         let error = read("{\"log\": {\n \"entries\": 3}}").unwrap_err().to_string();
         assert!(error.starts_with("x.har: line 2, column ") && error.contains("sequence"), "{error}");
+        let error =
+            read("{\"log\": {\"entries\": [\n {\"request\": {\"method\": \"GET\", \"ulr\": \"/\"}}]}}").unwrap_err();
+        let said = error.to_string();
+        assert!(said.starts_with("x.har: line 2, column 32: ") && said.contains("did you mean `url`?"), "{said}");
         let error =
             read(r#"{"log":{"entries":[{"request":{"method":"GET","url":"data:x"}}]}}"#).unwrap_err().to_string();
         assert!(error.contains("left out: 1 of data:"), "{error}");

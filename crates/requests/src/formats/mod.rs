@@ -2,6 +2,7 @@
 
 mod curl;
 mod har;
+mod json;
 mod toml;
 mod urls;
 mod vegeta;

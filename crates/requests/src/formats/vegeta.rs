@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use run::RequestPlan;
 use serde::Deserialize;
 
+use super::json::words;
 use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
@@ -60,12 +61,6 @@ pub(crate) fn is_target(line: &str) -> bool {
     let keys = ["method", "url", "header", "body"];
     let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line);
     object.is_ok_and(|all| all.contains_key("url") && all.keys().all(|key| keys.contains(&key.as_str())))
-}
-
-/// What serde says without its place, which the error has.
-pub(crate) fn words(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    run::said(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))
 }
 
 #[cfg(test)]

@@ -1,0 +1,154 @@
+//! What is wrong with a JSON text: where, what was read there, and the key that was meant where one is missing.
+
+use crate::error::{ReadError, place, shown};
+
+/// Longest key that can be meant by a name; what a stranger's file has besides is not looked at.
+const LONGEST_KEY: usize = 40;
+/// Bytes before the place of an error that are shown with it.
+const BEFORE: usize = 24;
+
+/// An object of a text: where it begins, and its keys with their places.
+struct Object<'a> {
+    begin: usize,
+    keys: Vec<(usize, &'a str)>,
+}
+
+/// The error of a whole text.
+pub(super) fn wrong(file: &str, text: &str, what: &str, error: &serde_json::Error) -> ReadError {
+    let at = index(text, error.line(), error.column());
+    let words = words(error);
+    let missing = words.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    let (at, message) = match missing.and_then(|name| Some((name, object_that_ends(text, at)?))) {
+        Some((name, object)) => is_missing(text, name, &object),
+        None => (at.saturating_sub(1), format!("{words}, read at {}", around(text, at.saturating_sub(1)))),
+    };
+    ReadError { file: file.into(), place: Some(place(text, at)), message: format!("{what}: {message}") }
+}
+
+/// The place and the words of a key that an object lacks.
+fn is_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
+    let keys = object.keys.iter().filter(|(_, key)| key.len() <= LONGEST_KEY);
+    let near = run::nearest(name, keys.clone().map(|(_, key)| *key));
+    match keys.clone().find(|(_, key)| Some(*key) == near) {
+        Some((at, key)) => (*at, format!("there is no key `{name}`, but {key:?}; did you mean `{name}`?")),
+        None => (object.begin, format!("there is no key `{name}` in {}", shown(&text[object.begin..]))),
+    }
+}
+
+/// The index of a line and a column of serde_json, which counts bytes; of what was read up to there, the end.
+fn index(text: &str, line: usize, column: usize) -> usize {
+    let begin: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    (begin + column).min(text.len())
+}
+
+/// What stands about a byte of a text, in its line.
+fn around(text: &str, at: usize) -> String {
+    let line = text[..boundary(text, at)].rfind('\n').map_or(0, |end| end + 1);
+    shown(&text[boundary(text, at.saturating_sub(BEFORE)).max(line)..])
+}
+
+/// The last place up to `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The object whose closing brace is the last byte before `end`.
+fn object_that_ends(text: &str, end: usize) -> Option<Object<'_>> {
+    let (bytes, mut at, mut open) = (text.as_bytes(), 0, Vec::<Object<'_>>::new());
+    while at < end {
+        match bytes[at] {
+            b'"' => {
+                let close = end_of_string(bytes, at)?;
+                let is_key = bytes[close..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
+                if let Some(object) = open.last_mut().filter(|_| is_key) {
+                    object.keys.push((at, text.get(at + 1..close - 1)?));
+                }
+                at = close;
+                continue;
+            }
+            b'{' => open.push(Object { begin: at, keys: Vec::new() }),
+            b'}' => {
+                let object = open.pop()?;
+                if at + 1 == end {
+                    return Some(object);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The index after the closing quote of the string that begins at `at`.
+fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut escaped = false;
+    let end = bytes[at + 1..].iter().position(|byte| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    });
+    end.map(|end| at + 1 + end + 1)
+}
+
+/// What serde says without its place, which the error has.
+pub(super) fn words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    run::said(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Outer {
+        #[serde(rename = "inner")]
+        _inner: Vec<Inner>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Inner {
+        #[serde(rename = "url")]
+        _url: String,
+    }
+
+    fn error(text: &str) -> Option<String> {
+        let error = serde_json::from_str::<Outer>(text).err()?;
+        Some(wrong("f", text, "no such file", &error).to_string())
+    }
+
+    #[test]
+    fn a_missing_key_is_named_with_the_one_that_was_read_and_its_place() {
+        let text = "{\"inner\": [{\"url\": \"ü}\\\"\"},\n  {\"é\": {\"url\": 1}, \"ulr\": \"x\"}]}";
+        assert_eq!(
+            error(text).unwrap(),
+            "f: line 2, column 21: no such file: there is no key `url`, but \"ulr\"; did you mean `url`?"
+        );
+        let far = error("{\"inner\": [\n {\"q\": 1}]}").unwrap();
+        assert_eq!(far, "f: line 2, column 2: no such file: there is no key `url` in \"{\\\"q\\\": 1}]}\"");
+    }
+
+    #[test]
+    fn anything_else_has_its_place_and_what_stands_there() {
+        let said = error("{\"inner\":\n 3}").unwrap();
+        assert!(said.starts_with("f: line 2, column 2: ") && said.contains("read at \" 3}\""), "{said}");
+        let said = error("{\"inner\": [x]}").unwrap();
+        assert!(said.starts_with("f: line 1, column 12: ") && said.contains("[x]}"), "{said}");
+        assert!(error("").unwrap().starts_with("f: line 1, column 1: "));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[{}\\[\\]\",:a-cü\\\\\n ]{0,60}", other in ".{0,40}") {
+            for text in [text.clone(), format!("{{\"inner\":[{text}"), format!("{{\"inner\":[{{{other}}}]}}")] {
+                if let Some(said) = error(&text) {
+                    prop_assert!(said.starts_with("f: line "));
+                }
+            }
+        }
+    }
+}
