@@ -1,49 +1,80 @@
 //! What is kept of each class of a mix of requests; nothing where a plan has one class.
 
 use proto::{Done, Outcome};
-use run::{ClassPart, ClassTally, Hist};
+use run::{ClassPart, ClassTally};
 
-/// The record of one class.
-#[derive(Debug, Default)]
-pub(crate) struct Class {
-    pub(crate) counts: ClassTally,
-    response: Hist,
-    begin: ClassTally,
-    end: Option<ClassTally>,
+use crate::class_times::ClassTimes;
+
+/// The record of all classes. What each request touches lies close together.
+#[derive(Debug)]
+pub(crate) struct Classes {
+    counts: Box<[ClassTally]>,
+    times: ClassTimes,
+    /// The counts at the edges of the measured window.
+    begin: Box<[ClassTally]>,
+    end: Option<Box<[ClassTally]>>,
 }
 
-impl Class {
-    /// Records for so many classes; none for one.
-    pub(crate) fn records(classes: usize) -> Box<[Self]> {
-        std::iter::repeat_with(Self::default).take(if classes > 1 { classes } else { 0 }).collect()
+impl Classes {
+    /// A record for so many classes; an empty one for one class.
+    pub(crate) fn new(classes: usize) -> Self {
+        let classes = if classes > 1 { classes } else { 0 };
+        let counts: Box<[ClassTally]> = vec![ClassTally::default(); classes].into();
+        Self { begin: counts.clone(), counts, times: ClassTimes::new(classes), end: None }
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
     }
 
     /// The measured window opens.
     pub(crate) fn open(&mut self) {
-        (self.begin, self.end) = (self.counts, None);
-        self.response.clear();
+        self.begin.copy_from_slice(&self.counts);
+        self.end = None;
+        self.times.clear();
+    }
+
+    /// A request was begun.
+    #[inline]
+    pub(crate) fn begun(&mut self, class: u16) {
+        self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.begun += 1);
+    }
+
+    /// A request failed with its connection.
+    pub(crate) fn failed(&mut self, class: u16) {
+        self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.failed += 1);
     }
 
     /// A request ended; its response time where it is measured.
-    pub(crate) fn ended(&mut self, done: &Done, response_ns: Option<u64>) {
-        self.counts.bytes += done.bytes;
+    #[inline]
+    pub(crate) fn ended(&mut self, class: u16, done: &Done, response_ns: Option<u64>) {
+        let Some(counts) = self.counts.get_mut(usize::from(class)) else { return };
+        counts.bytes += done.bytes;
         if let Outcome::Failed(_) = done.outcome {
-            self.counts.failed += 1;
+            counts.failed += 1;
             return;
         }
-        self.counts.completed += 1;
-        self.counts.unexpected_status += u64::from(done.outcome == Outcome::Unexpected);
-        response_ns.into_iter().for_each(|ns| self.response.record_ns(ns));
+        counts.completed += 1;
+        counts.unexpected_status += u64::from(done.outcome == Outcome::Unexpected);
+        response_ns.into_iter().for_each(|ns| self.times.record(class, ns));
     }
 
     /// The measured window closes.
     pub(crate) fn close(&mut self) {
-        self.end = Some(self.counts);
+        self.end = Some(self.counts.clone());
     }
 
-    /// The part of the trial that was found of it.
-    pub(crate) fn part(self) -> ClassPart {
-        let measured = self.end.unwrap_or(self.begin).since(&self.begin);
-        ClassPart { name: String::new(), total: self.counts, measured, response: self.response }
+    /// The parts of the trial that were found of them.
+    pub(crate) fn parts(self) -> Vec<ClassPart> {
+        let end = self.end.unwrap_or_else(|| self.begin.clone());
+        let counts = self.counts.iter().zip(self.begin.iter().zip(&end));
+        let part = |((total, (begin, end)), response): ((&ClassTally, (&ClassTally, &ClassTally)), _)| ClassPart {
+            name: String::new(),
+            total: *total,
+            measured: end.since(begin),
+            response,
+        };
+        counts.zip(self.times.hists()).map(part).collect()
     }
 }

@@ -6,6 +6,7 @@
 pub mod arrivals;
 mod begin;
 mod ceiling;
+mod class_times;
 mod classes;
 mod cold;
 mod core;

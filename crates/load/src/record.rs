@@ -4,7 +4,7 @@ use proto::{Done, Fault, Outcome};
 use run::{CoarseHist, ErrorKind, Hist, LoadPart, Phase};
 use sys::clock;
 
-use crate::classes::Class;
+use crate::classes::Classes;
 use crate::core::Begun;
 use crate::counts::Counts;
 use crate::held_up::HeldUp;
@@ -67,8 +67,8 @@ pub(crate) struct Record {
     pub(crate) handshake_resumed: Option<Hist>,
     /// The least that a connection may have under way by the server's word.
     pub(crate) stream_limit: Option<u32>,
-    /// One a class of requests; none where there is one class.
-    classes: Box<[Class]>,
+    /// What is kept of each class of requests; nothing where there is one class.
+    classes: Classes,
     tenths: TenthCounter,
     /// Kept where tenths are.
     pub(crate) held_up: Option<HeldUp>,
@@ -103,7 +103,7 @@ impl Record {
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),
             stream_limit: None,
-            classes: Class::records(keeps.classes),
+            classes: Classes::new(keeps.classes),
             tenths: TenthCounter::default(),
             held_up: None,
             origin_ns,
@@ -139,13 +139,13 @@ impl Record {
                     .chain(self.handshake.as_mut())
                     .chain(self.handshake_resumed.as_mut())
                     .for_each(Hist::clear);
-                self.classes.iter_mut().for_each(Class::open);
+                self.classes.open();
                 self.tenths.clear();
                 self.measuring = true;
             }
             Phase::Drain | Phase::WarmUp if self.measuring => {
                 self.end = Some(edge);
-                self.classes.iter_mut().for_each(Class::close);
+                self.classes.close();
                 self.measuring = false;
             }
             _ => {}
@@ -165,12 +165,12 @@ impl Record {
     /// Writes down that a request was begun.
     #[inline]
     pub(crate) fn begun(&mut self, class: u16) {
-        self.classes.get_mut(usize::from(class)).into_iter().for_each(|class| class.counts.begun += 1);
+        self.classes.begun(class);
     }
 
     /// Writes down that a request failed with its connection.
     pub(crate) fn failed(&mut self, class: u16) {
-        self.classes.get_mut(usize::from(class)).into_iter().for_each(|class| class.counts.failed += 1);
+        self.classes.failed(class);
     }
 
     /// Whether classes are kept apart.
@@ -181,8 +181,9 @@ impl Record {
     /// Writes down one request that ended.
     #[inline]
     pub(crate) fn ended(&mut self, now_ns: u64, request: &Begun, done: Done) {
-        if let Some(class) = self.classes.get_mut(usize::from(request.class)) {
-            class.ended(&done, self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns)));
+        if !self.classes.is_empty() {
+            let took_ns = self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns));
+            self.classes.ended(request.class, &done, took_ns);
         }
         let counts = &mut self.counts;
         counts.answer_bytes += done.bytes;
@@ -240,7 +241,7 @@ impl Record {
             in_flight_s: self.in_flight_ns as f64 / 1e9,
             cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
             histograms: named.map(|(name, hist)| (name.to_owned(), hist)).collect(),
-            classes: self.classes.into_iter().map(Class::part).collect(),
+            classes: self.classes.parts(),
             notes: Vec::new(),
             stream_limit: self.stream_limit,
             slot_rates: Vec::new(),

@@ -39,6 +39,9 @@ impl Default for Hist {
 }
 
 impl Hist {
+    /// The longest duration that is kept apart, nanoseconds.
+    pub const HIGHEST_NS: u64 = HIGHEST_NS;
+
     /// An empty histogram; this is the only call that allocates: 270 KiB, all written to.
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
@@ -54,6 +57,14 @@ impl Hist {
             self.saturated += 1;
         }
         self.inner.saturating_record(ns.clamp(1, HIGHEST_NS));
+    }
+
+    /// Counts so many durations of the same length.
+    pub fn record_many_ns(&mut self, ns: u64, count: u64) {
+        if ns > HIGHEST_NS {
+            self.saturated = self.saturated.saturating_add(count);
+        }
+        self.inner.saturating_record_n(ns.clamp(1, HIGHEST_NS), count);
     }
 
     /// Adds all counts of another histogram.

@@ -3,6 +3,8 @@
 use fastrand::Rng;
 use run::RequestOrder;
 
+use super::alias::Alias;
+
 /// The requests of a plan. All memory is taken when it is made.
 pub(super) struct Mix {
     next: Next,
@@ -14,8 +16,7 @@ pub(super) struct Mix {
 
 enum Next {
     One,
-    /// Sums of the shares up to each request.
-    Weighted(Box<[f64]>),
+    Weighted(Alias),
     /// So many, one after the other on each connection.
     Sequence(u16),
     /// As they were recorded, and the next; after the last the first again.
@@ -32,14 +33,7 @@ impl Mix {
         let made = |weight: &f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
         let next = match of.order {
             _ if weights.len() < 2 || weights.iter().all(|weight| made(weight) == 0.0) => Next::One,
-            RequestOrder::Weighted => {
-                let mut sum = 0.0;
-                let add = |weight: &f64| {
-                    sum += made(weight);
-                    sum
-                };
-                Next::Weighted(weights.iter().map(add).collect())
-            }
+            RequestOrder::Weighted => Next::Weighted(Alias::new(&weights.iter().map(made).collect::<Vec<_>>())),
             RequestOrder::Sequence => Next::Sequence(weights.len() as u16),
             RequestOrder::Shuffle => Next::Shuffle((0..weights.len() as u16).collect(), usize::MAX),
         };
@@ -72,10 +66,7 @@ impl Mix {
     pub(super) fn next(&mut self, rng: &mut Rng, made: u64) -> u16 {
         match &mut self.next {
             Next::One => 0,
-            Next::Weighted(up_to) => {
-                let at = rng.f64() * up_to.last().copied().unwrap_or_default();
-                up_to.partition_point(|up_to| *up_to <= at).min(up_to.len() - 1) as u16
-            }
+            Next::Weighted(weights) => weights.draw(rng),
             Next::Sequence(of) => (made % u64::from(*of)) as u16,
             Next::Recorded(items, at) => {
                 let item = items[*at];

@@ -5,6 +5,7 @@
 //! happens to it afterwards is the same for all and lives in [`requests`] and [`connections`].
 
 mod again;
+mod alias;
 mod blocks;
 mod closed;
 mod connections;

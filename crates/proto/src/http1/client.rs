@@ -24,38 +24,58 @@ const REMEMBERED: usize = 2048;
 
 /// Heads that are remembered: requests of a mix have answers of different lengths, each with its own head.
 const HEADS: usize = 32;
+/// Requests whose head is known; of a larger mix some share a place.
+const ITEMS: usize = 256;
 
-/// The last head that this thread parsed of some requests. A pure cache: the same bytes always say the same.
+/// Heads that this thread parsed last, and which of them answered some requests. A pure cache: the same bytes always say the
+/// same. Requests that have the same head share it, so that a mix of them needs no more of the processor's cache than one.
+struct LastHeads {
+    of: [u8; ITEMS],
+    heads: [LastHead; HEADS],
+    next: u8,
+}
+
 struct LastHead {
-    bytes: [u8; REMEMBERED],
     len: usize,
     says: ResponseHead,
+    bytes: [u8; REMEMBERED],
+}
+
+impl LastHead {
+    const NONE: Self = Self {
+        len: 0,
+        says: ResponseHead { status: 0, framing: Framing::Undeclared, keep_alive: false },
+        bytes: [0; REMEMBERED],
+    };
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
 }
 
 thread_local! {
-    static LAST_HEADS: RefCell<[LastHead; HEADS]> = const {
-        RefCell::new([const { LastHead {
-            bytes: [0; REMEMBERED],
-            len: 0,
-            says: ResponseHead { status: 0, framing: Framing::Undeclared, keep_alive: false },
-        } }; HEADS])
-    };
+    static LAST_HEADS: RefCell<LastHeads> =
+        const { RefCell::new(LastHeads { of: [0; ITEMS], heads: [const { LastHead::NONE }; HEADS], next: 0 }) };
 }
 
 /// The remembered head of answers to this request if `input` begins with it, and its length.
 fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
-    LAST_HEADS.with_borrow(|heads| {
-        let last = &heads[usize::from(item) % HEADS];
-        (last.len > 0 && input.starts_with(&last.bytes[..last.len])).then_some((last.says, last.len))
+    LAST_HEADS.with_borrow(|all| {
+        let last = &all.heads[usize::from(all.of[usize::from(item) % ITEMS])];
+        (last.len > 0 && input.starts_with(last.bytes())).then_some((last.says, last.len))
     })
 }
 
 fn remember(item: u16, head: &[u8], says: ResponseHead) {
-    LAST_HEADS.with_borrow_mut(|heads| {
-        let last = &mut heads[usize::from(item) % HEADS];
-        if head.len() <= REMEMBERED {
+    LAST_HEADS.with_borrow_mut(|all| {
+        let known = all.heads.iter().position(|known| known.bytes() == head);
+        let at = known.unwrap_or(usize::from(all.next) % HEADS);
+        all.of[usize::from(item) % ITEMS] = at as u8;
+        if known.is_none() && head.len() <= REMEMBERED {
+            let last = &mut all.heads[at];
             last.bytes[..head.len()].copy_from_slice(head);
             (last.len, last.says) = (head.len(), says);
+            all.next = all.next.wrapping_add(1);
         }
     });
 }

@@ -8,16 +8,18 @@ use crate::items::{self, Item};
 use crate::memory::{Capture, captures};
 use crate::template::{Piece, Source, decimal, without_places};
 
-/// A request as it goes over the wire, and what is expected back.
+/// A request as it goes over the wire, and what is expected back. Of a mix each is looked at when the cache holds others:
+/// one line of it is enough, what few requests have is elsewhere.
+#[repr(align(64))]
 pub(super) struct Request {
     /// All of it; empty where it is filled anew each time.
     pub(super) bytes: Box<[u8]>,
-    pub(super) filled: Option<Filled>,
     pub(super) is_head: bool,
     pub(super) expect_status: Option<u16>,
     /// What the body of the response must hold.
-    pub(super) expect_text: Option<Finder<'static>>,
-    pub(super) capture: Vec<Capture>,
+    pub(super) expect_text: Option<Box<Finder<'static>>>,
+    pub(super) filled: Option<Box<Filled>>,
+    pub(super) capture: Box<[Capture]>,
 }
 
 /// A request that is filled anew each time.
@@ -58,10 +60,10 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     // A method that has a body says so even where it is empty.
     let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
     let says_length = bodied && !given("content-length") && !given("transfer-encoding");
-    let expect_text = (!expect_text.is_empty()).then(|| Finder::new(&expect_text).into_owned());
+    let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
     let body = body.unwrap_or_default();
     let known =
-        Request { bytes: Box::default(), filled: None, is_head, expect_status, expect_text, capture: Vec::new() };
+        Request { bytes: Box::default(), filled: None, is_head, expect_status, expect_text, capture: Box::default() };
     let Some(source) = source else {
         let mut bytes = format!("{method} {path} HTTP/1.1\r\n{text}").into_bytes();
         end_head(&mut bytes, says_length.then_some(body.len()));
@@ -76,7 +78,8 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
         Ok(text) => source.cut(text, false)?,
         Err(_) => vec![Piece::Text(Box::from(&*body))],
     };
-    Ok(Request { filled: Some(Filled { head, body, says_length }), capture: captures(&capture, source)?, ..known })
+    let filled = Some(Box::new(Filled { head, body, says_length }));
+    Ok(Request { filled, capture: captures(&capture, source)?.into(), ..known })
 }
 
 /// The end of a head, with the length of the body where it is to be said.
