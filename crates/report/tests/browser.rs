@@ -67,10 +67,45 @@ fn the_value_near_the_pointer_is_told_and_a_link_opens_what_it_leads_to() {
     assert!(told.contains("|true|true|true||"), "{told}");
 }
 
+/// Print rules made rules of the screen, so that what they do can be looked at; and a PDF by the browser's own printing.
+#[test]
+fn on_paper_everything_is_unfolded_and_nothing_is_there_that_only_a_screen_needs() {
+    if !testkit::has("print style", "chromium") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let html = render("html", &common::find(), &Style::default()).unwrap();
+    std::fs::write(dir.path().join("find.html"), html).unwrap();
+    let frame = "<iframe src=\"find.html\" style=\"width:1000px;height:900px\"></iframe>";
+    let look = "<script>onload=()=>{const f=frames[0],d=f.document;\
+        const folded=[...d.querySelectorAll('details:not([open])')].filter(e=>!e.parentElement.closest('details'));\
+        const heights=()=>folded.map(e=>[...e.children].some(c=>c.tagName!=='SUMMARY'&&c.checkVisibility())?1:0);\
+        const anchors=()=>[...d.querySelectorAll('.anchor')].filter(e=>e.checkVisibility()).length;\
+        const before=[heights().reduce((a,b)=>a+b,0),anchors()];\
+        let rules=0;for(const s of d.styleSheets)for(const r of s.cssRules)if(r.media&&r.media.mediaText==='print'){r.media.mediaText='all';rules++}\
+        const after=[heights().filter(h=>!h).length,anchors()];\
+        o.textContent=`|${folded.length>1}|${before[0]}|${before[1]>1}|${rules}|${after[0]}|${after[1]}|${d.documentElement.scrollWidth<=1000}|`}</script>";
+    std::fs::write(dir.path().join("all.html"), format!("<pre id=o></pre>{frame}{look}")).unwrap();
+    let told = dump(dir.path());
+    assert!(told.contains("|true|0|true|1|0|0|true|"), "{told}");
+
+    let pdf = dir.path().join("find.pdf");
+    let printed = chromium(dir.path(), &format!("--print-to-pdf={}", pdf.display()), "find.html");
+    let bytes = std::fs::read(&pdf).unwrap_or_else(|e| panic!("{e}: {:?}", printed.status));
+    let pages = bytes.windows(11).filter(|part| part == b"/Type /Page").count();
+    assert!(bytes.starts_with(b"%PDF-") && pages > 3, "{pages} pages of {} bytes", bytes.len());
+}
+
 /// What the page that looks into the others has written.
 fn dump(dir: &std::path::Path) -> String {
-    let profile = dir.join("profile");
-    let page = format!("file://{}/all.html", dir.display());
+    let output = chromium(dir, "--dump-dom", "all.html");
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    let begin = dom.find("<pre id=\"o\">").unwrap_or_else(|| panic!("no answer: {dom:.400} {:?}", output.status));
+    dom[begin..].split("</pre>").next().unwrap_or_default().trim().to_string()
+}
+
+/// Runs the browser on a page of a directory.
+fn chromium(dir: &std::path::Path, task: &str, page: &str) -> std::process::Output {
     let flags = [
         "--headless",
         "--no-sandbox",
@@ -82,15 +117,8 @@ fn dump(dir: &std::path::Path) -> String {
         "--disable-dev-shm-usage",
         "--allow-file-access-from-files",
         "--virtual-time-budget=5000",
-        "--dump-dom",
     ];
-    let output = Command::new("chromium")
-        .args(flags)
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(page)
-        .output()
-        .unwrap();
-    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-    let begin = dom.find("<pre id=\"o\">").unwrap_or_else(|| panic!("no answer: {dom:.400} {:?}", output.status));
-    dom[begin..].split("</pre>").next().unwrap_or_default().trim().to_string()
+    let profile = format!("--user-data-dir={}", dir.join("profile").display());
+    let page = format!("file://{}/{page}", dir.display());
+    Command::new("chromium").args(flags).args([&*profile, task, &page]).output().unwrap()
 }

@@ -1,0 +1,106 @@
+//! What the report shows of a load that changes and of a mix: the timeline with both sides, and classes beside one another.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use loadline_report::{Block, Plot, Section, Style, document, render};
+use run::{ClassPart, ClassTally, Hist, Moment, Run, Stage};
+
+fn section(run: &Run, id: &str) -> Section {
+    document(run).sections.into_iter().find(|section| section.id == id).unwrap()
+}
+
+/// One trial of a rate that rises and of which three stretches are known, both sides on hosts of their own.
+fn ramp() -> Run {
+    let mut run = common::load();
+    run.plan.load.stages = vec![Stage { seconds: 4.0, from: 0.0, to: 4000.0 }];
+    let both = common::find().trials.swap_remove(4);
+    let trial = &mut run.trials[0];
+    trial.server = both.server;
+    trial.client.host = "elsewhere".into();
+    trial.client.machine = "another".into();
+    let moment = |(t_s, us): (f64, f64)| Moment {
+        t_s,
+        seconds: 0.5,
+        completed: 100,
+        failed: 1,
+        p50_us: Some(us),
+        p99_us: Some(9.0 * us),
+    };
+    trial.moments = [(1.25, 100.0), (1.75, 200.0), (2.25, 300.0), (2.75, 400.0)].map(moment).into();
+    common::decided(run)
+}
+
+#[test]
+fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
+    let run = ramp();
+    let Some(Block::Multiples(plots)) = section(&run, "series").blocks.into_iter().next() else { panic!() };
+    let plot = |title: &str| plots.iter().find(|plot| plot.title == title).unwrap();
+    let line = |plot: &Plot, label: &str| plot.series.iter().find(|s| s.label == label).unwrap().points.clone();
+    // The window begins 1 s after the load, whose rate rises by 1000 each second.
+    let rates = plot("completed requests");
+    let offered = line(rates, "offered");
+    assert!(offered.iter().all(|(at_s, rate)| (rate - 1000.0 * (1.0 + at_s)).abs() < 1e-6), "{offered:?}");
+    let completed: Vec<f64> = line(rates, "completed").iter().map(|(_, rate)| *rate).collect();
+    assert_eq!(completed, run.trials[0].measured.series_completed);
+    let times = plot("response time");
+    let close = |found: Vec<(f64, f64)>, factor: f64| {
+        assert_eq!(found.len(), 4);
+        for ((at_s, seconds), moment) in found.iter().zip(&run.trials[0].moments) {
+            assert!((at_s - (moment.t_s - 1.0)).abs() < 1e-9);
+            assert!((seconds * 1e6 - factor * moment.p50_us.unwrap()).abs() < 1e-6);
+        }
+    };
+    close(line(times, "p50"), 1.0);
+    close(line(times, "p99"), 9.0);
+    for cpu in ["cpu.user", "process.cpu"] {
+        assert!(line(plot(cpu), "server").len() > 2 && line(plot(cpu), "client").len() > 2, "{cpu}");
+    }
+    let html = render("html", &run, &Style::default()).unwrap();
+    for title in ["completed requests", "response time", "failed requests", "cpu.user"] {
+        assert!(html.contains(title), "{title}");
+    }
+}
+
+/// Two classes: one is fast, the other slow, and a tenth of it fails.
+fn mix() -> Run {
+    let mut run = common::load();
+    let class = |name: &str, completed: u64, failed: u64, us: u64| {
+        let counts = ClassTally {
+            begun: completed + failed,
+            completed,
+            failed,
+            bytes: 500 * completed,
+            ..ClassTally::default()
+        };
+        let mut response = Hist::new();
+        (0..completed).for_each(|_| response.record_ns(us * 1000));
+        ClassPart { name: name.into(), total: counts, measured: counts, response }
+    };
+    run.trials[0].classes = vec![class("read", 900, 0, 100), class("write", 90, 10, 4000)];
+    run.trials[0].measured.length_s = 2.0;
+    judge::judge(&mut run);
+    run
+}
+
+#[test]
+fn classes_stand_beside_one_another_in_every_form_for_people() {
+    let run = mix();
+    let blocks = section(&run, "classes").blocks;
+    let Some(Block::Table(table)) = blocks.first() else { panic!() };
+    let at = |name: &str| table.columns.iter().position(|column| column.name == name).unwrap();
+    let cells: Vec<Vec<String>> =
+        table.rows.iter().map(|row| row.iter().map(|cell| cell.text.clone()).collect()).collect();
+    let of = |row: usize, column: &str| cells[row][at(column)].clone();
+    assert_eq!([of(0, "class"), of(1, "class")], ["read", "write"]);
+    assert_eq!([of(0, "completed/s"), of(1, "completed/s")], ["450", "45"]);
+    assert_eq!([of(0, "errors"), of(1, "errors")], ["0 %", "10 %"]);
+    let p99 = [of(0, "p99"), of(1, "p99")];
+    assert!(p99[0].starts_with("100") && p99[0].ends_with("us") || p99[0].ends_with("µs"), "{p99:?}");
+    assert!(p99[1].starts_with("4") && p99[1].ends_with("ms"), "{p99:?}");
+    for form in ["html", "text", "markdown"] {
+        let text = render(form, &run, &Style::default()).unwrap();
+        assert!(["read", "write", "Classes of requests"].iter().all(|part| text.contains(part)), "{form}");
+    }
+}
