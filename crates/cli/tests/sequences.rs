@@ -140,3 +140,37 @@ fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("12000 rows of data are not enough"), "{said}");
 }
+
+/// Hosts that are this one: what starts processes there throws the name away.
+#[test]
+fn rows_of_data_are_split_over_hosts_agents_and_threads_and_none_comes_twice() {
+    let _alone = alone();
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
+    let d = dir.path().display();
+    let http = format!(
+        "log_format rows '$arg_row'; server {{ listen 127.0.0.1:{port} backlog=4096; access_log {d}/log rows; return 200 ok; }}"
+    );
+    let Some(_server) = nginx(0, "", &http) else { return skip("rows over hosts", "nginx is not installed") };
+    let file = |name: &str, text: &str| {
+        std::fs::write(dir.path().join(name), text).unwrap();
+        format!("{d}/{name}")
+    };
+    let mix = file("mix.toml", "[[request]]\npath = \"/?row={{row}}\"\n");
+    let rows: String = std::iter::once("row\n".to_owned()).chain((0..3000).map(|row| format!("r{row}\n"))).collect();
+    let (rows, via) = (file("rows.csv", &rows), format!("sh {} {{host}}", file("via", "shift\nexec sh -c \"$*\"\n")));
+    let (url, own) = (format!("http://127.0.0.1:{port}/"), binary!().display().to_string());
+    let data = ["load", &url, "--requests", &mix, "--data", &rows, "--data-order", "unique", "--rate", "600"];
+    let hosts = ["--client-hosts", "a,b", "--agents-per-host", "2", "--via", &via, "--agent-path", &own];
+    let more = ["--threads", "2", "--duration", "1s", "--warmup", "0s", "--at-rest", "0s"];
+    let run = json(binary!(), &[&data[..], &hosts, &more].concat());
+    assert_eq!(run["trials"][0]["errors"], value!({}));
+    let completed = total(&run, "completed") as usize;
+    let log = dir.path().join("log");
+    let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|text| text.lines().count() >= completed));
+    let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
+    assert!(completed > 100 && all >= completed, "{completed} of {all}");
+    assert_eq!(once.len(), all, "each row once");
+    // All four agents took rows of their own: the first rows are dealt out one by one.
+    assert!((0..4).all(|row| once.contains(format!("r{row}").as_str())), "{once:?}");
+}
