@@ -208,6 +208,8 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     let terminal = Terminal::open(80, 24, &load);
     terminal.shows(&["completed", "now ", "server ", "errors   none", "rate 100/s", "q ends and keeps"]);
     terminal.shows(&["measuring"]);
+    // Both hosts of clients tell their CPU while the load is on.
+    terminal.shows(&["clients  ", "a ", "b ", "use      client "]);
     terminal.tmux(&["send-keys", "+"]);
     eventually(|| (!terminal.screen().contains("rate 100/s")).then_some(()));
     terminal.tmux(&["send-keys", "q"]);

@@ -196,9 +196,9 @@ impl<'w> Act<'w> {
             return;
         }
         self.show_at = Some(now + SHOWN_EVERY);
-        let [client, server] = self.samplers.glance();
+        let (clients, server) = self.samplers.glance();
         let (tick, detail) = (self.progress.now(), self.progress.detail());
-        self.watch.progress(Progressing { tick, detail, client, server });
+        self.watch.progress(Progressing { tick, detail, clients, server });
     }
 
     /// An agent that ended with neither its part nor a word of why.

@@ -37,7 +37,7 @@ pub(crate) fn look(
     while origin.now_s() - begin_s < duration_s && !watch.stop() && !ended() {
         if watch.looks() && Instant::now() >= show_at {
             show_at = Instant::now() + SHOWN_EVERY;
-            let [_, server] = samplers.glance();
+            let (_, server) = samplers.glance();
             let tick = Tick { t_s: origin.now_s(), ..Tick::default() };
             watch.progress(Progressing { tick, server, ..Progressing::default() });
         }

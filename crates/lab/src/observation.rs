@@ -278,6 +278,16 @@ impl AtWork {
         }
     }
 
+    fn glance(&self) -> Option<Observed> {
+        match &self.eye {
+            Eye::Here(watching) => {
+                let Glance { recording, processes } = watching.glance()?;
+                Some(Observed { recording, processes, machine: watching.machine(), ..Observed::default() })
+            }
+            Eye::There(watching) => watching.glance(),
+        }
+    }
+
     fn finish(self) -> (String, Observed) {
         let seen = match self.eye {
             Eye::Here(watching) => watching.finish(),
@@ -355,21 +365,16 @@ impl Samplers {
         self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(AtWork::incidents).collect()
     }
 
-    /// What the newest samples on this machine say, client first, for whoever looks on; other hosts tell theirs at the end.
-    pub(crate) fn glance(&self) -> [Option<Side>; 2] {
+    /// What the newest samples say, of all hosts of clients and of the server, for whoever looks on. Other hosts are asked
+    /// for theirs, and what they answered the last time is handed out.
+    pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
         let side = |at_work: &AtWork| {
-            let (watching, host) = (at_work.here()?, at_work.host.clone());
-            let Glance { recording, processes } = watching.glance()?;
-            Some(Side {
-                host,
-                machine: watching.machine(),
-                processes,
-                shared: self.shared,
-                recording,
-                ..Side::default()
-            })
+            let Observed { recording, processes, machine, .. } = at_work.glance()?;
+            let host = at_work.host.clone();
+            Some(Side { host, machine, processes, shared: self.shared, recording, ..Side::default() })
         };
-        [&self.client, &self.server].map(|at_work| at_work.as_ref().and_then(side))
+        let clients = self.client.iter().chain(&self.client_hosts).filter_map(side).collect();
+        (clients, self.server.as_ref().and_then(side))
     }
 
     /// The server's side so far, while observing goes on, where it is on this machine.

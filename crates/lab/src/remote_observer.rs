@@ -25,6 +25,9 @@ struct Line {
     taken: u64,
     edge_s: f64,
     observed: Option<Observed>,
+    /// Its newest samples, for whoever looks on, and whether they were asked for again.
+    glance: Option<Observed>,
+    asked: bool,
     lost: Option<String>,
 }
 
@@ -42,8 +45,8 @@ impl RemoteObserver {
         let mut group = AgentGroup::default();
         group.start(host, program, &format!("observer on {}", host.name()), &AgentSpec::Watch(spec))?;
         let ready = group.await_ready(READY_WITHIN)?.into_iter().next().unwrap_or_default();
-        let (incidents, observed, lost) = (Vec::new(), None, None);
-        let line = Line { group, incidents, ordered: 0, taken: 0, edge_s: 0.0, observed, lost };
+        let (incidents, observed, glance, lost) = (Vec::new(), None, None, None);
+        let line = Line { group, incidents, ordered: 0, taken: 0, edge_s: 0.0, observed, glance, asked: false, lost };
         Ok(Self {
             host: host.name().into(),
             found: ready.watching.unwrap_or_default(),
@@ -77,6 +80,7 @@ impl RemoteObserver {
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteWatching {
         let mut line = self.lock();
         line.incidents.clear();
+        (line.glance, line.asked) = (None, false);
         line.group.compare_clocks();
         line.group.tell_each(|agent| AgentCommand::Follow {
             pids: pids.clone(),
@@ -99,6 +103,7 @@ impl Line {
                 Some((_, Said::Report(AgentReport::Incidents { incidents }))) => self.incidents = incidents,
                 Some((_, Said::Report(AgentReport::Edge { t_s }))) => (self.taken, self.edge_s) = (self.taken + 1, t_s),
                 Some((_, Said::Report(AgentReport::Observed(seen)))) => self.observed = Some(*seen),
+                Some((_, Said::Report(AgentReport::Glance(seen)))) => (self.glance, self.asked) = (Some(*seen), false),
                 Some((_, Said::Report(AgentReport::Failed { error: how }) | Said::Gone(how))) => self.lost = Some(how),
                 Some(_) => {}
                 None => return,
@@ -139,6 +144,17 @@ impl RemoteWatching {
         line.hear_until(Instant::now(), |_| false);
         let lost = line.lost.as_ref().map(|how| self.is_lost(how));
         line.incidents.iter().cloned().chain(lost).collect()
+    }
+
+    /// What its newest samples said when it was last asked; asks it again, and waits for nothing.
+    pub(crate) fn glance(&self) -> Option<Observed> {
+        let mut line = self.observer.lock();
+        line.hear_until(Instant::now(), |_| false);
+        if !line.asked && line.lost.is_none() {
+            line.asked = true;
+            line.group.tell_all(&AgentCommand::Glance);
+        }
+        line.glance.clone()
     }
 
     fn is_lost(&self, how: &str) -> Incident {

@@ -9,9 +9,9 @@ pub struct Progressing {
     pub tick: Tick,
     /// Their failures by kind and response times so far.
     pub detail: TickDetail,
-    /// The newest samples of the client's side; absent where it is on another host.
-    pub client: Option<Side>,
-    /// The same of the server's.
+    /// The newest samples of each host of clients, of those that told theirs.
+    pub clients: Vec<Side>,
+    /// The same of the server's side.
     pub server: Option<Side>,
 }
 

@@ -99,6 +99,8 @@ pub enum AgentCommand {
         /// When, on the agent's monotonic clock, nanoseconds; in the past means now.
         at_ns: u64,
     },
+    /// An observer says what its newest samples are: somebody looks.
+    Glance,
     /// An observer ends the trial and hands over what it saw.
     Collect,
     /// A server says what it counted so far; a load agent does nothing.
@@ -140,6 +142,8 @@ pub enum AgentReport {
         /// When, seconds since the origin of the trial.
         t_s: f64,
     },
+    /// The newest samples of the counters that tell what is busy, while the trial goes on.
+    Glance(Box<Observed>),
     /// What an observer saw in a trial.
     Observed(Box<Observed>),
     /// Ready: a server listens, a generator has its sockets and memory.

@@ -59,7 +59,7 @@ impl AgentReport {
             Self::Counts { failures, .. } => failures.iter_mut().for_each(clean),
             Self::Failed { error: words } | Self::Wants { system: words } => clean(words),
             Self::Incidents { incidents } => clean_incidents(incidents),
-            Self::Observed(seen) => clean_observed(seen),
+            Self::Observed(seen) | Self::Glance(seen) => clean_observed(seen),
             Self::Watching(found) => {
                 let host = &mut found.host;
                 [&mut host.name, &mut host.role, &mut host.kernel, &mut host.cpu_model].into_iter().for_each(clean);

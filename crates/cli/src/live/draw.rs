@@ -18,6 +18,8 @@ const BAR: usize = 30;
 const NEAR: f64 = 0.9;
 /// Lines of a chart with its title, at least and at most.
 const CHART: (usize, usize) = (3, 12);
+/// Hosts of clients that are named.
+const HOSTS: usize = 5;
 /// Busiest devices that are named.
 const DEVICES: usize = 3;
 
@@ -198,7 +200,7 @@ fn now(model: &Model) -> Vec<Line<'static>> {
 /// CPU by kind, once where both sides are one host, and what each side's processes use.
 fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
-        return vec![Line::from("CPU      no counters yet; other hosts tell theirs when a step ends").dim()];
+        return vec![Line::from("CPU      no counters yet").dim()];
     }
     let mut lines = Vec::new();
     let hosts = if model.one_host { &model.sides[..1] } else { &model.sides[..] };
@@ -206,9 +208,20 @@ fn cpu(model: &Model) -> Vec<Line<'static>> {
         let name = if model.one_host { "both" } else { side.role };
         lines.extend(side.cpu.as_ref().map(|cpu| kinds(name, cpu)));
     }
+    lines.extend(client_hosts(model));
     let uses: Vec<String> = model.sides.iter().map(uses).collect();
     lines.push(Line::from(format!("use      {}", uses.join("; "))));
     lines
+}
+
+/// How busy each host of clients is, the busiest first; the bar above is that one's.
+fn client_hosts(model: &Model) -> Option<Line<'static>> {
+    let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
+    hosts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let told: Vec<String> = hosts.iter().take(HOSTS).map(|(name, busy)| format!("{name} {}", percent(*busy))).collect();
+    let more = hosts.len().saturating_sub(HOSTS);
+    let more = if more > 0 { format!(", {more} less busy") } else { String::new() };
+    (!told.is_empty()).then(|| Line::from(format!("clients  {}{more}", told.join(", "))))
 }
 
 fn kinds(name: &str, cpu: &CpuKinds) -> Line<'static> {
@@ -339,6 +352,14 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part:?} is missing:\n{text}");
         }
+    }
+
+    #[test]
+    fn hosts_of_clients_are_named_by_how_busy_they_are() {
+        let mut model = model();
+        model.client_hosts = (0..7).map(|i| (format!("gen{i}"), f64::from(i) / 10.0)).collect();
+        let text = drawn(&model, 80, 24);
+        assert!(text.contains("clients  gen6 60 %, gen5 50 %, gen4 40 %, gen3 30 %, gen2 20 %, 2 less busy"), "{text}");
     }
 
     #[test]

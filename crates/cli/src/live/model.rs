@@ -8,7 +8,7 @@ use lab::Progressing;
 use run::{ErrorKind, Side, Tick, TickDetail, Trial};
 
 use super::history::{History, Moment};
-use super::sides::SideNow;
+use super::sides::{CpuKinds, SideNow};
 
 /// Steps and notes that are kept.
 const MOST_LINES: usize = 50;
@@ -43,6 +43,8 @@ pub(crate) struct Model {
     /// Both sides, client first, as they were when last seen; whether they are on one host.
     pub(crate) sides: Vec<SideNow>,
     pub(crate) one_host: bool,
+    /// Hosts of clients where they are several, and how busy each is.
+    pub(crate) client_hosts: Vec<(String, f64)>,
     /// Devices by share of their time or limit, busiest first.
     pub(crate) busiest: Vec<(String, f64)>,
     /// The steps so far, a line each, and the head of these lines.
@@ -69,6 +71,7 @@ impl Model {
             failed: BTreeMap::new(),
             sides: Vec::new(),
             one_host: false,
+            client_hosts: Vec::new(),
             busiest: Vec::new(),
             steps_head,
             steps: VecDeque::new(),
@@ -96,7 +99,7 @@ impl Model {
             self.moment = Some(moment);
             self.since = (now.tick.clone(), now.detail.clone());
         }
-        self.see(now.client.as_ref(), now.server.as_ref());
+        self.see(&now.clients, now.server.as_ref());
         self.now = now;
     }
 
@@ -124,13 +127,17 @@ impl Model {
     }
 
     /// Both sides' newest samples. What is not told stays as it was seen last.
-    pub(crate) fn see(&mut self, client: Option<&Side>, server: Option<&Side>) {
-        let of = |role, side: Option<&Side>| side.map(|side| SideNow::of(role, side)).filter(|now| now.cpu.is_some());
-        let sides: Vec<SideNow> = of("client", client).into_iter().chain(of("server", server)).collect();
+    pub(crate) fn see(&mut self, clients: &[Side], server: Option<&Side>) {
+        let of_server = server.map(|side| SideNow::of("server", side)).filter(|now| now.cpu.is_some());
+        let sides: Vec<SideNow> = SideNow::of_clients(clients).into_iter().chain(of_server).collect();
         if sides.is_empty() {
             return;
         }
         self.sides = sides;
+        let busy = |side: &Side| Some((run::visible(&side.host).into_owned(), CpuKinds::of(side)?.busy()));
+        let hosts: Vec<(String, f64)> = clients.iter().filter_map(busy).collect();
+        self.client_hosts = if hosts.len() > 1 { hosts } else { Vec::new() };
+        let client = clients.first();
         self.one_host = client.zip(server).is_some_and(|(client, server)| server.same_processors(client));
         let nobody = Side::default();
         let all = report::busy_devices(client.unwrap_or(&nobody), server);

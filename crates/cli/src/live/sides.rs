@@ -52,6 +52,16 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
+    /// Of all hosts of a side.
+    fn with(self, other: &Self) -> Self {
+        let sum = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(|a, b| a + b);
+        Self {
+            cpus: sum(self.cpus, other.cpus),
+            memory: sum(self.memory, other.memory),
+            descriptors: sum(self.descriptors, other.descriptors),
+        }
+    }
+
     pub(crate) fn of(side: &Side) -> Self {
         let recording = &side.recording;
         let own = |instance: &str| side.processes.iter().any(|process| process == instance);
@@ -83,6 +93,16 @@ impl SideNow {
     pub(crate) fn of(role: &'static str, side: &Side) -> Self {
         Self { role, cpu: CpuKinds::of(side), uses: Uses::of(side) }
     }
+
+    /// The clients, wherever they are: CPU is that of their busiest host, what they use is of all.
+    pub(crate) fn of_clients(hosts: &[Side]) -> Option<Self> {
+        let all = hosts.iter().map(|side| Self::of("client", side)).filter(|host| host.cpu.is_some());
+        all.reduce(|a, b| {
+            let busy = |side: &Self| side.cpu.map_or(0.0, |cpu| cpu.busy());
+            let cpu = if busy(&b) > busy(&a) { b.cpu } else { a.cpu };
+            Self { role: a.role, cpu, uses: a.uses.with(&b.uses) }
+        })
+    }
 }
 
 #[cfg(test)]
@@ -90,7 +110,7 @@ mod tests {
     use super::*;
     use run::{Column, CounterId, Recording};
 
-    fn side(columns: &[(&'static str, &str, [f64; 2])]) -> Side {
+    fn one_host(columns: &[(&'static str, &str, [f64; 2])]) -> Side {
         let column = |(id, instance, values): &(&'static str, &str, [f64; 2])| Column {
             counter: CounterId::new(id),
             instance: (*instance).to_string(),
@@ -103,7 +123,7 @@ mod tests {
 
     #[test]
     fn kinds_are_shares_of_all_time_and_only_own_processes_count() {
-        let side = side(&[
+        let side = one_host(&[
             ("cpu.user", "total", [0.0, 2e6]),
             ("cpu.system", "total", [0.0, 1e6]),
             ("cpu.softirq", "total", [5.0, 5.0]),
@@ -117,5 +137,17 @@ mod tests {
         assert_eq!((cpu.user, cpu.system, cpu.interrupts), (0.5, 0.25, 0.0));
         assert_eq!(now.uses, Uses { cpus: Some(0.5), memory: Some(7.0), descriptors: None });
         assert_eq!(SideNow::of("server", &Side::default()).cpu, None);
+
+        let idle = Side {
+            processes: side.processes.clone(),
+            ..one_host(&[
+                ("cpu.user", "total", [0.0, 1e6]),
+                ("cpu.idle", "total", [0.0, 3e6]),
+                ("process.rss", "nginx:7", [1.0, 1.0]),
+            ])
+        };
+        let clients = SideNow::of_clients(&[idle, Side::default(), side]).unwrap();
+        assert_eq!((clients.role, clients.cpu, clients.uses.memory), ("client", now.cpu, Some(8.0)));
+        assert_eq!(SideNow::of_clients(&[]), None);
     }
 }
