@@ -144,6 +144,89 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
 
+/// When the request is due that so many come before, where the rate goes straight from one figure to another in each piece
+/// (seconds, from, to).
+fn due_s(pieces: &[(f64, f64, f64)], mut before: f64) -> f64 {
+    let mut begin_s = 0.0;
+    for &(seconds, from, to) in pieces {
+        let in_it = seconds * (from + to) / 2.0;
+        if before < in_it {
+            let slope = (to - from) / seconds;
+            let root = (from * from + 2.0 * slope * before).sqrt();
+            return begin_s + if slope == 0.0 { before / from } else { (root - from) / slope };
+        }
+        (before, begin_s) = (before - in_it, begin_s + seconds);
+    }
+    begin_s
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Times are those of the server's own log. A machine that is busy is late now and then, not most of the time.
+#[test]
+fn sines_spikes_and_steps_reach_the_server_when_they_say() {
+    let _alone = alone();
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
+    let log = dir.path().join("log");
+    let http = format!(
+        "log_format times '$msec'; server {{ listen 127.0.0.1:{port} backlog=4096; access_log {} times; return 200 ok; }}",
+        log.display()
+    );
+    let Some(_server) = nginx(0, "", &http) else { return skip("courses of a rate", "nginx is not installed") };
+    let turn = |i: i32| 200.0 - 150.0 * (f64::from(i) / 32.0 * std::f64::consts::TAU).cos();
+    let sine = (0..32).map(|i| (3.0 / 32.0, turn(i), turn(i + 1))).collect::<Vec<_>>();
+    let spike = [(1.2, 50.0, 50.0), (0.3, 600.0, 600.0)].repeat(2);
+    let steps = vec![(1.0, 100.0, 100.0), (1.0, 400.0, 400.0), (1.0, 100.0, 100.0)];
+    let mut before = 0;
+    let stage = |(seconds, from, to): &(f64, f64, f64)| {
+        format!("[[load.stages]]\nseconds = {seconds:?}\nfrom = {from:?}\nto = {to:?}\n")
+    };
+    let (ramps, file) = (vec![(1.5, 50.0, 400.0), (1.5, 400.0, 50.0)], dir.path().join("stages.toml"));
+    let even = "[load.intensity]\nloop = \"open\"\nrate = 1.0\narrival.name = \"constant\"\n";
+    std::fs::write(&file, even.to_owned() + &ramps.iter().map(stage).collect::<String>()).unwrap();
+    let courses = [
+        ("sine:50..350/3s", sine),
+        ("spike:50..600/1500ms,300ms", spike),
+        ("100,400,100/1s", steps),
+        ("a file", ramps),
+    ];
+    for (rate, pieces) in courses {
+        let asked = match rate {
+            "a file" => vec!["--config", file.to_str().unwrap()],
+            rate => vec!["--rate", rate, "--arrival", "constant", "--duration", "3s"],
+        };
+        let url = format!("http://127.0.0.1:{port}/");
+        let load = [&["load", &url, "--at-rest", "0s"], &asked[..]].concat();
+        let trial = &json_of(Command::new(binary!()).args(load))["trials"][0];
+        let (due, completed) = (num(&trial["due"]), num(&trial["completed"]));
+        assert_eq!(trial["errors"], value!({}), "{rate}");
+        let there = |text: &String| (text.lines().count() - before) as f64 >= completed;
+        let text = eventually(|| std::fs::read_to_string(&log).ok().filter(there));
+        assert_eq!((text.lines().count() - before) as f64, completed, "{rate}");
+        // The first is made before the load.
+        let mut at_s: Vec<f64> = text.lines().skip(before).map(|line| line.parse().unwrap()).collect();
+        before += at_s.len();
+        at_s.sort_by(f64::total_cmp);
+        let all: f64 = pieces.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
+        assert!(due >= all && completed > 0.7 * all, "{rate}: {completed} of {due}, {all} in the time asked for");
+        let at_s = &at_s[1..at_s.len().min(all as usize)];
+        let late: Vec<f64> = (0..).zip(at_s).map(|(k, at_s)| at_s - due_s(&pieces, f64::from(k))).collect();
+        let begin_s = median(late.clone());
+        let off_s = median(late.iter().map(|late_s| (late_s - begin_s).abs()).collect());
+        assert!(off_s < 0.1, "{rate}: half of the requests are off by {off_s} s or more");
+        let third = |i: i32| {
+            let from_s = begin_s + f64::from(i);
+            at_s.iter().filter(|at_s| (from_s..from_s + 1.0).contains(*at_s)).count()
+        };
+        let thirds = [0, 1, 2].map(third);
+        assert!(rate.contains("spike") || thirds[1] > thirds[0] && thirds[1] > thirds[2], "{rate}: {thirds:?}");
+    }
+}
+
 #[test]
 fn requests_come_at_the_times_of_a_file() {
     let _alone = alone();

@@ -10,7 +10,7 @@ use crate::by_hand::ByHand;
 use crate::merge::{self, Point};
 use crate::observation::Samplers;
 use crate::parts::Parts;
-use crate::progress::Progress;
+use crate::progress::{Progress, STEP_S};
 use crate::{LabError, Progressing, Watch};
 
 /// Longest pause between two looks at the user's wish to stop and at the processes.
@@ -231,7 +231,9 @@ impl<'w> Act<'w> {
         }
         let mut trial = merge::trial(point, loads, whole, window);
         self.by_hand.put(&mut trial);
-        trial.measured.series_completed = self.progress.rates(window.begin_s, window.end_s);
+        let (step_s, rates) = self.progress.series(window.begin_s, window.end_s);
+        trial.measured.series_completed = rates;
+        trial.measured.series_step_s = Some(step_s).filter(|step_s| *step_s > STEP_S);
         trial.measured.apart = apart;
         trial.moments = self.progress.moments(window.end_s);
         if self.group.agents().iter().any(Agent::is_remote) {

@@ -39,6 +39,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             length_s: part.measured_s,
             tally: part.measured,
             series_completed: Vec::new(),
+            series_step_s: None,
             slot_rates: part.slot_rates,
             tenths: part.tenths,
             pauses: part.pauses,

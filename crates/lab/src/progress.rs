@@ -16,6 +16,11 @@ pub(crate) struct Progress {
 /// Width of one rate of the series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
+/// Most rates of a series: ten minutes of tenths. A longer window has wider steps.
+const MOST_RATES: f64 = 6_000.0;
+/// Ticks of an agent from which the older ones are thinned: more than an hour of ten a second.
+const MOST_TICKS: usize = 40_000;
+
 /// Shorter steps, for a load that settles: of them the first in which enough is completed, seconds.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// Completed requests in a step that are enough: by chance alone their number scatters by a seventh.
@@ -42,6 +47,9 @@ impl Progress {
         if tick.t_s >= since_s && tick.t_s < now_s + AHEAD_S {
             let newer = tick.detail.take().map(|newest| *detail = *newest).is_some();
             ticks.push(tick);
+            if ticks.len() >= MOST_TICKS {
+                thin(ticks);
+            }
             if newer && self.stretches.due(now_s) {
                 self.stretches.push(now_s, self.detail());
             }
@@ -93,6 +101,14 @@ impl Progress {
     /// Completed requests per second in each tenth of a second from `begin_s` to `end_s`.
     pub(crate) fn rates(&self, begin_s: f64, end_s: f64) -> Vec<f64> {
         self.rates_by(STEP_S, begin_s, end_s)
+    }
+
+    /// The same in steps that are as wide as a long window needs, with their width: a tenth of a second, or that times a power of
+    /// two.
+    pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> (f64, Vec<f64>) {
+        let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MOST_RATES * step_s);
+        let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
+        (step_s, self.rates_by(step_s, begin_s, end_s))
     }
 
     fn rates_by(&self, step_s: f64, begin_s: f64, end_s: f64) -> Vec<f64> {
@@ -150,6 +166,23 @@ impl Progress {
     fn at(&self, t_s: f64, of: fn(&Tick) -> f64) -> f64 {
         self.ticks.iter().map(|ticks| interpolate(ticks, t_s, of)).sum()
     }
+}
+
+/// Leaves out every second tick between which something was completed; where nothing was, each stays, so that a standstill of an
+/// hour ago is as long as it was. If that are too many, every second one of all goes.
+fn thin(ticks: &mut Vec<Tick>) {
+    let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
+    let still: Vec<bool> = ticks.windows(3).map(same).collect();
+    every_second(ticks, |at| at.checked_sub(1).and_then(|i| still.get(i)).is_none_or(|still| *still));
+    if ticks.len() > MOST_TICKS * 3 / 4 {
+        every_second(ticks, |_| false);
+    }
+}
+
+/// Keeps each tick at an even place, and those at odd ones that are wanted.
+fn every_second(ticks: &mut Vec<Tick>, wanted: impl Fn(usize) -> bool) {
+    let mut places = 0..;
+    ticks.retain(|_| places.next().is_some_and(|at| at % 2 == 0 || wanted(at)));
 }
 
 /// Whether an agent tells more often than ten times a second.
@@ -234,6 +267,29 @@ mod tests {
         assert_eq!(told(5, 100, 200), 2, "five in a twentieth of a second would scatter by half");
         assert_eq!(told(100, 20_000, 200), 2, "what is not told is not known");
         assert_eq!(told(5, 20_000, 800), 8, "by then the tenths tell more");
+    }
+
+    /// Eight hours at ten ticks a second: 288,000 of them, with a second in which nothing came after one hour.
+    #[test]
+    fn a_load_of_hours_needs_the_memory_of_one_and_loses_no_standstill() {
+        let (mut progress, ticks) = (Progress::new(1), 8 * 36_000_u64);
+        let mut most = 0;
+        for i in 1..=ticks {
+            let quiet = i.clamp(36_000, 36_010) - 36_000;
+            progress.push(0, Tick { in_flight: 3, ..tick(i as f64 * 0.1, (i - quiet) * 10) }, 1e6);
+            most = most.max(progress.ticks[0].len());
+        }
+        assert!(most <= MOST_TICKS && progress.now().completed == (ticks - 10) * 10, "{most}");
+        let (step_s, rates) = progress.series(0.0, ticks as f64 * 0.1);
+        assert!(rates.len() <= MOST_RATES as usize && step_s == 6.4, "{} of {step_s} s", rates.len());
+        let sum: f64 = rates.iter().map(|rate| rate * step_s).sum();
+        assert!((sum / progress.now().completed as f64 - 1.0).abs() < 1e-3, "{sum}");
+        let told = progress.silence(0.0, ticks as f64 * 0.1).unwrap();
+        assert!((told.begin_s - 3600.0).abs() < 0.11 && told.end_s.is_some_and(|e| (e - 3601.0).abs() < 0.11), "{told:?}");
+        assert_eq!(progress.series(0.0, 100.0).0, STEP_S);
+        // A server that never says anything.
+        (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
+        assert!(progress.ticks[0].len() <= MOST_TICKS, "{}", progress.ticks[0].len());
     }
 
     #[test]

@@ -78,7 +78,7 @@ const fn one() -> u32 {
     1
 }
 
-const fn pool() -> u32 {
+pub(crate) const fn pool() -> u32 {
     10_000
 }
 

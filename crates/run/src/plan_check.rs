@@ -1,6 +1,7 @@
 //! The ranges of a plan, checked before any load is sent.
 
-use crate::{Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, Stage};
+use crate::intensity::pool;
+use crate::{Arrival, Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, Stage};
 
 /// The longest load, and the longest watch: a year.
 pub const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
@@ -31,8 +32,9 @@ pub enum PlanError {
 impl Plan {
     /// Reads a plan from TOML text. `file` is only named in errors.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, PlanError> {
-        let plan: Self = toml::from_str(text)
+        let mut plan: Self = toml::from_str(text)
             .map_err(|e| PlanError::Toml { file: file.into(), message: crate::suggest::toml_message(text, &e) })?;
+        plan.load.follow_stages();
         plan.check()?;
         Ok(plan)
     }
@@ -186,6 +188,28 @@ impl LoadPlan {
     }
 }
 
+impl LoadPlan {
+    /// Stages that a file names say the rate, and how long the load is: what the file leaves as it is by default follows them. What
+    /// is measured is all of them, so there is no warm-up.
+    fn follow_stages(&mut self) {
+        let sum = |of: fn(&Stage) -> f64| self.stages.iter().map(of).sum::<f64>();
+        let (length_s, requests) = (sum(|stage| stage.seconds), sum(Stage::requests));
+        if length_s <= 0.0 {
+            return;
+        }
+        if self.intensity == Intensity::default() {
+            self.intensity = Intensity::Open { rate: 1.0, arrival: Arrival::default(), max_connections: pool() };
+        }
+        if let Intensity::Open { rate, .. } = &mut self.intensity {
+            *rate = requests / length_s;
+        }
+        let default = Self::default();
+        if self.duration_s == default.duration_s {
+            (self.duration_s, self.warmup_s) = (length_s, 0.0);
+        }
+    }
+}
+
 fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
     let open = matches!(plan.intensity, Intensity::Open { .. });
@@ -254,6 +278,22 @@ fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
 mod tests {
     use super::*;
     use crate::RequestPlan;
+
+    #[test]
+    fn stages_of_a_file_say_the_rate_and_the_length() {
+        let stages = "[[load.stages]]\nseconds = 20\nfrom = 0\nto = 100\n[[load.stages]]\nseconds = 5\nfrom = 50\nto = 50\n";
+        let plan = |head: &str| Plan::from_toml("stages.toml", &format!("{head}{stages}"));
+        let load = plan("").unwrap().load;
+        assert!(matches!(load.intensity, Intensity::Open { rate, .. } if rate == 50.0), "{:?}", load.intensity);
+        assert_eq!((load.duration_s, load.warmup_s), (25.0, 0.0));
+        let longer = plan("[load]\nduration_s = 60\n").unwrap().load;
+        assert_eq!((longer.duration_s, longer.warmup_s), (60.0, 2.0));
+        let even = "[load.intensity]\nloop = \"open\"\nrate = 1\narrival.name = \"constant\"\n";
+        let even = plan(even).unwrap().load.intensity;
+        assert!(matches!(even, Intensity::Open { rate: 50.0, arrival: Arrival::Constant, .. }), "{even:?}");
+        let closed = plan("[load.intensity]\nloop = \"closed\"\nconnections = 7\n").unwrap_err();
+        assert!(closed.to_string().contains("no open loop"), "{closed}");
+    }
 
     #[test]
     fn sets_that_cannot_be_made_are_refused() {

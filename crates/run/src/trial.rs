@@ -333,9 +333,12 @@ pub struct Measured {
     pub length_s: f64,
     /// Its counts.
     pub tally: Tally,
-    /// Completed requests per second in each tenth of a second of the window.
+    /// Completed requests per second in each tenth of a second of the window, or in each step of it.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub series_completed: Vec<f64>,
+    /// Width of such a step, seconds, where a window is too long for tenths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series_step_s: Option<f64>,
     /// Completed per second in each slot of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,

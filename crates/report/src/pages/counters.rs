@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{CounterId, Kind, Moment, RateByHand, Reading, Run, Side, Stage, Trial, counter};
+use run::{CounterId, Kind, Moment, RateByHand, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
 
 use super::pick;
 use crate::number::{quantity, quantity_in};
@@ -83,7 +83,8 @@ fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
         (at_s, if by_hand.is_empty() { asked(stages, since_s) } else { given(by_hand, since_s) })
     };
     let rates = &trial.measured.series_completed;
-    let points: Vec<(f64, f64)> = rates.iter().enumerate().map(|(i, r)| ((i as f64 + 0.5) / 10.0, *r)).collect();
+    let step_s = trial.measured.series_step_s.unwrap_or(TENTH_S);
+    let points: Vec<(f64, f64)> = rates.iter().enumerate().map(|(i, r)| ((i as f64 + 0.5) * step_s, *r)).collect();
     (points.len() > 2).then(|| Plot {
         title: "completed requests".into(),
         caption: "per second".into(),
