@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Intensity", requires = "think", conflicts_with_all = ["rate", "s_clients", "connections", "speed"])]
     users: Option<u32>,
     /// Open loop: requests per second, whatever the server does; with --s-clients, connects per second. 100..5000/60s is a
-    /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat
+    /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat; [[load.stages]] of --config are any
     #[arg(long, value_name = "R", value_parser = rate, help_heading = "Intensity")]
     rate: Option<Rate>,
     /// Make requests at the times of a file: one in seconds a line, or a column of a CSV file (--arrivals-column)
