@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use probe::{Glance, Observer, Sampler, Teller, Watching};
+use probe::{Exporter, Glance, Observer, Sampler, Watching};
 use run::{Address, Incident, Observed, ObserverSpec, Recording, Role, Side, Trial, Window};
 use sys::clock::Origin;
 
@@ -173,11 +173,11 @@ impl Observation {
         }
         let watch = |observer: &Observer, more: &[u32]| {
             let watching = observer.watch(more, interval_s, origin).ok()?;
-            Some(AtWork { host: observer.spec().host.clone(), eye: Eye::Here(watching) })
+            Some(AtWork { host: observer.spec().host.clone(), sampler: SideSampler::Here(watching) })
         };
         let follow = |observer: &RemoteObserver| {
             let watching = observer.follow(clients.pids_on(observer.host()), interval_s, origin);
-            AtWork { host: observer.host().into(), eye: Eye::There(watching) }
+            AtWork { host: observer.host().into(), sampler: SideSampler::There(watching) }
         };
         let here = self.client_hosts.is_empty();
         Samplers {
@@ -199,18 +199,18 @@ impl Observation {
         if self.server_host.is_some() {
             return None;
         }
-        probe::listen(self.tellers(), interval_s, origin).ok()
+        probe::listen(self.exporters(), interval_s, origin).ok()
     }
 
-    fn tellers(&self) -> Vec<Teller> {
-        let medium = self.medium.clone().map(|gauge| -> Teller {
+    fn exporters(&self) -> Vec<Exporter> {
+        let medium = self.medium.clone().map(|gauge| -> Exporter {
             Box::new(move || {
                 let mut row = Recording::default();
                 gauge.sample(0.0, &mut row);
                 row
             })
         });
-        medium.into_iter().chain(self.server_counters.as_ref().map(ServerCounters::teller)).collect()
+        medium.into_iter().chain(self.server_counters.as_ref().map(ServerCounters::exporter)).collect()
     }
 
     /// Both sides over a while without load; shorter when `stop` says so.
@@ -245,7 +245,7 @@ fn of_server(server: &Watched) -> ObserverSpec {
 const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];
 
 /// An observer at work.
-enum Eye {
+enum SideSampler {
     Here(Watching),
     There(RemoteWatching),
 }
@@ -253,45 +253,45 @@ enum Eye {
 /// An observer at work, and the name of its host.
 struct AtWork {
     host: String,
-    eye: Eye,
+    sampler: SideSampler,
 }
 
 impl AtWork {
     fn here(&self) -> Option<&Watching> {
-        match &self.eye {
-            Eye::Here(watching) => Some(watching),
-            Eye::There(_) => None,
+        match &self.sampler {
+            SideSampler::Here(watching) => Some(watching),
+            SideSampler::There(_) => None,
         }
     }
 
     fn there(&self) -> Option<&RemoteWatching> {
-        match &self.eye {
-            Eye::Here(_) => None,
-            Eye::There(watching) => Some(watching),
+        match &self.sampler {
+            SideSampler::Here(_) => None,
+            SideSampler::There(watching) => Some(watching),
         }
     }
 
     fn incidents(&self) -> Vec<Incident> {
-        match &self.eye {
-            Eye::Here(watching) => watching.incidents(),
-            Eye::There(watching) => watching.incidents(),
+        match &self.sampler {
+            SideSampler::Here(watching) => watching.incidents(),
+            SideSampler::There(watching) => watching.incidents(),
         }
     }
 
     fn glance(&self) -> Option<Observed> {
-        match &self.eye {
-            Eye::Here(watching) => {
+        match &self.sampler {
+            SideSampler::Here(watching) => {
                 let Glance { recording, processes } = watching.glance()?;
                 Some(Observed { recording, processes, machine: watching.machine(), ..Observed::default() })
             }
-            Eye::There(watching) => watching.glance(),
+            SideSampler::There(watching) => watching.glance(),
         }
     }
 
     fn finish(self) -> (String, Observed) {
-        let seen = match self.eye {
-            Eye::Here(watching) => watching.finish(),
-            Eye::There(watching) => watching.finish(),
+        let seen = match self.sampler {
+            SideSampler::Here(watching) => watching.finish(),
+            SideSampler::There(watching) => watching.finish(),
         };
         (self.host, seen)
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use probe::Teller;
+use probe::Exporter;
 use run::{Absence, Column, CounterId, Recording};
 
 use crate::agent::AgentGroup;
@@ -27,7 +27,7 @@ impl ServerCounters {
     }
 
     /// Asks for the observer.
-    pub(crate) fn teller(&self) -> Teller {
+    pub(crate) fn exporter(&self) -> Exporter {
         let asked = self.clone();
         Box::new(move || asked.ask())
     }

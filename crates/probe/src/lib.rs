@@ -40,5 +40,5 @@ pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedTimes, sched_times};
 pub use scope::Scope;
 pub use source::{Effort, Round, Source, SourceSpec};
-pub use sources::{CpuQuota, SOURCES, Teller, descriptor_limits};
+pub use sources::{CpuQuota, Exporter, SOURCES, descriptor_limits};
 pub use tree::Tree;

@@ -13,7 +13,7 @@ use sys::clock::Origin;
 
 use crate::life::Life;
 use crate::processors;
-use crate::sources::Teller;
+use crate::sources::Exporter;
 use crate::{Glance, Probe, SOURCES, Sampler, Scope};
 
 /// See the head of this file.
@@ -77,9 +77,9 @@ fn scope(spec: &ObserverSpec) -> Scope {
     }
 }
 
-/// A sampler of what is told by these tellers, kept by the caller's side of the trial; see [`Teller`].
-pub fn listen(tellers: Vec<Teller>, interval_s: f64, origin: Origin) -> io::Result<Sampler> {
-    Sampler::start(Probe::told(tellers), Life::default(), interval(interval_s), origin)
+/// A sampler of what is told by these exporters, kept by the caller's side of the trial; see [`Exporter`].
+pub fn listen(exporters: Vec<Exporter>, interval_s: f64, origin: Origin) -> io::Result<Sampler> {
+    Sampler::start(Probe::exported(exporters), Life::default(), interval(interval_s), origin)
 }
 
 fn interval(seconds: f64) -> Duration {

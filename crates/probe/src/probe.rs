@@ -6,7 +6,7 @@ use crate::Scope;
 use crate::column_writer::ColumnWriter;
 use crate::process_set::ProcessSet;
 use crate::source::{Effort, Round, Source};
-use crate::sources::{SOURCES, Teller, Told};
+use crate::sources::{Exported, Exporter, SOURCES};
 use crate::tree::Tree;
 
 /// Reads the counters of one side. Not bound to a thread; one thread at a time.
@@ -19,7 +19,7 @@ pub struct Probe {
 }
 
 /// What asking a medium or a server of ours may cost, microseconds: it stands in no table, since the caller hands it over.
-const TOLD_US: u32 = 200;
+const EXPORTED_US: u32 = 200;
 
 /// A source and its pace.
 struct Reader {
@@ -52,9 +52,9 @@ impl Probe {
     }
 
     /// A probe that reads nothing and asks these.
-    pub fn told(tellers: Vec<Teller>) -> Self {
-        let reader = |teller| Reader::new("told", TOLD_US, Box::new(Told::by(teller)));
-        Self::over(Tree::new(&Scope::default()), tellers.into_iter().map(reader).collect(), Vec::new())
+    pub fn exported(exporters: Vec<Exporter>) -> Self {
+        let reader = |exporter| Reader::new("exported", EXPORTED_US, Box::new(Exported::by(exporter)));
+        Self::over(Tree::new(&Scope::default()), exporters.into_iter().map(reader).collect(), Vec::new())
     }
 
     fn over(tree: Tree, readers: Vec<Reader>, processes: Vec<u32>) -> Self {
@@ -205,7 +205,7 @@ mod tests {
         }
         let r = probe.take();
         assert_eq!(r.t_s, [0.0, 1.0, 2.0]);
-        for spec in run::COUNTERS.iter().filter(|c| !run::TOLD.contains(&c.object)) {
+        for spec in run::COUNTERS.iter().filter(|c| !run::EXPORTED.contains(&c.object)) {
             let told = r.columns_of(spec.id).next().is_some();
             let explained = r.absent.iter().any(|a| a.counter.as_str() == spec.id);
             // A quiet counter may be all zeros on an idle machine.

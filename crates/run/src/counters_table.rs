@@ -501,7 +501,7 @@ pub const COUNTERS: &[CounterSpec] = &[
 ];
 
 /// Objects whose counters no source of the probe fills: media and record servers tell them themselves.
-pub const TOLD: &[&str] = &["Medium", "Records"];
+pub const EXPORTED: &[&str] = &["Medium", "Records"];
 
 #[cfg(test)]
 mod tests {

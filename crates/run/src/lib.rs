@@ -69,7 +69,7 @@ pub use cold::{ColdPart, ColdPlan};
 pub use comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, TlsShare};
 pub use counter_spec::{CounterSpec, Kind, Unit};
 pub use counters::{CounterId, Reading, counter};
-pub use counters_table::{COUNTERS, TOLD};
+pub use counters_table::{COUNTERS, EXPORTED};
 pub use decisions::{Breach, BreachKind, Failure, Limits, Outcome, Picks, Sureness};
 pub use drift::{Drift, DriftOf};
 pub use expectation::{EXPECTED, Expectation, Expected, ExpectedUnit};

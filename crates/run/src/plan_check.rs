@@ -1,7 +1,9 @@
 //! The ranges of a plan, checked before any load is sent.
 
 use crate::intensity::pool;
-use crate::{Arrival, Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, Stage};
+use crate::{
+    Arrival, Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, Stage,
+};
 
 /// The longest load, and the longest watch: a year.
 pub const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
@@ -281,7 +283,8 @@ mod tests {
 
     #[test]
     fn stages_of_a_file_say_the_rate_and_the_length() {
-        let stages = "[[load.stages]]\nseconds = 20\nfrom = 0\nto = 100\n[[load.stages]]\nseconds = 5\nfrom = 50\nto = 50\n";
+        let stages =
+            "[[load.stages]]\nseconds = 20\nfrom = 0\nto = 100\n[[load.stages]]\nseconds = 5\nfrom = 50\nto = 50\n";
         let plan = |head: &str| Plan::from_toml("stages.toml", &format!("{head}{stages}"));
         let load = plan("").unwrap().load;
         assert!(matches!(load.intensity, Intensity::Open { rate, .. } if rate == 50.0), "{:?}", load.intensity);

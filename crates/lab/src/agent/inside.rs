@@ -11,31 +11,31 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use load::Start;
 use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE};
 
+use super::heartbeat::{self, GRACE, Heartbeat};
 use super::inside_watch;
-use super::pulse::{self, GRACE, Pulse};
 use super::say::say;
 use crate::LabError;
 
 /// Works on the task that comes on standard input, to its end.
 pub fn run() -> Result<(), LabError> {
-    let first_word = pulse::guard_the_first_word();
+    let first_word = heartbeat::guard_the_first_word();
     say(&AgentReport::Hello(hello()));
     drop(first_word);
     // From the first word on: a conductor that starts a thousand takes its time until the task comes.
-    std::thread::spawn(pulse::beat);
+    std::thread::spawn(heartbeat::beat);
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
     let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
     let (sender, commands) = channel();
-    let pulse = live(sender, !matches!(spec, AgentSpec::Serve(_)));
+    let heartbeat = live(sender, !matches!(spec, AgentSpec::Serve(_)));
     let outcome = match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
             for (path, bytes) in files {
                 proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
             }
             let start = if at_once { Start::AtOnce } else { Start::WhenTold };
-            load(&plan, addr, start, commands, Told { detailed, fine }, &pulse)
+            load(&plan, addr, start, commands, Ticking { detailed, fine }, &heartbeat)
         }
         AgentSpec::Serve(plan) => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
@@ -72,22 +72,22 @@ fn hello() -> Hello {
 }
 
 /// Hears the conductor, and ends when it is not there, where the task `ends` with it.
-fn live(commands: Sender<AgentCommand>, ends: bool) -> Arc<Pulse> {
-    let pulse = Arc::new(Pulse::new());
-    let (theirs, to) = (Arc::clone(&pulse), commands.clone());
+fn live(commands: Sender<AgentCommand>, ends: bool) -> Arc<Heartbeat> {
+    let heartbeat = Arc::new(Heartbeat::new());
+    let (theirs, to) = (Arc::clone(&heartbeat), commands.clone());
     std::thread::spawn(move || hear(&theirs, &to));
     if ends {
-        let watches = Arc::clone(&pulse);
+        let watches = Arc::clone(&heartbeat);
         std::thread::spawn(move || watches.watch(&commands));
     }
-    pulse
+    heartbeat
 }
 
 /// Hands on the conductor's commands; what is about the line itself is answered at once. When its end of the pipe closes,
 /// that is heard as a stop; a process that does not manage to stop is ended.
-fn hear(pulse: &Pulse, commands: &Sender<AgentCommand>) {
+fn hear(heartbeat: &Heartbeat, commands: &Sender<AgentCommand>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        pulse.heard();
+        heartbeat.heard();
         match serde_json::from_str(&line) {
             Ok(AgentCommand::Ping { n }) => say(&AgentReport::Pong { n, mono_ns: sys::clock::monotonic_ns() }),
             Ok(AgentCommand::Beat) | Err(_) => {}
@@ -108,7 +108,7 @@ const TICK_S: f64 = 0.095;
 
 /// What the ticks of a load tell.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Ticking {
     detailed: bool,
     fine: bool,
 }
@@ -118,22 +118,22 @@ fn load(
     addr: Address,
     start: Start,
     commands: Receiver<AgentCommand>,
-    told: Told,
-    pulse: &Pulse,
+    ticking: Ticking,
+    heartbeat: &Heartbeat,
 ) -> Result<(), String> {
     confine(&plan.cpus)?;
     let mut next_s = 0.0;
     let mut tell = |report| match report {
         // A thousand agents whose ticks nobody looks at shall not tell what nobody reads.
-        AgentReport::Tick(tick) if !told.fine && tick.t_s < next_s => drop(tick),
+        AgentReport::Tick(tick) if !ticking.fine && tick.t_s < next_s => drop(tick),
         AgentReport::Tick(tick) => {
             next_s = tick.t_s + TICK_S;
-            say(&AgentReport::Tick(Tick { detail: tick.detail.filter(|_| told.detailed), ..tick }));
+            say(&AgentReport::Tick(Tick { detail: tick.detail.filter(|_| ticking.detailed), ..tick }));
         }
         report => say(&report),
     };
     let mut part = load::run(plan, addr, start, commands, &mut tell).map_err(|e| e.to_string())?;
-    part.notes.extend(pulse.told());
+    part.notes.extend(heartbeat.told());
     say(&AgentReport::Part(Box::new(part)));
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 mod desk;
 mod group;
+mod heartbeat;
 pub mod inside;
 mod inside_watch;
 mod lines;
@@ -10,7 +11,6 @@ mod member;
 mod offset;
 mod outbox;
 mod post;
-mod pulse;
 mod say;
 
 pub use group::{AgentGroup, Ready, Said};

@@ -8,6 +8,7 @@ mod connection;
 mod conntrack;
 mod cpu;
 mod disk;
+mod exported;
 mod interface;
 mod interrupts;
 mod listener;
@@ -22,14 +23,13 @@ mod slab;
 mod sockstat;
 mod softnet;
 mod thread;
-mod told;
 
 pub use cgroup::CpuQuota;
+pub(crate) use exported::Exported;
+pub use exported::Exporter;
 pub(crate) use listener::serves;
 pub(crate) use ports::range as port_range;
 pub use process::descriptor_limits;
-pub use told::Teller;
-pub(crate) use told::Told;
 
 use crate::Scope;
 use crate::source::{Source, SourceSpec};
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_counter_but_those_that_are_told_has_exactly_one_source() {
-        for spec in run::COUNTERS.iter().filter(|c| !run::TOLD.contains(&c.object)) {
+        for spec in run::COUNTERS.iter().filter(|c| !run::EXPORTED.contains(&c.object)) {
             let fills = SOURCES.iter().filter(|s| s.fills(spec.id)).count();
             assert_eq!(fills, 1, "{}", spec.id);
         }

@@ -18,9 +18,9 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// When the conductor was last heard, nanoseconds of the monotonic clock, and whether the silence ended the work.
 #[derive(Debug)]
-pub(super) struct Pulse(AtomicU64, AtomicBool);
+pub(super) struct Heartbeat(AtomicU64, AtomicBool);
 
-impl Pulse {
+impl Heartbeat {
     /// Heard now.
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(clock::monotonic_ns()), AtomicBool::new(false))
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_conductor_that_was_silent_for_40_s_is_gone_and_one_of_4_s_is_not() {
         let heard = |s: u64| {
-            Pulse(AtomicU64::new(clock::monotonic_ns().saturating_sub(s * 1_000_000_000)), AtomicBool::new(false))
+            Heartbeat(AtomicU64::new(clock::monotonic_ns().saturating_sub(s * 1_000_000_000)), AtomicBool::new(false))
         };
         let (gone, there) = (heard(40), heard(4));
         assert!(there.silent_s() >= 4.0 && there.silent_s() < SILENCE_S, "{}", there.silent_s());

@@ -1,5 +1,5 @@
 //! Counters that no file of the kernel holds and that somebody tells: a medium what it carried, a server of ours what it
-//! counted (the objects of `run::TOLD`).
+//! counted (the objects of `run::EXPORTED`).
 
 use run::{CounterId, Recording};
 
@@ -7,23 +7,23 @@ use crate::column_writer::Slots;
 use crate::source::{Round, Source};
 
 /// Gives one row: its columns hold one value each, what cannot be told is absent with its reason.
-pub type Teller = Box<dyn FnMut() -> Recording + Send>;
+pub type Exporter = Box<dyn FnMut() -> Recording + Send>;
 
-/// Asks a teller at each sample.
-pub(crate) struct Told {
-    teller: Teller,
+/// Asks a exporter at each sample.
+pub(crate) struct Exported {
+    exporter: Exporter,
     slots: Vec<(CounterId, String, Slots)>,
 }
 
-impl Told {
-    pub(crate) fn by(teller: Teller) -> Self {
-        Self { teller, slots: Vec::new() }
+impl Exported {
+    pub(crate) fn by(exporter: Exporter) -> Self {
+        Self { exporter, slots: Vec::new() }
     }
 }
 
-impl Source for Told {
+impl Source for Exported {
     fn sample(&mut self, round: &mut Round<'_>) {
-        let row = (self.teller)();
+        let row = (self.exporter)();
         for column in row.columns {
             let Some(value) = column.values.first().copied().flatten() else { continue };
             let Some(spec) = run::counter(column.counter.as_str()) else { continue };
@@ -64,7 +64,7 @@ mod tests {
                 },
             }
         };
-        let mut probe = Probe::told(vec![Box::new(told)]);
+        let mut probe = Probe::exported(vec![Box::new(told)]);
         (0..3).for_each(|t| probe.sample(f64::from(t)));
         let r = probe.take();
         assert_eq!(r.columns[0].values, [Some(1.0), None, Some(3.0)]);
