@@ -18,19 +18,14 @@ pub(crate) struct CpuKinds {
 impl CpuKinds {
     /// Of the newest samples of a side; none where fewer than two tell.
     pub(crate) fn of(side: &Side) -> Option<Self> {
-        let part = |id: &str| side.recording.reading(id, "total", Window::ALL).value();
-        let some = |id: &str| part(id).unwrap_or(0.0).max(0.0);
-        let (user, system, stolen, waiting) =
-            (part("cpu.user")?, some("cpu.system"), some("cpu.steal"), some("cpu.iowait"));
-        let interrupts = some("cpu.irq") + some("cpu.softirq");
-        let all = user + system + interrupts + stolen + waiting + part("cpu.idle")?;
-        let share = |time: f64| if all > 0.0 { time / all } else { 0.0 };
+        let times = side.recording.cpu_times("total", Window::ALL)?;
+        let share = |us: f64| times.share_of(us).unwrap_or(0.0);
         Some(Self {
-            user: share(user),
-            system: share(system),
-            interrupts: share(interrupts),
-            stolen: share(stolen),
-            waiting: share(waiting),
+            user: share(times.user_us),
+            system: share(times.system_us),
+            interrupts: share(times.irq_us + times.softirq_us),
+            stolen: share(times.steal_us),
+            waiting: share(times.iowait_us),
         })
     }
 

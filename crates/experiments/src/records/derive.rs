@@ -106,15 +106,10 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
 /// back it runs as well, so interrupts add to the processes only as far as the processors were not idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
-    let window = trial.measured.window;
-    let total = |id: &str| side.recording.reading(id, "total", window).value();
-    let interrupts = total("cpu.softirq")? + total("cpu.irq").unwrap_or(0.0);
-    let own = side.counters.iter().find(|(id, _)| id.as_str() == "process.cpu")?.1.value()?;
-    let idle = total("cpu.idle")? + total("cpu.iowait").unwrap_or(0.0);
-    let ran: f64 =
-        ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal"].iter().filter_map(|id| total(id)).sum();
-    let all = ran + idle;
-    (all > 0.0).then(|| (own + interrupts).min(ran.max(own)) / all)
+    let times = side.recording.cpu_times("total", trial.measured.window)?;
+    let interrupts_us = times.softirq_us + times.irq_us;
+    let own_us = side.counters.iter().find(|(id, _)| id.as_str() == "process.cpu")?.1.value()?;
+    times.share_of((own_us + interrupts_us).min(times.busy_us().max(own_us)))
 }
 
 pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {

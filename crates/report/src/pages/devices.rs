@@ -75,7 +75,7 @@ fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
 /// What belongs to the machine.
 fn machine(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
-    let all = processors(rec, "total", window);
+    let all = rec.cpu_times("total", window).and_then(|times| times.busy());
     let all = all.map(|busy| Device { side, kind: "CPUs", instance: String::new(), busy });
     all.into_iter().chain(timed(side, from, ("disk.busy", "disk"), window)).collect()
 }
@@ -118,15 +118,6 @@ const LEVELS: &[(&str, &str, &str)] = &[
     ("conntrack.entries", "conntrack.limit", "conntrack"),
     ("cgroup.memory", "cgroup.memory_limit", "cgroup memory"),
 ];
-
-/// Busy share of one processor or of all.
-fn processors(rec: &Recording, instance: &str, window: Window) -> Option<f64> {
-    let part = |id: &str| rec.reading(id, instance, window).value();
-    let busy: f64 =
-        ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal"].iter().filter_map(|id| part(id)).sum();
-    let idle = part("cpu.idle")? + part("cpu.iowait").unwrap_or(0.0);
-    (busy + idle > 0.0).then(|| busy / (busy + idle))
-}
 
 /// The busiest thread of each process, in shares of one processor.
 fn full_threads(rec: &Recording, window: Window, span: f64) -> HashMap<u32, (&str, f64)> {

@@ -1,15 +1,10 @@
 //! Hosts of the clients beside one another: what each made of the load, how busy it was, and what its packets lost.
 
-use run::{CounterId, HostLoad, Reading, Run, Side, Trial};
+use run::{CpuTimes, HostLoad, Run, Side, Trial};
 
 use super::pick;
 use crate::number::{number, quantity};
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
-
-/// All that a CPU does, by counter; the last two are no work.
-const CPU: [&str; 7] = ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal", "cpu.idle", "cpu.iowait"];
-/// How many of them are work.
-const WORK: usize = 5;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let picks = &run.findings.picks;
@@ -60,15 +55,14 @@ fn side<'a>(trial: &'a Trial, host: &str) -> Option<&'a Side> {
     std::iter::once(&trial.client).chain(&trial.client_hosts).find(|side| side.host == host)
 }
 
-fn of(side: &Side, counter: &'static str) -> Option<f64> {
-    side.counters.get(&CounterId::new(counter)).and_then(Reading::value).filter(|value| value.is_finite())
+fn of(side: &Side, counter: &str) -> Option<f64> {
+    let reading = side.counters.iter().find(|(id, _)| id.as_str() == counter);
+    reading.and_then(|(_, reading)| reading.value()).filter(|value| value.is_finite())
 }
 
 /// Share of a host's CPUs that was used in the window, by whomever.
 fn busy(side: &Side) -> Option<f64> {
-    let parts: Vec<f64> = CPU.iter().map(|id| of(side, id)).collect::<Option<_>>()?;
-    let all: f64 = parts.iter().sum();
-    (all > 0.0).then(|| parts[..WORK].iter().sum::<f64>() / all)
+    CpuTimes::of(|id| of(side, id))?.busy()
 }
 
 /// Share of the segments that a host sent again.
@@ -86,13 +80,12 @@ fn busiest(trial: &Trial) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use run::{CounterId, Reading};
+
     use super::*;
 
     fn side(host: &str, busy_us: f64, again: f64) -> Side {
         let mut side = Side { host: host.into(), ..Side::default() };
-        for id in CPU {
-            side.counters.insert(CounterId::new(id), Reading::Value(0.0));
-        }
         for (id, value) in
             [("cpu.user", busy_us), ("cpu.idle", 1e6 - busy_us), ("tcp.retrans_segs", again), ("tcp.out_segs", 100.0)]
         {

@@ -73,22 +73,16 @@ fn of_summary(s: &Summary, figure: fn(&Summary) -> f64) -> Option<f64> {
 }
 
 fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
-    let part = |id: &str| rec.reading(id, "total", trial.measured.window).value();
-    let kernel = part("cpu.system")? + part("cpu.irq").unwrap_or(0.0) + part("cpu.softirq").unwrap_or(0.0);
-    let rest = part("cpu.user").unwrap_or(0.0) + part("cpu.idle")? + part("cpu.iowait").unwrap_or(0.0);
-    Some(kernel / positive(kernel + rest)?)
+    let times = rec.cpu_times("total", trial.measured.window)?;
+    // What the hypervisor took is neither privileged nor not.
+    Some(times.kernel_us() / positive(times.all_us() - times.steal_us)?)
 }
 
 /// Least, mean or most busy share of the host's processors between two samples of the window.
 fn busy(rec: &Recording, trial: &Trial, which: Busy) -> Option<f64> {
     let window = trial.measured.window;
     let inside: Vec<f64> = rec.t_s.iter().copied().filter(|t| window.holds(*t)).collect();
-    let share = |begin_s: f64, end_s: f64| {
-        let part = |id: &str| rec.reading(id, "total", Window { begin_s, end_s }).value();
-        let idle = part("cpu.idle")? + part("cpu.iowait").unwrap_or(0.0);
-        let busy: f64 = BUSY.iter().filter_map(|id| part(id)).sum();
-        Some(busy / positive(busy + idle)?)
-    };
+    let share = |begin_s: f64, end_s: f64| rec.cpu_times("total", Window { begin_s, end_s })?.busy();
     let shares = || inside.windows(2).filter_map(|w| share(w[0], w[1]));
     match which {
         Busy::Least => shares().reduce(f64::min),
@@ -96,9 +90,6 @@ fn busy(rec: &Recording, trial: &Trial, which: Busy) -> Option<f64> {
         Busy::Mean => share(window.begin_s, window.end_s),
     }
 }
-
-/// The counters of busy time.
-const BUSY: &[&str] = &["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.steal"];
 
 fn positive(v: f64) -> Option<f64> {
     (v > 0.0).then_some(v)

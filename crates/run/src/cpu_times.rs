@@ -1,0 +1,95 @@
+//! What the CPUs of a host did in a window, from its recording: the one place that says which of it is work.
+
+use crate::{Recording, Window};
+
+/// CPU time of one CPU, or of all of them (`total`), by what it was spent on, microseconds. What a kernel does not tell apart is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTimes {
+    /// Programs.
+    pub user_us: f64,
+    /// The kernel for them.
+    pub system_us: f64,
+    /// Hard interrupts.
+    pub irq_us: f64,
+    /// Soft interrupts.
+    pub softirq_us: f64,
+    /// Taken by the hypervisor.
+    pub steal_us: f64,
+    /// Idle while a disk request was out.
+    pub iowait_us: f64,
+    /// Idle.
+    pub idle_us: f64,
+}
+
+impl CpuTimes {
+    /// Of counters by their names; none where idle time is not known.
+    pub fn of(part: impl Fn(&str) -> Option<f64>) -> Option<Self> {
+        let or_none = |id: &str| part(id).unwrap_or(0.0).max(0.0);
+        Some(Self {
+            user_us: or_none("cpu.user"),
+            system_us: or_none("cpu.system"),
+            irq_us: or_none("cpu.irq"),
+            softirq_us: or_none("cpu.softirq"),
+            steal_us: or_none("cpu.steal"),
+            iowait_us: or_none("cpu.iowait"),
+            idle_us: part("cpu.idle")?.max(0.0),
+        })
+    }
+
+    /// The kernel's part: for programs and interrupts.
+    pub fn kernel_us(&self) -> f64 {
+        self.system_us + self.irq_us + self.softirq_us
+    }
+
+    /// All that is not idle, what the hypervisor took included: it was wanted.
+    pub fn busy_us(&self) -> f64 {
+        self.user_us + self.kernel_us() + self.steal_us
+    }
+
+    /// All of it.
+    pub fn all_us(&self) -> f64 {
+        self.busy_us() + self.iowait_us + self.idle_us
+    }
+
+    /// A part as a share of all, 0 to 1; none where nothing was counted.
+    pub fn share_of(&self, part_us: f64) -> Option<f64> {
+        let all_us = self.all_us();
+        (all_us > 0.0).then(|| part_us / all_us)
+    }
+
+    /// Share that was not idle, 0 to 1.
+    pub fn busy(&self) -> Option<f64> {
+        self.share_of(self.busy_us())
+    }
+}
+
+impl Recording {
+    /// What a CPU (`0`), or all of them (`total`), did in a window; none where its idle time is not known.
+    pub fn cpu_times(&self, cpu: &str, window: Window) -> Option<CpuTimes> {
+        CpuTimes::of(|id| self.reading(id, cpu, window).value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, CounterId};
+
+    #[test]
+    fn what_the_hypervisor_took_is_busy_and_a_wait_for_a_disk_is_idle() {
+        let column = |id: &'static str, us: f64| Column {
+            counter: CounterId::new(id),
+            instance: "total".into(),
+            values: vec![Some(0.0), Some(us)],
+        };
+        let rec = Recording {
+            t_s: vec![0.0, 1.0],
+            columns: vec![column("cpu.user", 4e5), column("cpu.steal", 1e5), column("cpu.iowait", 2e5), column("cpu.idle", 3e5)],
+            ..Recording::default()
+        };
+        let times = rec.cpu_times("total", Window::ALL).unwrap();
+        assert_eq!((times.busy(), times.kernel_us(), times.all_us()), (Some(0.5), 0.0, 1e6));
+        assert_eq!(rec.cpu_times("0", Window::ALL), None);
+        assert_eq!(CpuTimes::default().busy(), None);
+    }
+}
