@@ -10,6 +10,7 @@ use run::{CounterId, Drift, DriftOf, Intensity, Run, Side, Trial, Window};
 use crate::Facts;
 use crate::number::{duration, figure, percent};
 use crate::sides::window_of;
+use crate::sample::NORMAL_95;
 
 /// Shorter windows show how a server warms up.
 const LONG_S: f64 = 30.0;
@@ -18,7 +19,7 @@ const PARTS: usize = 20;
 /// A trend of this many standard deviations is one by noise alone once in two thousand (one side).
 const SURE: f64 = 3.29;
 /// The same for the later half alone, where half the parts are left.
-const STILL: f64 = 1.96;
+const STILL: f64 = NORMAL_95;
 /// Of the slope of all of it, what that of the later half must have: what fills up and stops is no drift.
 const GOES_ON: f64 = 0.25;
 /// What the growth in a window must be to matter: of a level and of a response time, as a share of their median; of the share

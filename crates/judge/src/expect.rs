@@ -5,6 +5,7 @@ use run::{Expectation, Expected, Findings, Hist, Run, Trial};
 use crate::fit::student_t95;
 use crate::number::{duration, finite, percent, rate};
 use crate::single::{failed_share, good, unanswered};
+use crate::sample::{NORMAL_95, Sample};
 
 /// What came of every expectation of the plan: of the trial at the capacity where there is a search, else of the decisive one.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
@@ -55,39 +56,33 @@ fn time(trial: &Trial, figure: &str) -> (Option<f64>, Option<(f64, f64)>) {
         "p99.9" => (seen.p99_9, 0.999),
         _ => return (Some(seen.mean), trial.histograms.get("response").and_then(means)),
     };
-    let half = SIDES * (share * (1.0 - share) / seen.count as f64).sqrt();
+    let half = NORMAL_95 * (share * (1.0 - share) / seen.count as f64).sqrt();
     let hist = trial.histograms.get("response").filter(|h| !h.is_empty());
     (Some(value), hist.map(|h| (h.quantile_us(share - half), h.quantile_us((share + half).min(1.0)))))
 }
 
 /// Interval of a mean response time, microseconds, of so many requests.
 fn means(hist: &Hist) -> Option<(f64, f64)> {
-    let half_us = SIDES * hist.histogram().stdev() / 1e3 / (hist.len() as f64).sqrt();
+    let half_us = NORMAL_95 * hist.histogram().stdev() / 1e3 / (hist.len() as f64).sqrt();
     (hist.len() > 1).then(|| (hist.mean_us() - half_us, hist.mean_us() + half_us))
 }
 
 /// Interval of a rate of good answers by how far the parts of the window are apart.
 fn rates(trial: &Trial) -> Option<(f64, f64)> {
     let parts = &trial.measured.series_completed;
-    let n = parts.len() as f64;
-    let mean = parts.iter().sum::<f64>() / n;
-    let variance = parts.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = student_t95(parts.len().saturating_sub(1)) * (variance / n).sqrt();
+    let half = student_t95(parts.len().saturating_sub(1)) * Sample::of(parts)?.error();
     let rate = good(trial);
-    (n > 2.0 && half.is_finite()).then(|| ((rate - half).max(0.0), rate + half))
+    (parts.len() > 2 && half.is_finite()).then(|| ((rate - half).max(0.0), rate + half))
 }
 
 /// Interval of a share of failures (Wilson 1927), which has one where nothing failed, too.
 fn failures(trial: &Trial) -> Option<(f64, f64)> {
     let tally = &trial.measured.tally;
     let n = (tally.completed + tally.error_count()) as f64 + unanswered(trial);
-    let (share, z2) = (failed_share(trial)?, SIDES * SIDES / n);
-    let half = SIDES * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
+    let (share, z2) = (failed_share(trial)?, NORMAL_95 * NORMAL_95 / n);
+    let half = NORMAL_95 * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
     (n > 0.0).then(|| (((share + z2 / 2.0 - half) / (1.0 + z2)).max(0.0), (share + z2 / 2.0 + half) / (1.0 + z2)))
 }
-
-/// Standard deviations to either side that hold 95 %.
-const SIDES: f64 = 1.96;
 
 #[cfg(test)]
 mod tests {

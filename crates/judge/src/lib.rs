@@ -38,6 +38,7 @@ pub mod prove;
 pub mod queueing;
 mod repeats;
 mod rules;
+mod sample;
 mod sides;
 mod single;
 mod steady;

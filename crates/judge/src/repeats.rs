@@ -10,6 +10,7 @@ use crate::Facts;
 use crate::fit::student_t95;
 use crate::number::{figure, finite, positive};
 use crate::single::good;
+use crate::sample::Sample;
 
 /// The most that is believed of a verdict that a repeat contradicts.
 const CONTRADICTED: f64 = 0.6;
@@ -45,12 +46,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 /// Puts the mean of the repeats, and how far they are apart, in the place of what all windows say together.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
-    if logs.len() < 2 || logs.len() < repeats.len() {
-        return;
-    }
-    let n = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / n;
-    let sd = (logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+    let Some(Sample { n, mean, sd }) = Sample::of(&logs).filter(|_| logs.len() == repeats.len()) else { return };
     // Repeats that are alike by chance know no more than their windows.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();

@@ -12,6 +12,7 @@ use run::Steady;
 
 use crate::fit::linear;
 use crate::number::percent;
+use crate::sample::Sample;
 
 /// Fewest intervals to judge by.
 const LEAST: usize = 6;
@@ -42,8 +43,7 @@ fn answer(series: &[f64]) -> (bool, String) {
     if !mean.is_finite() || mean <= 0.0 {
         return (false, format!("nothing completed in the last {take} intervals"));
     }
-    let variance = last.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (take - 1) as f64;
-    let variation = variance.sqrt() / mean;
+    let variation = Sample::of(last).map_or(0.0, |sample| sample.sd / mean);
     let points: Vec<(f64, f64)> = last.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
     let (drift, within_noise) = drift(&points, mean);
     let settled = drift.abs() <= DRIFT || (within_noise && drift.abs() <= NOISY_DRIFT.max(variation));

@@ -6,11 +6,16 @@ use run::{Intensity, Plan, Run, TrialKind};
 use crate::conduct::Load;
 use crate::{Lab, LabError, Local, Nobody, Point, TargetSetup, Watch};
 
-/// Measured time of one window, and its warm-up at most, seconds.
+/// Measured time of one window: the shortest, and what a budget with room has; its warm-up at most, and with that what else a window
+/// takes, seconds.
+const SHORTEST_S: f64 = 0.2;
 const WINDOW_S: f64 = 0.6;
 const WARM_UP_S: f64 = 0.3;
+const AROUND_S: f64 = 0.4;
 /// Fewest windows of each server.
 const FEWEST: u64 = 4;
+/// Windows of each that a budget is made to have room for: by ranks alone, fewer than six against six tell nothing apart surely.
+const WANTED: f64 = 10.0;
 
 /// Loads both plans' targets in turns within a budget of seconds; the windows of each are the trials of its run. `watch` says
 /// when to stop.
@@ -21,6 +26,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<[R
     let mut sides = [Side::prepare(a, &mut of_a)?, Side::prepare(b, &mut of_b)?];
     let mut random = fastrand::Rng::with_seed(seed);
     let began = std::time::Instant::now();
+    let window_s = (budget_s / (2.0 * WANTED) - AROUND_S).clamp(SHORTEST_S, WINDOW_S);
     let mut pair = 0;
     let mut last_s: f64 = 0.0;
     while !watch.stop() && (pair < FEWEST || began.elapsed().as_secs_f64() + last_s < budget_s) {
@@ -28,7 +34,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<[R
         let first = usize::from(random.bool());
         // Both have the same arrivals and think times, each pair its own.
         for side in [first, 1 - first] {
-            sides[side].window(seed.wrapping_add(pair))?;
+            sides[side].window(window_s, seed.wrapping_add(pair))?;
         }
         if sides.iter_mut().any(|s| s.lab.stopped()) {
             break;
@@ -51,9 +57,9 @@ impl<'w> Side<'w> {
         Ok(Self { lab, target_setup })
     }
 
-    fn window(&mut self, seed: u64) -> Result<(), LabError> {
+    fn window(&mut self, window_s: f64, seed: u64) -> Result<(), LabError> {
         let mut plan = self.target_setup.load.clone();
-        (plan.duration_s, plan.warmup_s, plan.seed) = (WINDOW_S, WARM_UP_S, seed);
+        (plan.duration_s, plan.warmup_s, plan.seed) = (window_s, WARM_UP_S, seed);
         if let Intensity::Closed { connections, .. } = plan.intensity {
             plan.threads = plan.threads.min(connections.max(1));
         }

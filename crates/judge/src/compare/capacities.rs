@@ -5,6 +5,7 @@ use run::{Compared, Interval, Run, TrialKind};
 use super::figures::CAPACITY;
 use super::ranks::tail;
 use super::resample::average;
+use crate::sample::{NORMAL_95, Sample};
 
 /// The capacities of a run: one for each repeat, with the interval of its own windows.
 fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
@@ -25,12 +26,9 @@ pub(super) fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
         let held: Vec<(f64, Option<Interval>)> = searched.flat_map(capacities).filter(|(c, _)| *c > 0.0).collect();
         let logs: Vec<f64> = held.iter().map(|(rate, _)| rate.ln()).collect();
         let mean = (!logs.is_empty()).then(|| average(&logs))?;
-        let known: Option<Vec<f64>> = held.iter().map(|(_, i)| i.map(|i| (i.high / i.low).ln() / 3.92)).collect();
+        let known: Option<Vec<f64>> = held.iter().map(|(_, i)| i.map(|i| (i.high / i.low).ln() / (2.0 * NORMAL_95))).collect();
         let own = known.map(|sds| (sds.iter().map(|s| s * s).sum::<f64>()).sqrt() / sds.len() as f64);
-        let scatter = (logs.len() > 2).then(|| {
-            let variance = logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64;
-            (variance / logs.len() as f64).sqrt()
-        });
+        let scatter = Sample::of(&logs).filter(|_| logs.len() > 2).map(|sample| sample.error());
         Some((mean, own.into_iter().chain(scatter).reduce(f64::max), logs.len()))
     };
     let (a, b) = (of(old)?, of(new)?);
@@ -43,8 +41,8 @@ pub(super) fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
         old: a.0.exp(),
         new: b.0.exp(),
         ratio: ln_ratio.exp(),
-        low: sd.map(|sd| (ln_ratio - 1.96 * sd).exp()),
-        high: sd.map(|sd| (ln_ratio + 1.96 * sd).exp()),
+        low: sd.map(|sd| (ln_ratio - NORMAL_95 * sd).exp()),
+        high: sd.map(|sd| (ln_ratio + NORMAL_95 * sd).exp()),
         p: sd.map(|sd| (2.0 * tail(ln_ratio.abs() / sd)).min(1.0)),
         windows: (a.2, b.2),
         ..Compared::default()

@@ -8,6 +8,7 @@ use super::ranks::mann_whitney;
 use super::resample::{Logs, RESAMPLES, Random, SideOf, average};
 use crate::fit::student_t95;
 use crate::number::positive;
+use crate::sample::Sample;
 
 /// Fewest windows of each side that an interval is made of.
 pub(super) const FEWEST: usize = 3;
@@ -113,9 +114,8 @@ fn standard_error(pairs: &[Logs]) -> f64 {
     let mut random = Random(fastrand::Rng::with_seed(1));
     let alone = pairs.iter().all(|(a, b)| a.len() == 1 && b.len() == 1);
     let draws: Vec<f64> = (0..RESAMPLES).map(|_| ratio_ln(&random.again(pairs, alone))).collect();
-    let mean = average(&draws);
     let n: usize = if alone { pairs.len() } else { pairs.iter().map(|(a, b)| a.len().min(b.len())).sum() };
     // A bootstrap of n draws has n - 1 in the place of n.
     let few = n as f64 / (n as f64 - 1.0).max(1.0);
-    (few * draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (draws.len() - 1) as f64).sqrt()
+    Sample::of(&draws).map_or(f64::NAN, |sample| few.sqrt() * sample.sd)
 }

@@ -9,6 +9,7 @@ use run::{Hist, Trial};
 
 use super::resample::{RESAMPLES, Random, average};
 use crate::number::positive;
+use crate::sample::Sample;
 
 /// Windows of both sides under each condition.
 pub(super) type Pair<'a> = (Vec<&'a Trial>, Vec<&'a Trial>);
@@ -71,8 +72,7 @@ fn merged(conditions: &[[Side; 2]], quantile: f64) -> Option<Merged> {
         }
     };
     let draws: Vec<f64> = (0..RESAMPLES).map(draw).collect();
-    let mean = average(&draws);
-    let error = (draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (draws.len() - 1) as f64).sqrt();
+    let error = Sample::of(&draws)?.sd;
     let [old_us, new_us] = [positive(old.exp())?, positive(new.exp())?];
     error.is_finite().then_some(Merged { old_us, new_us, error })
 }

@@ -2,6 +2,7 @@
 //! ratios, with Student's interval. Pairs, since a machine drifts: what both turns of a pair share cancels out.
 
 use run::{Effect, SwitchTrial};
+use crate::sample::Sample;
 
 /// Half of a 95 % interval in standard errors for n - 1 = 2 to 11 (Student's t, 97.5 %).
 const T95: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201];
@@ -16,9 +17,8 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     if n < FEWEST {
         return Err(format!("{n} of {} pairs of turns completed anything, {FEWEST} are needed", trial.off.len()));
     }
-    let mean = logs.iter().sum::<f64>() / n as f64;
-    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-    let half = T95[(n - FEWEST).min(T95.len() - 1)] * (variance / n as f64).sqrt();
+    let sample = Sample::of(&logs).ok_or("one pair has no scatter")?;
+    let (mean, half) = (sample.mean, T95[(n - FEWEST).min(T95.len() - 1)] * sample.error());
     let at = String::new();
     let (ratio, low, high) = (mean.exp(), (mean - half).exp(), (mean + half).exp());
     Ok(Effect { lever: trial.lever.clone(), dose: trial.dose, ratio, low, high, at })

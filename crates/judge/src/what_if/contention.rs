@@ -10,11 +10,10 @@ use run::Interval;
 
 use crate::fit::Usl;
 use crate::number::{figure, percent};
+use crate::sample::NORMAL_95;
 
 /// More than so many times what was measured is an extrapolation that is said.
 pub(super) const FAR: f64 = 4.0;
-/// Standard deviations in half of a 95 % interval.
-const HALF_95: f64 = 1.96;
 
 /// Share of the throughput that is lost with more clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +64,7 @@ impl Contention {
 
     /// Another that the same intervals allow.
     pub(super) fn drawn(&self, random: &mut Rng) -> Self {
-        let mut draw = |(value, half): (f64, f64)| ((value + half / HALF_95 * normal(random)).max(0.0), half);
+        let mut draw = |(value, half): (f64, f64)| ((value + half / NORMAL_95 * normal(random)).max(0.0), half);
         Self { sigma: draw(self.sigma), kappa: draw(self.kappa), ..*self }
     }
 

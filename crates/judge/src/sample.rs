@@ -1,0 +1,43 @@
+//! Mean and scatter of a sample, the same everywhere.
+
+/// Standard deviations to either side of a normal mean that hold 95 %.
+pub(crate) const NORMAL_95: f64 = 1.96;
+
+/// A sample of at least two values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// How many.
+    pub(crate) n: f64,
+    /// Arithmetic mean.
+    pub(crate) mean: f64,
+    /// Standard deviation of one value, by n - 1.
+    pub(crate) sd: f64,
+}
+
+impl Sample {
+    /// None where there are fewer than two.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        (values.len() > 1).then(|| Self { n, mean, sd: (squares / (n - 1.0)).sqrt() })
+    }
+
+    /// Standard error of the mean.
+    pub(crate) fn error(&self) -> f64 {
+        self.sd / self.n.sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scatter_is_by_one_less_than_there_are() {
+        let sample = Sample::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        assert_eq!((sample.n, sample.mean), (8.0, 5.0));
+        assert!((sample.sd - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12 && (sample.error() - sample.sd / 8_f64.sqrt()).abs() < 1e-12);
+        assert_eq!((Sample::of(&[1.0]), Sample::of(&[])), (None, None));
+    }
+}
