@@ -9,8 +9,8 @@ use run::{CounterId, Drift, DriftOf, Intensity, Run, Side, Trial, Window};
 
 use crate::Facts;
 use crate::number::{duration, figure, percent};
-use crate::sides::window_of;
 use crate::sample::NORMAL_95;
+use crate::sides::window_of;
 
 /// Shorter windows show how a server warms up.
 const LONG_S: f64 = 30.0;

@@ -4,8 +4,8 @@ use run::{Expectation, Expected, Findings, Hist, Run, Trial};
 
 use crate::fit::student_t95;
 use crate::number::{duration, finite, percent, rate};
-use crate::single::{failed_share, good, unanswered};
 use crate::sample::{NORMAL_95, Sample};
+use crate::single::{failed_share, good, unanswered};
 
 /// What came of every expectation of the plan: of the trial at the capacity where there is a search, else of the decisive one.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {

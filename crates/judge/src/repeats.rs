@@ -9,8 +9,8 @@ use run::{Bottleneck, Capacity, Repeat, Run, Sureness, Trial};
 use crate::Facts;
 use crate::fit::student_t95;
 use crate::number::{figure, finite, positive};
-use crate::single::good;
 use crate::sample::Sample;
+use crate::single::good;
 
 /// The most that is believed of a verdict that a repeat contradicts.
 const CONTRADICTED: f64 = 0.6;

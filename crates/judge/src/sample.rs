@@ -37,7 +37,10 @@ mod tests {
     fn scatter_is_by_one_less_than_there_are() {
         let sample = Sample::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((sample.n, sample.mean), (8.0, 5.0));
-        assert!((sample.sd - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12 && (sample.error() - sample.sd / 8_f64.sqrt()).abs() < 1e-12);
+        assert!(
+            (sample.sd - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12
+                && (sample.error() - sample.sd / 8_f64.sqrt()).abs() < 1e-12
+        );
         assert_eq!((Sample::of(&[1.0]), Sample::of(&[])), (None, None));
     }
 }

@@ -285,7 +285,10 @@ mod tests {
         let sum: f64 = rates.iter().map(|rate| rate * step_s).sum();
         assert!((sum / progress.now().completed as f64 - 1.0).abs() < 1e-3, "{sum}");
         let told = progress.silence(0.0, ticks as f64 * 0.1).unwrap();
-        assert!((told.begin_s - 3600.0).abs() < 0.11 && told.end_s.is_some_and(|e| (e - 3601.0).abs() < 0.11), "{told:?}");
+        assert!(
+            (told.begin_s - 3600.0).abs() < 0.11 && told.end_s.is_some_and(|e| (e - 3601.0).abs() < 0.11),
+            "{told:?}"
+        );
         assert_eq!(progress.series(0.0, 100.0).0, STEP_S);
         // A server that never says anything.
         (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));

@@ -84,7 +84,12 @@ mod tests {
         };
         let rec = Recording {
             t_s: vec![0.0, 1.0],
-            columns: vec![column("cpu.user", 4e5), column("cpu.steal", 1e5), column("cpu.iowait", 2e5), column("cpu.idle", 3e5)],
+            columns: vec![
+                column("cpu.user", 4e5),
+                column("cpu.steal", 1e5),
+                column("cpu.iowait", 2e5),
+                column("cpu.idle", 3e5),
+            ],
             ..Recording::default()
         };
         let times = rec.cpu_times("total", Window::ALL).unwrap();

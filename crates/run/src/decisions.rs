@@ -62,7 +62,8 @@ pub struct Outcome {
     pub held: bool,
     /// How it was broken.
     pub breach: Option<Breach>,
-    /// Chance, 0 to 1, that the objective holds at this rate, by this trial alone: of an open loop.
+    /// Chance, 0 to 1, that the objective holds at this rate, by this trial alone (0.5 where it says nothing): of an
+    /// open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }

@@ -9,11 +9,18 @@ use super::posterior::{mean_spread, worth};
 const STEPS: u32 = 400;
 const REACH: f64 = 16.0;
 
-/// Chance, 0 to 1, that what is asked holds at a window's rate, by this window alone.
+/// Chance, 0 to 1, that what is asked holds at a window's rate, by this window alone: before it, holding was as likely as not, so that
+/// a window that says nothing leaves one half.
 pub(super) fn chance_held(window: &Shown, asked: &Asked) -> f64 {
     let (draws, shown) = (worth(window, asked), window.late / window.answered);
     match asked.what {
-        What::Share { allowed, .. } | What::Refused { allowed } => chance_below(shown.min(1.0) * draws, draws, allowed),
+        What::Share { allowed, .. } | What::Refused { allowed } => {
+            let below = chance_below(shown.min(1.0) * draws, draws, allowed);
+            // What the prior of a share alone gives to those that are allowed: of a small one next to nothing.
+            let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
+            let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
+            holds / (holds + breaks)
+        }
         What::Mean => normal_above(shown.max(1e-9).ln() / mean_spread(draws)),
     }
 }
@@ -78,7 +85,9 @@ mod tests {
             chance(300.0, 0.0),
             chance(300.0, 0.1)
         );
-        assert!(chance(950.0, 0.008) < 0.9 && chance(950.0, 0.012) > 0.1, "no window so near says much");
+        assert!(chance(950.0, 0.008) < 0.95 && chance(950.0, 0.012) > 0.1, "no window so near says much");
+        let few = Shown { answered: 2.0, late: 0.0, ..window(950.0, 0.0) };
+        assert!((0.5..0.8).contains(&chance_held(&few, &asked)), "two answers: {}", chance_held(&few, &asked));
         let mean = Asked { what: What::Mean, full: Some(1000.0) };
         assert!((chance_held(&window(900.0, 1.0), &mean) - 0.5).abs() < 1e-9);
         assert!(chance_held(&window(500.0, 0.5), &mean) > 0.99);

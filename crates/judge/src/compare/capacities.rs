@@ -26,7 +26,8 @@ pub(super) fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
         let held: Vec<(f64, Option<Interval>)> = searched.flat_map(capacities).filter(|(c, _)| *c > 0.0).collect();
         let logs: Vec<f64> = held.iter().map(|(rate, _)| rate.ln()).collect();
         let mean = (!logs.is_empty()).then(|| average(&logs))?;
-        let known: Option<Vec<f64>> = held.iter().map(|(_, i)| i.map(|i| (i.high / i.low).ln() / (2.0 * NORMAL_95))).collect();
+        let known: Option<Vec<f64>> =
+            held.iter().map(|(_, i)| i.map(|i| (i.high / i.low).ln() / (2.0 * NORMAL_95))).collect();
         let own = known.map(|sds| (sds.iter().map(|s| s * s).sum::<f64>()).sqrt() / sds.len() as f64);
         let scatter = Sample::of(&logs).filter(|_| logs.len() > 2).map(|sample| sample.error());
         Some((mean, own.into_iter().chain(scatter).reduce(f64::max), logs.len()))

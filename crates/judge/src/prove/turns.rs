@@ -1,8 +1,8 @@
 //! What a lever did that was there in one turn of a pair and not in the other: the mean of the logarithms of the pairs'
 //! ratios, with Student's interval. Pairs, since a machine drifts: what both turns of a pair share cancels out.
 
-use run::{Effect, SwitchTrial};
 use crate::sample::Sample;
+use run::{Effect, SwitchTrial};
 
 /// Half of a 95 % interval in standard errors for n - 1 = 2 to 11 (Student's t, 97.5 %).
 const T95: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201];
