@@ -99,19 +99,19 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// A window by itself is sure that a rate cannot be held where its chance to hold is below this.
-const SURE: f64 = 0.05;
+/// A window by itself says that a rate cannot be held where its chance to hold is below this.
+const LIKELY: f64 = 0.5;
 
-/// The lowest rate past a capacity at which the objective surely broke, or at which it broke where no window is sure. One below it
-/// that a disturbance spoiled was outvoted.
+/// The lowest rate past a capacity at which the objective broke by more than chance may bring, or at which it broke where no window
+/// says so. One below it that a disturbance spoiled was outvoted.
 fn past<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     let chances = chances(&facts.run.trials, &facts.limits);
-    let sure = |t: &Trial| {
+    let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
-        at.and_then(|at| *chances.get(at)?).is_some_and(|chance| chance < SURE)
+        at.and_then(|at| *chances.get(at)?).is_some_and(|chance| chance < LIKELY)
     };
     let broke = facts.search.iter().copied().filter(|t| t.rates.offered_rate >= rate && !holds(t, &facts.limits));
-    let order = |t: &&Trial| (!sure(t), t.rates.offered_rate);
+    let order = |t: &&Trial| (!told(t), t.rates.offered_rate);
     broke.min_by(|a, b| order(a).0.cmp(&order(b).0).then(order(a).1.total_cmp(&order(b).1)))
 }
 
