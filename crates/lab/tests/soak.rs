@@ -1,0 +1,68 @@
+//! Ten minutes of load in virtual time on a server that keeps something of each request, and on one that keeps nothing: the leak is
+//! named with what it costs an hour, and nothing is said of the other.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
+
+use load::{Service, SimServer};
+use loadline_lab::Point;
+use run::{
+    Arrival, Column, CounterId, DriftOf, Intensity, LoadPlan, Plan, Recording, Run, Side, TENTH_S, Trial, TrialKind,
+};
+use testkit::VirtualServer;
+
+const LENGTH_S: f64 = 600.0;
+const RATE: f64 = 200.0;
+/// A server has so much before the first request, bytes, and it goes up and down by so much as memory is asked for and given back.
+const AT_FIRST: f64 = 60e6;
+const UP_AND_DOWN: f64 = 3e6;
+
+/// A load of ten minutes.
+fn soaked() -> Trial {
+    let server = SimServer { service: Service::Exponential, service_ns: 2_000_000, workers: 1, ..SimServer::default() };
+    let intensity = Intensity::Open { rate: RATE, arrival: Arrival::Poisson, max_connections: 100 };
+    let mut virtual_server = VirtualServer::new(server, Plan::default(), 1);
+    let late_us = vec![100_000.0];
+    let plan = LoadPlan { intensity, duration_s: LENGTH_S, late_us, protocol: protocol(), ..LoadPlan::default() };
+    virtual_server.conduct(&plan, &Point { kind: TrialKind::Fixed, ..Point::default() }).unwrap()
+}
+
+fn protocol() -> run::Protocol {
+    run::Protocol::Echo { message_bytes: 1 }
+}
+
+/// The run of a server that keeps so many bytes of each request that it answered.
+fn kept(bytes_a_request: f64) -> Run {
+    let mut trial = soaked();
+    let (begin_s, mut random) = (trial.measured.window.begin_s, fastrand::Rng::with_seed(3));
+    let each_second = (1.0 / TENTH_S).round() as usize;
+    let mut answered = 0;
+    let memory = trial.measured.tenths.answered.chunks(each_second).map(|tenths| {
+        answered += tenths.iter().sum::<u64>();
+        Some(AT_FIRST + bytes_a_request * answered as f64 + UP_AND_DOWN * random.f64())
+    });
+    let values: Vec<Option<f64>> = memory.collect();
+    let t_s = (0..values.len()).map(|second| begin_s + second as f64).collect();
+    let columns = vec![Column { counter: CounterId::new("process.rss"), instance: "app:7".into(), values }];
+    let recording = Recording { t_s, columns, absent: Vec::new() };
+    trial.server = Some(Side { processes: vec!["app:7".into()], recording, ..Side::default() });
+    let mut run = Run { trials: vec![trial], ..Run::default() };
+    judge::judge(&mut run);
+    run
+}
+
+#[test]
+fn a_server_that_keeps_a_little_of_each_request_is_named() {
+    let run = kept(250.0);
+    let completed = run.trials[0].measured.tally.completed as f64;
+    assert!((completed / (RATE * LENGTH_S) - 1.0).abs() < 0.05, "{completed} requests in ten minutes");
+    let [drift] = &run.findings.drifts[..] else { unreachable!("{:#?}", run.findings.drifts) };
+    assert!(drift.of == DriftOf::Level && drift.sentence.contains("memory grew"), "{drift:?}");
+    // 250 B of each of 200 requests a second are 180 MB an hour.
+    assert!((drift.per_s / (250.0 * RATE) - 1.0).abs() < 0.1, "{drift:?}");
+    assert!(run.findings.trust.warnings.contains(&drift.sentence), "it is shown");
+}
+
+#[test]
+fn a_server_that_keeps_nothing_is_not() {
+    assert_eq!(kept(0.0).findings.drifts, []);
+}
