@@ -3,6 +3,11 @@
 /// Standard deviations to either side of a normal mean that hold 95 %.
 pub(crate) const NORMAL_95: f64 = 1.96;
 
+/// Chance that a standard normal variable is above `z`.
+pub(crate) fn normal_tail(z: f64) -> f64 {
+    0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
 /// A sample of at least two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {

@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use probe::{Exporter, Glance, Observer, Sampler, Watching};
+use probe::{Exporter, Observer, Sampler, Watching};
 use run::{Address, Incident, Observed, ObserverSpec, Recording, Role, Side, Trial, Window};
 use sys::clock::Origin;
 
@@ -280,10 +280,7 @@ impl AtWork {
 
     fn glance(&self) -> Option<Observed> {
         match &self.sampler {
-            SideSampler::Here(watching) => {
-                let Glance { recording, processes } = watching.glance()?;
-                Some(Observed { recording, processes, machine: watching.machine(), ..Observed::default() })
-            }
+            SideSampler::Here(watching) => watching.glance(),
             SideSampler::There(watching) => watching.glance(),
         }
     }

@@ -104,10 +104,10 @@ impl Watching {
     }
 
     /// What the newest samples say: see [`Sampler::glance`].
-    pub fn glance(&self) -> Option<Glance> {
-        let mut glance = self.sampler.glance()?;
-        processors::only(&mut glance.recording, &self.observer.spec.processors);
-        Some(glance)
+    pub fn glance(&self) -> Option<Observed> {
+        let Glance { mut recording, processes } = self.sampler.glance()?;
+        processors::only(&mut recording, &self.observer.spec.processors);
+        Some(Observed { recording, processes, machine: self.machine(), ..Observed::default() })
     }
 
     /// All that was seen so far, while sampling goes on: see [`Sampler::so_far`].

@@ -4,6 +4,7 @@
 
 use super::asked::{Asked, Shown, What};
 use super::posterior::{mean_spread, worth};
+use crate::sample::normal_tail;
 
 /// Steps of the sum over all shares that the window may be of, and how many standard deviations it goes either way.
 const STEPS: u32 = 400;
@@ -21,7 +22,7 @@ pub(super) fn chance_held(window: &Shown, asked: &Asked) -> f64 {
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)
         }
-        What::Mean => normal_above(shown.max(1e-9).ln() / mean_spread(draws)),
+        What::Mean => normal_tail(shown.max(1e-9).ln() / mean_spread(draws)),
     }
 }
 
@@ -43,11 +44,6 @@ fn chance_below(late: f64, draws: f64, allowed: f64) -> f64 {
 
 fn ln_1p_exp(x: f64) -> f64 {
     if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }
-}
-
-/// Chance that a standard normal deviate is above.
-fn normal_above(z: f64) -> f64 {
-    0.5 * libm::erfc(z / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! `Q` the upper tail of the normal distribution. For a long time and `m > 0` that is the steady state, `exp(-2 m x / v)`; for
 //! `m < 0` the wait grows by `-m` a second, and a limit of 100 ms is passed at 5 % too much only after two seconds.
 
+use crate::sample::normal_tail;
+
 /// When a window was, seconds since the load began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Span {
@@ -46,9 +48,9 @@ pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) ->
 fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
     let scatter = (variance * t_s).sqrt();
     let drift = spare * t_s;
-    let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
+    let mirrored = (-2.0 * spare * limit_s / variance).exp() * normal_tail((limit_s - drift) / scatter);
     // Far past the limit the first term is an exponential that overflows times a tail of nothing.
-    upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
+    normal_tail((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
 }
 
 /// When a wait that only grows passes a limit.
@@ -68,13 +70,8 @@ impl Crossing {
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();
-        self.scatter_s * (u * upper(-u) + density)
+        self.scatter_s * (u * normal_tail(-u) + density)
     }
-}
-
-/// Upper tail of the normal distribution.
-fn upper(x: f64) -> f64 {
-    0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use run::{Compared, Interval, Run, TrialKind};
 
 use super::figures::CAPACITY;
-use super::ranks::tail;
 use super::resample::average;
-use crate::sample::{NORMAL_95, Sample};
+use crate::sample::{NORMAL_95, Sample, normal_tail};
 
 /// The capacities of a run: one for each repeat, with the interval of its own windows.
 fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
@@ -44,7 +43,7 @@ pub(super) fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
         ratio: ln_ratio.exp(),
         low: sd.map(|sd| (ln_ratio - NORMAL_95 * sd).exp()),
         high: sd.map(|sd| (ln_ratio + NORMAL_95 * sd).exp()),
-        p: sd.map(|sd| (2.0 * tail(ln_ratio.abs() / sd)).min(1.0)),
+        p: sd.map(|sd| (2.0 * normal_tail(ln_ratio.abs() / sd)).min(1.0)),
         windows: (a.2, b.2),
         ..Compared::default()
     })

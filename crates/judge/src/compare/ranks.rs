@@ -1,6 +1,8 @@
 //! The rank test of Mann and Whitney (1947), two-sided, with midranks for ties and the normal approximation with a correction
 //! for continuity. For fewer than four on a side no difference of ranks means anything, so there is no answer.
 
+use crate::sample::normal_tail;
+
 /// Chance that two equal servers' values differ so much in rank; `None` with too few values.
 pub(crate) fn mann_whitney(old: &[f64], new: &[f64]) -> Option<f64> {
     let (n, m) = (old.len() as f64, new.len() as f64);
@@ -25,15 +27,7 @@ pub(crate) fn mann_whitney(old: &[f64], new: &[f64]) -> Option<f64> {
         return Some(1.0);
     }
     let z = ((u - n * m / 2.0).abs() - 0.5).max(0.0) / variance.sqrt();
-    Some((2.0 * tail(z)).min(1.0))
-}
-
-/// Chance of a normal variable above `z` (Abramowitz and Stegun 26.2.17; off by at most 7.5e-8).
-pub(crate) fn tail(z: f64) -> f64 {
-    let t = 1.0 / (1.0 + 0.231_641_9 * z);
-    let series = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
-    let polynomial = series.iter().rev().fold(0.0, |sum, c| (sum + c) * t);
-    (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * polynomial
+    Some((2.0 * normal_tail(z)).min(1.0))
 }
 
 #[cfg(test)]
@@ -48,6 +42,6 @@ mod tests {
         assert!(mann_whitney(&low, &low).unwrap() > 0.999);
         assert!(mann_whitney(&[1.0; 8], &[1.0; 8]).unwrap() > 0.999);
         assert_eq!(mann_whitney(&[1.0, 2.0, 3.0], &high), None);
-        assert!((tail(1.959_964) - 0.025).abs() < 1e-6);
+        assert!((normal_tail(1.959_964) - 0.025).abs() < 1e-6);
     }
 }

@@ -33,7 +33,11 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
-            Ok(AgentCommand::Glance) => say(&AgentReport::Glance(Box::new(glance(trial.as_ref())))),
+            Ok(AgentCommand::Glance) => {
+                // Nothing before there are any samples.
+                let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
+                say(&AgentReport::Glance(Box::new(newest)));
+            }
             Ok(AgentCommand::Collect) => {
                 let mut seen = trial.take().map_or_else(Observed::default, Watching::finish);
                 seen.pauses = hiccups.take().map(pauses).unwrap_or_default();
@@ -52,15 +56,6 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
 /// When this host stood still, since the origin of the trial.
 fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
     Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
-}
-
-/// What the newest samples say; nothing before there are any.
-fn glance(trial: Option<&Watching>) -> Observed {
-    let newest = trial.and_then(|watching| Some((watching.glance()?, watching.machine())));
-    newest.map_or_else(Observed::default, |(seen, machine)| {
-        let probe::Glance { recording, processes } = seen;
-        Observed { recording, processes, machine, ..Observed::default() }
-    })
 }
 
 fn edge(trial: Option<&Watching>, at_ns: u64) {
