@@ -143,9 +143,9 @@ fn a_client_of_grpc_go_is_answered() {
 fn finds_nothing(command: &mut Command, cases: u32) {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let failures = said.find("Failures:").map_or("", |at| &said[at..]);
+    let failures = said.find("Failures:").map_or(&said[..], |at| &said[at..]);
     let passed = format!("{cases} tests, {cases} passed, 0 skipped, 0 failed");
-    assert!(said.contains(&passed), "{failures}\n{}", said.lines().last().unwrap_or_default());
+    assert!(said.contains(&passed), "{failures}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn spec_of_server(peers: &PathBuf, model: &str, tls: bool) {
@@ -165,7 +165,8 @@ fn h2spec_has_nothing_to_say_of_our_server() {
 }
 
 /// The first connection of each program, its look at the server before any load, is answered as it should be; the load's
-/// own gets the case.
+/// own gets the case. A load of a second: one that ends before the case has said its part closes its connection, rightly,
+/// and on a machine that stood still for 100 ms a shorter one did.
 #[test]
 fn h2spec_has_nothing_to_say_of_our_client() {
     let _alone = alone();
@@ -173,6 +174,6 @@ fn h2spec_has_nothing_to_say_of_our_client() {
     for io in ["auto", "epoll"] {
         let mut spec = Command::new(&peers);
         spec.args(["h2spec-client", "1"]).arg(binary!()).args(["load", "--http2", "--io", io, "--connections", "1"]);
-        finds_nothing(spec.args(["--duration", "100ms", "--warmup", "0s", "--timeout", "5s"]), 57);
+        finds_nothing(spec.args(["--duration", "1s", "--warmup", "0s", "--timeout", "5s"]), 57);
     }
 }
