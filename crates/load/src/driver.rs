@@ -108,6 +108,12 @@ pub trait Ops {
     /// Sends what `fill` writes: it is called once with a buffer and says how many bytes it used.
     fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno>;
 
+    /// Sends the last of a connection that is closed next behind what is still pending, as far as it leaves at once.
+    /// False, and `fill` is not called, where nothing can: what is pending waits for the peer, say.
+    fn send_last(&mut self, _conn: u32, _fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        false
+    }
+
     /// Closes; nothing more is heard of this connection.
     fn close(&mut self, conn: u32);
 

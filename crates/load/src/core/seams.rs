@@ -9,7 +9,7 @@ use super::{Core, State};
 use crate::driver::{Completion, Ops, Sent};
 
 /// Client: `H`, server: `h`, client: `F`; then requests `R` id class, answers `A` id or `X` id (failed) or `U` id (left, not looked at), pings `P`, which
-/// are answered by `p`, and `C` for the close.
+/// are answered by `p`, `E` for an error, of which it says `e`, and `C` for the close.
 #[derive(Clone)]
 struct Many {
     mix: proto::Mix,
@@ -78,6 +78,10 @@ impl Requester for Session {
                     self.out.push(b'F');
                 }
                 (b'P', _) => self.out.push(b'p'),
+                (b'E', _) => {
+                    self.out.push(b'e');
+                    return Err(Fault::Malformed("an end that it is told of"));
+                }
                 (b'C', _) => return Ok(Progress { close: true, ..progress }),
                 (b'A' | b'X', Some((&id, after))) => {
                     end(id, if kind == b'A' { Outcome::Expected } else { Outcome::Failed(Fault::Short) });
@@ -108,6 +112,8 @@ impl Requester for Session {
 struct Wire {
     now_ns: u64,
     writes: Vec<Vec<u8>>,
+    /// That something has left is only heard of later.
+    acked: bool,
     connects: u32,
     closes: u32,
 }
@@ -130,7 +136,11 @@ impl Ops for Wire {
         let mut buffer = [0; 256];
         let n = fill(&mut buffer);
         self.writes.push(buffer[..n].to_vec());
-        Ok(Sent::All)
+        Ok(if self.acked { Sent::Pending } else { Sent::All })
+    }
+
+    fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        self.send(conn, fill).is_ok()
     }
 
     fn close(&mut self, _conn: u32) {
@@ -220,6 +230,19 @@ fn a_handshake_that_fails_is_a_failed_connect_and_is_tried_again() {
         let kinds = [ErrorKind::ConnectFailed, ErrorKind::ConnectTimeout];
         let failed: u64 = kinds.iter().filter_map(|kind| total.errors.0.get(kind)).sum();
         assert_eq!((failed, total.error_count(), total.sent, total.handshakes), (1, 1, 0, 0));
+    }
+}
+
+#[test]
+fn why_a_connection_ends_is_said_although_a_request_is_on_its_way() {
+    for acked in [false, true] {
+        let mut bench = Bench::ready(1, 1000.0, &[1.0]);
+        bench.hear(b"A\0");
+        bench.wire.acked = acked;
+        bench.at_ms(60_000);
+        bench.hear(b"E");
+        let sent = bench.sent();
+        assert_eq!((sent.last().unwrap().as_slice(), bench.wire.closes), (&b"e"[..], 1), "{acked}: {sent:?}");
     }
 }
 

@@ -112,11 +112,24 @@ impl Ring {
     /// Sends a part of a send slot, all of it: the completion comes when the socket has taken everything.
     #[inline]
     pub fn send(&mut self, file: File, slot: u32, part: Range<usize>, how: How, user: u64) -> Result<()> {
+        let ptr = self.part_of(slot, &part)?;
+        self.push_send(file, ptr, part.len(), how, user)
+    }
+
+    /// Sends as much of a part of a send slot as the socket takes at once; EAGAIN where that is nothing.
+    pub fn send_now(&mut self, file: File, slot: u32, part: Range<usize>, how: How, user: u64) -> Result<()> {
+        let ptr = self.part_of(slot, &part)?;
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        let entry = on_file!(file, |f| opcode::Send::new(f, ptr, part.len() as u32).flags(flags).build());
+        self.push(&entry.flags(how).user_data(user))
+    }
+
+    #[inline]
+    fn part_of(&self, slot: u32, part: &Range<usize>) -> Result<*const u8> {
         if slot >= self.slot_count || part.end > self.slot_bytes || part.start > part.end {
             return Err(Errno::INVAL);
         }
-        let ptr = self.slots.at(slot as usize * self.slot_bytes).wrapping_add(part.start).cast_const();
-        self.push_send(file, ptr, part.len(), how, user)
+        Ok(self.slots.at(slot as usize * self.slot_bytes).wrapping_add(part.start).cast_const())
     }
 
     /// Sends bytes that live as long as the program (a file kept in memory, say).

@@ -140,6 +140,19 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
+    /// Both go to the kernel in one call and in order, unless the first finds the socket's buffer full; then there is no
+    /// room for this one either.
+    fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        let slot = &mut self.slots[conn as usize];
+        let at = slot.at as usize;
+        if at >= self.slot_bytes {
+            return false;
+        }
+        let n = fill(&mut self.ring.slot(conn)[at..]).min(self.slot_bytes - at);
+        slot.at = (at + n) as u32;
+        self.ring.send_now(File::Fixed(conn), conn, at..at + n, How::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
+    }
+
     fn half_close(&mut self, conn: u32) -> bool {
         let began = self.ring.shutdown_write(File::Fixed(conn), How::empty(), user(HALF_CLOSE, conn, 0)).is_ok();
         self.slots[conn as usize].half_close.runs |= began;

@@ -50,23 +50,64 @@ fn echoing() -> SocketAddr {
     addr
 }
 
+/// One connection; a burst is known to be so small that nobody waits for its end.
+fn one(addr: SocketAddr, burst: Option<(usize, usize)>) -> Setup {
+    Setup {
+        capacity: 1,
+        descriptors: 16,
+        target: addr.into(),
+        sources: Vec::new(),
+        burst,
+        nodelay: false,
+        quick_ack: false,
+        receive_buffer: None,
+    }
+}
+
+fn word(said: &[u8]) -> impl FnOnce(&mut [u8]) -> usize {
+    |out| {
+        out[..said.len()].copy_from_slice(said);
+        said.len()
+    }
+}
+
+/// Why a connection ends is said, although what was sent before it is not known to have left yet.
+#[test]
+fn last_words_leave_behind_what_is_pending() {
+    if (SPEC.usable)().is_err() {
+        return testkit::skip("last words on io_uring", "io_uring cannot be had here");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut driver = UringDriver::new(&one(listener.local_addr().unwrap(), None)).unwrap();
+    for round in 0..20 {
+        driver.ops().connect(0).unwrap();
+        assert_eq!(next(&mut driver), Some(Came::Connected), "{round}");
+        let mut server = listener.accept().unwrap().0;
+        let ops = driver.ops();
+        assert_eq!(ops.send(0, word(b"request ")), Ok(Sent::Pending));
+        assert!(ops.send_last(0, word(b"goodbye")));
+        ops.close(0);
+        let mut heard = String::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| server.read_to_string(&mut heard).unwrap());
+            driver.wait(PATIENCE_NS, Batch::default(), |_, _| {}).unwrap();
+        });
+        assert_eq!(heard, "request goodbye", "{round}");
+    }
+    driver.ops().connect(0).unwrap();
+    assert_eq!(next(&mut driver), Some(Came::Connected));
+    let ops = driver.ops();
+    assert_eq!(ops.send(0, |out| out.len()), Ok(Sent::Pending));
+    assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
+}
+
 /// The kernel ends a side in a thread of its own, which finds the socket by its number in the table when it comes to run.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
     if (SPEC.usable)().is_err() {
         return testkit::skip("half close on io_uring", "io_uring cannot be had here");
     }
-    let setup = Setup {
-        capacity: 1,
-        descriptors: 16,
-        target: echoing().into(),
-        sources: Vec::new(),
-        burst: Some((1, 64)),
-        nodelay: false,
-        quick_ack: false,
-        receive_buffer: None,
-    };
-    let mut driver = UringDriver::new(&setup).unwrap();
+    let mut driver = UringDriver::new(&one(echoing(), Some((1, 64)))).unwrap();
     for round in 0..200 {
         driver.ops().connect(0).unwrap();
         assert_eq!(next(&mut driver), Some(Came::Connected), "{round}");
