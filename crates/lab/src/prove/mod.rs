@@ -24,7 +24,7 @@ const OTHER: f64 = 0.12;
 
 /// Tries the verdict, with so many connections in about so many seconds. What cannot be done is said in the run's proof.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
-    let stand = Stand::of(lab, connections);
+    let stand = Stand::filled(&lab.run, connections);
     let own = own(lab);
     begin(lab, own);
     let mut left_s = seconds;
@@ -47,7 +47,7 @@ pub(crate) fn prove_all(
     connections: u32,
     seconds: f64,
 ) -> Result<(), LabError> {
-    let stand = Stand::of(lab, connections);
+    let stand = Stand::of(&lab.run, connections);
     let own = own(lab);
     begin(lab, own);
     let suspect = own.map(|own| own.id);

@@ -1,8 +1,13 @@
 //! The load that an experiment on the verdict stands on.
 
-use run::{Knee, LoadPlan};
+use run::{Intensity, Knee, LoadPlan, Run, Trial};
 
-use crate::{Lab, TargetSetup};
+use crate::TargetSetup;
+
+/// Connections with which no wake-up shows: with fewer, one that comes late leaves the server with nothing to do.
+const ENOUGH: u32 = 8;
+/// A step of the sweep with more connections is as good as the one with the fewest if it reached this share of its rate.
+const AS_GOOD: f64 = 0.9;
 
 /// The load that an experiment stands on.
 #[derive(Clone, Copy, Debug)]
@@ -17,20 +22,31 @@ pub(crate) struct Stand {
 
 impl Stand {
     /// What was seen at these connections before.
-    pub(super) fn of(lab: &Lab<'_>, connections: u32) -> Self {
-        let same =
-            |t: &&run::Trial| matches!(t.intensity, run::Intensity::Closed { connections: n, .. } if n == connections);
-        let seen = lab.run.trials.iter().rfind(same);
+    pub(super) fn of(run: &Run, connections: u32) -> Self {
+        let seen = run.trials.iter().rfind(|t| closed_by(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
         Self { connections, rate, response_s }
+    }
+
+    /// [`Self::of`], or the next step up that was tried and is as good, if these are so few that each wake-up counts:
+    /// there a thief on the generator's CPU costs throughput, however much room that CPU has.
+    pub(super) fn filled(run: &Run, connections: u32) -> Self {
+        let stand = Self::of(run, connections);
+        if connections >= ENOUGH {
+            return stand;
+        }
+        let more = run.trials.iter().filter(|t| judge::good(t) >= AS_GOOD * stand.rate).filter_map(closed_by);
+        more.filter(|n| *n >= ENOUGH).min().map_or(stand, |n| Self::of(run, n))
     }
 
     /// The same server under fewer connections that still fill it: twice as many as it serves at a time, or four times,
     /// and 8 at least, so that no wake-up shows. The fewer, the shorter the queue and the slots. The most come first.
     pub(super) fn or_fewer(self, knee: Option<&Knee>) -> Vec<Self> {
         let served = knee.filter(|k| k.concurrency.is_finite() && k.x_max > 0.0);
-        let few =
-            served.map(|k| [(4.0 * k.concurrency).max(8.0), (2.0 * k.concurrency).max(2.0)]).into_iter().flatten();
+        let few = served
+            .map(|k| [(4.0 * k.concurrency).max(f64::from(ENOUGH)), (2.0 * k.concurrency).max(2.0)])
+            .into_iter()
+            .flatten();
         let mut all = vec![self];
         for connections in few.map(|n| n.ceil() as u32) {
             if all.last().is_some_and(|last| connections < last.connections) {
@@ -42,15 +58,44 @@ impl Stand {
     }
 }
 
+/// The connections of a trial that was a closed loop.
+fn closed_by(trial: &Trial) -> Option<u32> {
+    match trial.intensity {
+        Intensity::Closed { connections, .. } => Some(connections),
+        _ => None,
+    }
+}
+
 /// The run's load as a closed loop.
 pub(super) fn closed(setup: &TargetSetup, connections: u32) -> LoadPlan {
-    let intensity = run::Intensity::Closed { connections, pipeline: 1, think: run::ThinkTime::default() };
+    let intensity = Intensity::Closed { connections, pipeline: 1, think: run::ThinkTime::default() };
     LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A sweep: connections, and good answers in a second.
+    fn sweep(steps: &[(u32, u64)]) -> Run {
+        let trials = steps.iter().map(|(connections, completed)| {
+            let think = run::ThinkTime::default();
+            let intensity = Intensity::Closed { connections: *connections, pipeline: 1, think };
+            let rates = run::Rates { completed_rate: *completed as f64, ..run::Rates::default() };
+            Trial { intensity, rates, ..Trial::default() }
+        });
+        Run { trials: trials.collect(), ..Run::default() }
+    }
+
+    #[test]
+    fn where_four_connections_fill_a_server_more_are_taken_if_they_were_tried() {
+        let run = sweep(&[(1, 500), (2, 900), (4, 1000), (8, 980), (16, 700)]);
+        assert_eq!(Stand::filled(&run, 4).connections, 8);
+        assert_eq!(Stand::filled(&run, 16).connections, 16);
+        let worse = sweep(&[(1, 500), (4, 1000), (8, 800), (16, 700)]);
+        assert_eq!(Stand::filled(&worse, 4).connections, 4, "more of them is another server");
+        assert_eq!(Stand::filled(&sweep(&[(1, 500)]), 1).connections, 1);
+    }
 
     #[test]
     fn fewer_connections_that_still_fill_a_server_are_offered_from_the_most_down() {
