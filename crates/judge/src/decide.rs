@@ -3,7 +3,6 @@
 use run::{Capacity, Failure, Findings, Outcome, Picks, Run, Trial, TrialKind};
 
 use crate::Facts;
-use crate::capacity::chances;
 use crate::number::finite;
 use crate::objective::breach;
 use crate::single::{failed_share, good};
@@ -36,10 +35,9 @@ fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     (capacity.held && capacity.rate < APART * good(most)).then_some(most)
 }
 
-/// What each trial came to.
-pub(crate) fn outcomes(facts: &Facts<'_>) -> Vec<Outcome> {
-    let chances = chances(&facts.run.trials, &facts.limits);
-    let of = |(trial, chance_held): (&Trial, Option<f64>)| {
+/// What each trial came to; `chances` are those of [`crate::capacity::chances`].
+pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcome> {
+    let of = |(trial, chance_held): (&Trial, &Option<f64>)| {
         let breach = breach(trial, &facts.limits);
         let measured = trial.measured.tally.completed > 0;
         let good_rate = finite(good(trial)).filter(|_| measured);
@@ -48,7 +46,7 @@ pub(crate) fn outcomes(facts: &Facts<'_>) -> Vec<Outcome> {
             failed_share: failed_share(trial).filter(|_| facts.run.asked()),
             held: breach.is_none(),
             breach,
-            chance_held,
+            chance_held: *chance_held,
         }
     };
     facts.run.trials.iter().zip(chances).map(of).collect()

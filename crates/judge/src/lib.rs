@@ -87,7 +87,8 @@ pub fn judge_so_far(run: &mut Run) {
     costs::derive(run);
     let facts = Facts::of(run);
     let repeats = repeats::repeats(run);
-    let mut capacity = capacity::capacity(&facts);
+    let chances = capacity::chances(&run.trials, &facts.limits);
+    let mut capacity = capacity::capacity(&facts, &chances);
     capacity.iter_mut().for_each(|(found, _)| repeats::together(found, &repeats));
     let mut bottleneck = verdict::verdict(&facts);
     repeats::agree(&mut bottleneck, &repeats);
@@ -102,7 +103,7 @@ pub fn judge_so_far(run: &mut Run) {
         classes,
         class_costs,
         picks,
-        outcomes: decide::outcomes(&facts),
+        outcomes: decide::outcomes(&facts, &chances),
         one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
         failure: None,
         capacity: found.clone(),

@@ -28,7 +28,8 @@ pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
 fn alone(run: &Run, trials: &[Trial]) -> Repeat {
     let part = Run { plan: run.plan.clone(), hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() };
     let facts = Facts::of(&part);
-    let capacity = crate::capacity::capacity(&facts).map(|(capacity, _)| capacity).filter(|c| c.held);
+    let chances = crate::capacity::chances(&part.trials, &facts.limits);
+    let capacity = crate::capacity::capacity(&facts, &chances).map(|(capacity, _)| capacity).filter(|c| c.held);
     let bottleneck = crate::verdict::verdict(&facts);
     Repeat {
         trials: trials.len(),

@@ -19,8 +19,8 @@ use crate::single::{clients, good, good_bytes, several_sizes};
 
 /// The capacity and the trial that it is of, by the open-loop search and the sweep; by whatever was tried if there is
 /// neither. A step of the sweep counts only below the offered rate at which the search failed: closed-loop clients wait
-/// politely, others do not.
-pub(crate) fn capacity<'a>(facts: &Facts<'a>) -> Option<(Capacity, &'a Trial)> {
+/// politely, others do not. `chances` are those of [`chances`], of the same run.
+pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<(Capacity, &'a Trial)> {
     // Counters that somebody else collected tell of no response time and no failure, so of no objective either.
     if !facts.run.asked() {
         return None;
@@ -54,7 +54,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>) -> Option<(Capacity, &'a Trial)> {
         ),
     };
     let failing = match &whole {
-        Some(p) => past(facts, p.estimate.rate),
+        Some(p) => past(facts, chances, p.estimate.rate),
         None => facts.failing,
     };
     let capacity = Capacity {
@@ -104,8 +104,7 @@ const LIKELY: f64 = 0.5;
 
 /// The lowest rate past a capacity at which the objective broke by more than chance may bring, or at which it broke where no window
 /// says so. One below it that a disturbance spoiled was outvoted.
-fn past<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
-    let chances = chances(&facts.run.trials, &facts.limits);
+fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
         at.and_then(|at| *chances.get(at)?).is_some_and(|chance| chance < LIKELY)
