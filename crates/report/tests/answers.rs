@@ -1,0 +1,181 @@
+//! Answers that are no run, in the forms that people read: what `compare` and `what-if` found stands there with its
+//! intervals and its verdict, and names that somebody else chose stay text.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use loadline_report::{Style, render_comparison, render_what_if};
+use run::{BothAt, Change, Compared, ComparedCurves, ComparedWord, Comparison, Estimate, Resource, WhatIf, WithUsers};
+
+/// A name that would run as a script, and turn what follows it around.
+const HOSTILE: &str = "old<script>alert('x')</script>|\u{1b}[31m\u{202e}";
+/// Wide enough for a table without a break within a cell.
+const WIDE: Style = Style { width: 300, color: false };
+
+fn figure(name: &str, (ratio, low, high): (f64, f64, f64), word: ComparedWord) -> Compared {
+    Compared {
+        figure: name.into(),
+        old: 400.0,
+        new: 400.0 * ratio,
+        ratio,
+        low: Some(low),
+        high: Some(high),
+        p: Some(2e-5),
+        word,
+        windows: (20, 20),
+        ..Compared::default()
+    }
+}
+
+fn both(at: f64, old: f64, new: f64) -> BothAt {
+    BothAt { at, old, new }
+}
+
+/// A new server that takes 5 % more CPU a request, whose rate could not be told apart.
+fn slower() -> Comparison {
+    let open = Compared { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparedWord::NotEnough) };
+    let beside = Compared { beside: true, ..figure("listed", (1.0, 0.9, 1.1), ComparedWord::Same) };
+    let cpu = figure("CPU per request", (1.051, 1.043, 1.062), ComparedWord::Slower);
+    Comparison {
+        old: HOSTILE.into(),
+        new: "new".into(),
+        differences: vec![format!("kernel {HOSTILE}")],
+        comparisons: vec![cpu, open, beside],
+        curves: ComparedCurves {
+            rates: vec![both(1.0, 2500.0, 2400.0), both(8.0, 9000.0, 8600.0)],
+            response_us: vec![both(0.5, 100.0, 105.0), both(0.99, 900.0, 940.0)],
+        },
+        threshold: 0.03,
+        verdict: ComparedWord::Slower,
+        decided_by: Some("CPU per request".into()),
+        regression: true,
+        ..Comparison::default()
+    }
+}
+
+fn estimate(value: f64, low: f64, high: f64) -> Estimate {
+    Estimate { value, low, high }
+}
+
+/// Four CPUs in the place of two, asked with 64 users.
+fn doubled() -> WhatIf {
+    let resource = |id: &str, device: &str, (limit, low, high): (f64, f64, f64), utilization| {
+        let (id, device) = (id.to_string(), device.to_string());
+        Resource { id, device, limit, low, high, utilization }
+    };
+    let point = |users: u32, rate: f64| WithUsers {
+        users,
+        rate,
+        rate_low: 0.9 * rate,
+        rate_high: 1.1 * rate,
+        response_us: 5000.0,
+        response_low_us: 4600.0,
+        response_high_us: 5500.0,
+        ..WithUsers::default()
+    };
+    let resources = vec![
+        resource("server-disk", HOSTILE, (7300.0, 7100.0, 7550.0), 0.97),
+        resource("server-cpu", "the server's CPUs", (9900.0, 9700.0, 10_200.0), 0.72),
+    ];
+    WhatIf {
+        change: Change { server_cpus: Some(4.0), ..Change::default() },
+        users: 64,
+        now: 4900.0,
+        rate: estimate(7150.0, 6940.0, 7410.0),
+        response_us: estimate(8950.0, 8640.0, 9220.0),
+        capacity: estimate(7010.0, 6800.0, 7260.0),
+        bottleneck: resources.first().cloned(),
+        resources,
+        curve: vec![point(1, 900.0), point(64, 7150.0)],
+        assumptions: vec![format!("a request of {HOSTILE} costs what it costs today")],
+    }
+}
+
+/// What a browser shows of a page: its text without the tags.
+fn shown(html: &str) -> String {
+    let body = html.split_once("<body").unwrap().1;
+    let text: Vec<&str> = body.split('<').filter_map(|part| Some(part.split_once('>')?.1)).collect();
+    text.join(" ").replace('\u{a0}', " ")
+}
+
+fn charts(html: &str) -> usize {
+    html.matches("<figure class=\"chart\">").count()
+}
+
+fn all_in(text: &str, wanted: &[&str], form: &str) {
+    for one in wanted {
+        assert!(text.contains(one), "{one:?} is not in the {form}:\n{text}");
+    }
+}
+
+/// Names stay names: nothing of them is a tag, an escape or a direction.
+fn harmless(form: &str, text: &str) {
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{form} lets an escape through");
+    if form == "html" {
+        assert!(
+            text.matches("<script").count() <= 1 && text.contains("old&#60;script&#62;"),
+            "{form}: a name is a tag"
+        );
+        assert_eq!(text.matches("<svg").count(), text.matches("</svg>").count());
+    }
+}
+
+#[test]
+fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
+    for form in ["text", "markdown", "html"] {
+        let made = render_comparison(form, &slower(), &WIDE).unwrap();
+        harmless(form, &made);
+        let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
+        let verdict = ["Slower by more than 3 %", "decided by CPU per request: +5.1 % (+4.3 % to +6.2 %)"];
+        all_in(&text, &verdict, form);
+        all_in(&text, &["-1.0 % (-5.0 % to +4.0 %)", "not-enough (×4)", "0.0001", "Not the same: kernel"], form);
+        assert!(!text.contains("listed"), "{form}: a cost that does not differ is not shown");
+    }
+}
+
+#[test]
+fn a_comparison_draws_each_ratio_with_its_interval_and_both_curves() {
+    let html = render_comparison("html", &slower(), &WIDE).unwrap();
+    all_in(&html, &["<title>CPU per request 1.05 (1.04 to 1.06)</title>"], "html");
+    all_in(&html, &["New over old", "Throughput against clients", "Response time in full"], "html");
+    assert_eq!(charts(&html), 3, "intervals, throughput, response times");
+    let bare = Comparison { curves: ComparedCurves::default(), ..slower() };
+    assert_eq!(charts(&render_comparison("html", &bare, &WIDE).unwrap()), 1, "no curve without points");
+}
+
+#[test]
+fn a_what_if_shows_each_prediction_with_its_interval() {
+    for form in ["text", "markdown", "html"] {
+        let made = render_what_if(form, &doubled(), HOSTILE, &WIDE).unwrap();
+        harmless(form, &made);
+        let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
+        all_in(&text, &["7,150 requests/s with 64 users: then server-disk stops it"], form);
+        all_in(&text, &["6,940/s to 7,410/s; 4,900/s as it is now", "8.64 ms to 9.22 ms on the mean"], form);
+        all_in(&text, &["7,010 requests/s", "6,800/s to 7,260/s", "7,100/s to 7,550/s", "9,700/s to 10,200/s"], form);
+        all_in(&text, &["full at 7,300/s", "Taken for granted", "costs what it costs today"], form);
+    }
+}
+
+#[test]
+fn a_what_if_draws_its_curves_between_the_ends_of_their_intervals() {
+    let html = render_what_if("html", &doubled(), "r", &WIDE).unwrap();
+    all_in(&html, &["Throughput against users", "Response time against users", "server-disk full"], "html");
+    assert_eq!(charts(&html), 2);
+    assert!(!html.contains("<h3></h3>"), "a list without a title has no heading of nothing");
+    let ends = "predicted: 900 at 1 to 7,150 at 64, highest 7,150 at 64. lower end: 810 at 1 to 6,440 at 64";
+    all_in(&html, &[ends, "upper end: 990 at 1 to 7,870 at 64", "lower end: 4.6 ms at 1", "upper end: 5.5 ms"], "html");
+}
+
+/// More arrives than is served: the response time has no end, and no figure stands in its place.
+#[test]
+fn a_what_if_of_too_many_arrivals_has_no_response_time() {
+    let without_end = f64::INFINITY;
+    let answer = WhatIf {
+        change: Change { rate: Some(9000.0), ..Change::default() },
+        response_us: estimate(without_end, without_end, without_end),
+        ..doubled()
+    };
+    let html = render_what_if("html", &answer, "r", &WIDE).unwrap();
+    let text = shown(&html);
+    all_in(&text, &["9,000 requests/s are more than it takes", "grows without end"], "html");
+    assert!(!html.contains("NaN") && !text.contains("inf"), "{text}");
+}
