@@ -113,12 +113,17 @@ fn servers_that_it_starts_are_compared_and_ended() {
     let [a, b] =
         ports.map(|port| (format!("{program} serve --listen 127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/")));
     let begun = std::time::Instant::now();
-    let output = compare(&[&a.1, &b.1, "--command-a", &a.0, "--command-b", &b.0, "--budget", "4s", "--json"]);
+    let output =
+        compare(&[&a.1, &b.1, "--command-a", &a.0, "--command-b", &b.0, "--budget", "4s", "--seed", "7", "--json"]);
     let took_s = begun.elapsed().as_secs_f64();
     assert!((2.0..20.0).contains(&took_s), "{took_s} s of a budget of 4 s");
     let found: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     assert!(found["verdict"].is_string(), "{found}");
+    let pairs = found["turns"]["new_first"].as_array().unwrap();
+    let new_first = pairs.iter().filter(|first| **first == true).count();
+    assert!(pairs.len() >= 4 && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
+    assert_eq!(found["turns"]["seed"], 7);
     for port in ports {
         assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "its server still listens at {port}");
     }

@@ -1,9 +1,10 @@
-//! Two servers in turns: short windows of the same load, in random order, so that what the machine does meanwhile is done to
+//! Two servers in turns: short windows of the same load, in a random order that is balanced, so that what the machine does meanwhile is done to
 //! both alike.
 
-use run::{Intensity, Plan, Run, TrialKind};
+use run::{Intensity, Plan, Run, TrialKind, Turns};
 
 use crate::conduct::Load;
+use crate::order::Order;
 use crate::{Lab, LabError, Local, Nobody, Point, TargetSetup, Watch};
 
 /// Measured time of one window: the shortest, and what a budget with room has; its warm-up at most, and with that what else a window
@@ -17,21 +18,30 @@ const FEWEST: u64 = 4;
 /// Windows of each that a budget is made to have room for: by ranks alone, fewer than six against six tell nothing apart surely.
 const WANTED: f64 = 10.0;
 
-/// Loads both plans' targets in turns within a budget of seconds; the windows of each are the trials of its run. `watch` says
-/// when to stop.
-pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<[Run; 2], LabError> {
+/// Two servers that were loaded in turns.
+pub struct InTurns {
+    /// A run of each; its windows are the trials.
+    pub runs: [Run; 2],
+    /// In which order.
+    pub turns: Turns,
+}
+
+/// Loads both plans' targets in turns within a budget of seconds, in the order of the first plan's seed. `watch` says when to stop.
+pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<InTurns, LabError> {
     let seed = plans[0].load.seed;
     let [a, b] = plans;
     let (mut of_a, mut of_b) = (Nobody, Nobody);
     let mut sides = [Side::prepare(a, &mut of_a)?, Side::prepare(b, &mut of_b)?];
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut order = Order::of(seed);
+    let mut turns = Turns { seed, new_first: Vec::new() };
     let began = std::time::Instant::now();
     let window_s = (budget_s / (2.0 * WANTED) - AROUND_S).clamp(SHORTEST_S, WINDOW_S);
     let mut pair = 0;
     let mut last_s: f64 = 0.0;
     while !watch.stop() && (pair < FEWEST || began.elapsed().as_secs_f64() + last_s < budget_s) {
         let at = began.elapsed().as_secs_f64();
-        let first = usize::from(random.bool());
+        let first = order.first();
+        turns.new_first.push(first == 1);
         // Both have the same arrivals and think times, each pair its own.
         for side in [first, 1 - first] {
             sides[side].window(window_s, seed.wrapping_add(pair))?;
@@ -42,7 +52,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<[R
         (pair, last_s) = (pair + 1, began.elapsed().as_secs_f64() - at);
     }
     let [a, b] = sides;
-    Ok([a.lab.finish()?, b.lab.finish()?])
+    Ok(InTurns { runs: [a.lab.finish()?, b.lab.finish()?], turns })
 }
 
 struct Side<'w> {

@@ -23,6 +23,7 @@ mod load_once;
 mod look;
 mod merge;
 mod observation;
+mod order;
 mod parts;
 pub mod people;
 mod placement;
@@ -44,7 +45,7 @@ pub mod via;
 mod watch;
 mod watch_server;
 
-pub use compare::in_turns;
+pub use compare::{InTurns, in_turns};
 pub use conduct::Load;
 pub use error::LabError;
 pub use find::find;

@@ -1,6 +1,6 @@
 //! A comparison as a document: the verdict, what else differs, and one table of all figures.
 
-use run::{BothAt, Compared, ComparedWord, Comparison};
+use run::{BothAt, Compared, ComparedWord, Comparison, Turns};
 
 use crate::number::{quantity_in, significant};
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
@@ -21,6 +21,7 @@ fn document(comparison: &Comparison) -> Doc {
         tone: tone(comparison.verdict),
     }]));
     blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
+    blocks.extend(comparison.turns.as_ref().map(in_turns));
     blocks.push(Block::Table(table(comparison)));
     blocks.extend(intervals(comparison));
     blocks.extend(curves(comparison));
@@ -29,6 +30,12 @@ fn document(comparison: &Comparison) -> Doc {
         subtitle: format!("old: {} · new: {}", comparison.old, comparison.new),
         sections: vec![Section::new("compare", "", Weight::First, blocks)],
     }
+}
+
+/// What it takes to make the same windows again.
+fn in_turns(turns: &Turns) -> Block {
+    let text = format!("{} pairs of windows, in the order of --seed {}.", turns.new_first.len(), turns.seed);
+    Note::block(Tone::Plain, text)
 }
 
 fn title(comparison: &Comparison) -> String {

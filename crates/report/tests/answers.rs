@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use loadline_report::{Style, render_comparison, render_what_if};
-use run::{BothAt, Change, Compared, ComparedCurves, ComparedWord, Comparison, Estimate, Resource, WhatIf, WithUsers};
+use run::{
+    BothAt, Change, Compared, ComparedCurves, ComparedWord, Comparison, Estimate, Resource, Turns, WhatIf, WithUsers,
+};
 
 /// A name that would run as a script, and turn what follows it around.
 const HOSTILE: &str = "old<script>alert('x')</script>|\u{1b}[31m\u{202e}";
@@ -44,6 +46,7 @@ fn slower() -> Comparison {
             rates: vec![both(1.0, 2500.0, 2400.0), both(8.0, 9000.0, 8600.0)],
             response_us: vec![both(0.5, 100.0, 105.0), both(0.99, 900.0, 940.0)],
         },
+        turns: Some(Turns { seed: 7, new_first: vec![true, false, false, true] }),
         threshold: 0.03,
         verdict: ComparedWord::Slower,
         decided_by: Some("CPU per request".into()),
@@ -128,6 +131,7 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
         let verdict = ["Slower by more than 3 %", "decided by CPU per request: +5.1 % (+4.3 % to +6.2 %)"];
         all_in(&text, &verdict, form);
         all_in(&text, &["-1.0 % (-5.0 % to +4.0 %)", "not-enough (×4)", "0.0001", "Not the same: kernel"], form);
+        all_in(&text, &["4 pairs of windows, in the order of", "seed 7"], form);
         assert!(!text.contains("listed"), "{form}: a cost that does not differ is not shown");
     }
 }

@@ -18,6 +18,9 @@ pub struct Comparison {
     /// What TLS takes of a request, where one of both speaks it and the other does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsShare>,
+    /// How two live servers took turns; absent for runs that were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
     /// One entry a figure.
     pub comparisons: Vec<Compared>,
     /// Both as curves.
@@ -31,6 +34,16 @@ pub struct Comparison {
     pub decided_by: Option<String>,
     /// A figure became worse by more than the threshold.
     pub regression: bool,
+}
+
+/// The order of the windows of two live servers: pairs of one window each, the same for the same seed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Turns {
+    /// Seed that the order was drawn from; that of a pair's arrivals and think times is so many pairs later.
+    pub seed: u64,
+    /// Whether the new one's window came first, pair by pair; of each two pairs in one.
+    pub new_first: Vec<bool>,
 }
 
 /// Both sides as curves, each empty where there is none.

@@ -67,7 +67,7 @@ pub use blocks::Blocks;
 pub use classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use coarse::CoarseHist;
 pub use cold::{ColdPart, ColdPlan};
-pub use comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, TlsShare};
+pub use comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, TlsShare, Turns};
 pub use counter_spec::{CounterSpec, Kind, Unit};
 pub use counters::{CounterId, Reading, counter};
 pub use counters_table::{COUNTERS, EXPORTED};

@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
+    /// Two live servers: seed of the order of their windows, and of every other random choice
+    #[arg(long, value_name = "N", default_value_t = run::LoadPlan::default().seed)]
+    seed: u64,
     /// Two live servers: a shell command that starts the first one, which is ended with the comparison
     #[arg(long, value_name = "COMMAND")]
     command_a: Option<String>,
@@ -143,8 +146,9 @@ fn live_servers(args: &Args) -> anyhow::Result<Option<Comparison>> {
     output::catch_interrupts();
     let plans = [plan(args, 0)?, plan(args, 1)?];
     let _servers = own_servers(args, &plans)?;
-    let runs = lab::in_turns(plans, args.budget, &Interrupts)?;
-    judged((&args.both[0], &runs[..1]), (&args.both[1], &runs[1..]), args.threshold).map(Some)
+    let lab::InTurns { runs, turns } = lab::in_turns(plans, args.budget, &Interrupts)?;
+    let comparison = judged((&args.both[0], &runs[..1]), (&args.both[1], &runs[1..]), args.threshold)?;
+    Ok(Some(Comparison { turns: Some(turns), ..comparison }))
 }
 
 /// The servers that are started here. They are ended when this is dropped.
@@ -175,6 +179,7 @@ fn plan(args: &Args, at: usize) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "compare".into(), ..Plan::default() };
     plan.target.url = args.both[at].clone();
     plan.target.authorized = args.authorized;
+    plan.load.seed = args.seed;
     args.mix.apply(&mut plan)?;
     let scheme = plan.target.url.split_once("://").map_or("http", |(scheme, _)| scheme);
     plan.load.protocol = proto::by_scheme(scheme).map_or_else(run::Protocol::default, |(row, _)| (row.defaults)());

@@ -60,6 +60,7 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
         new: new.0.into(),
         differences: differences::differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
+        turns: None,
         regression: comparisons.iter().any(|c| decides(&c.figure) && worse(&c)),
         curves: curves::curves(&pairs, &sides),
         comparisons,

@@ -1,4 +1,4 @@
-//! The same load with and without a lever, in turns: pairs of short loads, in each pair the order drawn at random.
+//! The same load with and without a lever, in turns: pairs of short loads, in an order drawn from the plan's seed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use run::{AgentSpec, LeverPlan, LoadPlan, SwitchTrial, TrialKind};
 use super::stand::Stand;
 use crate::agent::AgentGroup;
 use crate::levers::{Altered, Lever};
+use crate::order::Order;
 use crate::{Lab, LabError, Load, Local, Point, TargetSetup};
 
 /// How long a change may take.
@@ -46,10 +47,10 @@ pub(super) fn trial(
     let Some((pairs, turn_s)) = pairs(stand.response_s, seconds) else {
         return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
     };
-    let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
+    let mut order = Order::of(setup.load.seed);
     let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
     for pair in 0..pairs {
-        let first = usize::from(random.bool());
+        let first = order.first();
         for with in [first, 1 - first] {
             if lab.stopped() {
                 return Ok(Err("it was interrupted".into()));
