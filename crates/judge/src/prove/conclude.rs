@@ -241,7 +241,8 @@ fn effect_sentence(proof: &Proof) -> String {
         r => format!("throughput fell by {}", percent(1.0 - r)),
     };
     let predicted = match &proof.prediction {
-        Some(p) if p.ratio < 1.0 => format!(" (predicted {})", percent(m.dose)),
+        // Of a lever that could not be pulled nothing was seen; of those that were, the verdict says that nothing will come.
+        Some(p) if p.lever == m.lever && p.ratio < 1.0 => format!(" (predicted {})", percent(m.dose)),
         Some(_) => " (predicted: no change)".into(),
         None => String::new(),
     };
@@ -375,6 +376,15 @@ mod tests {
         let (proof, verdict) = turned("server-rate-limit", 1.0, true);
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-rate-limit"), "{}", proof.why);
         assert!(proof.why.contains("source addresses") && proof.why.contains("no lever touched"), "{}", proof.why);
+    }
+
+    /// Half of the window was to be taken and could not be; a thief on a CPU was said to have been predicted to cost its dose.
+    #[test]
+    fn what_was_predicted_of_a_lever_that_was_not_pulled_is_not_said_of_another() {
+        let (proof, verdict) = tried("tcp-window", 0.0, 0.0);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "tcp-window"), "{}", proof.why);
+        assert!(proof.prediction.as_ref().is_some_and(|p| p.lever == "window" && p.ratio < 1.0), "{proof:?}");
+        assert!(proof.why.ends_with("throughput stayed (predicted: no change)"), "{}", proof.why);
     }
 
     #[test]
