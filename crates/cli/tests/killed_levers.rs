@@ -35,16 +35,28 @@ fn none_left(pids: &[u32]) {
     eventually(|| pids.iter().all(|pid| !lives(*pid)).then_some(()));
 }
 
-#[test]
-fn thieves_end_with_the_conductor() {
+/// Kills so often a conductor whose thieves are at work, each time a little later.
+fn kill(times: u32) {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
-    for _ in 0..3 {
+    for time in 0..times {
         let proving = proving(&format!("http://{}/", server.addr), &["--budget", "30s"]);
         let pids = within_its_budget(|| Some(children(proving.pid())).filter(|pids| pids.len() >= 3));
+        std::thread::sleep(Duration::from_millis(37) * time);
         signal(proving.pid(), "KILL");
         none_left(&pids);
     }
+}
+
+#[test]
+fn thieves_end_with_the_conductor() {
+    kill(3);
+}
+
+#[test]
+#[ignore = "two minutes of kills at twenty moments"]
+fn thieves_end_with_the_conductor_twenty_times() {
+    kill(20);
 }
 
 #[test]
