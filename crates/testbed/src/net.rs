@@ -151,7 +151,9 @@ impl Net {
         let what = "turn the checksum offload of eth0 off";
         match refused.map_err(|e| setup(what, "the driver refuses")(e.into()))?.as_slice() {
             [] => Ok(()),
-            _ => Err(TestbedError::Spec(format!("{what}: the driver has no such switch"))),
+            _ => Err(setup(what, "use a kernel whose veth has it")(std::io::Error::other(
+                "the driver has no such switch",
+            ))),
         }
     }
 }

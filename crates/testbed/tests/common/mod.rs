@@ -6,12 +6,20 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use loadline_testbed::{Spec, Testbed};
+use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
-/// A testbed, or the reason why this machine has none.
+/// A testbed, or what this machine lacks for one; any other error is one of ours.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
-    Testbed::build(spec).map_err(|e| skip(test, e.to_string())).ok()
+    use TestbedError::{Namespace, Program, Setup};
+    match Testbed::build(spec) {
+        Ok(bed) => Some(bed),
+        Err(lacks @ (Namespace(_) | Program { .. } | Setup { .. })) => {
+            skip(test, lacks.to_string());
+            None
+        }
+        Err(wrong) => panic!("{test}: {wrong}"),
+    }
 }
 
 /// One iperf3 server that serves one client; reads along what it receives.
