@@ -7,6 +7,7 @@ use crate::client_hosts;
 use crate::evidence::{measured, thread_line, throttled};
 use crate::number::{percent, positive, rate, ratio};
 use crate::overflow::Overflow;
+use crate::rules::keeps_good_answers_at_one_rate;
 use crate::view::{FULL, Task, View};
 use crate::waiting::Waiting;
 
@@ -32,9 +33,10 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     threads
 }
 
-/// Whether the generator was at its own limit in the decisive trial.
+/// Whether the generator was at its own limit in the decisive trial. It is no limit where the server refuses whatever is
+/// asked for beyond a rate of its own.
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
-    let view = facts.client()?;
+    let view = facts.client().filter(|_| !keeps_good_answers_at_one_rate(facts))?;
     let mut limit = by_threads(facts, &view).or_else(|| by_ceiling(facts, &view)).or_else(|| by_quota(&view))?;
     if let Some((on, others)) = client_hosts::among(facts) {
         limit.sentence = format!("{on}{}{others}", limit.sentence);

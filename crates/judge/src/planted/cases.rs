@@ -19,6 +19,22 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
         .level(Server, "connection.delivery_rate", "", 620_000.0)
 }
 
+/// A server that passes 500 requests a second and refuses what is beyond.
+pub(crate) fn refuses_beyond_500() -> PlantedRun {
+    let refuse = |t: &mut Trial, p: &super::Point| {
+        let good = (500.0_f64.min(p.x) * 2.0) as u64;
+        let refused = t.measured.tally.completed.saturating_sub(good);
+        t.measured.tally.unexpected_status = refused;
+        t.measured.tally.status.insert("2xx".into(), good);
+        t.measured.tally.status.insert("5xx".into(), refused);
+        t.rates.goodput = good as f64 / 2.0;
+    };
+    PlantedRun::new(500.0, 60_000.0)
+        .per_s(Server, "process.cpu", "srv:100", |p| p.x * 20.0)
+        .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 5.0)
+        .change(refuse)
+}
+
 const fn p(id: &'static str, story: &'static str, run: fn() -> run::Run) -> Planted {
     Planted { id, story, run }
 }
@@ -64,21 +80,7 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Client, "thread.cpu", "shard0:50/51", |p| p.x * 9.95)
             .run()
     }),
-    p("server-rate-limit", "500 answers a second are good, the rest are 503 and cheap", || {
-        let refuse = |t: &mut Trial, p: &super::Point| {
-            let good = (500.0_f64.min(p.x) * 2.0) as u64;
-            let refused = t.measured.tally.completed.saturating_sub(good);
-            t.measured.tally.unexpected_status = refused;
-            t.measured.tally.status.insert("2xx".into(), good);
-            t.measured.tally.status.insert("5xx".into(), refused);
-            t.rates.goodput = good as f64 / 2.0;
-        };
-        PlantedRun::new(500.0, 60_000.0)
-            .per_s(Server, "process.cpu", "srv:100", |p| p.x * 20.0)
-            .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 5.0)
-            .change(refuse)
-            .run()
-    }),
+    p("server-rate-limit", "500 answers a second are good, the rest are 503 and cheap", || refuses_beyond_500().run()),
     p("server-cpu-quota", "half a CPU of quota on a host of four", || {
         PlantedRun::new(1000.0, 5000.0)
             .level(Server, "cgroup.cpu_quota", "/srv", 0.5)

@@ -10,6 +10,8 @@ mod planted_run;
 pub use cases::PLANTED;
 #[cfg(test)]
 pub(crate) use cases::held_by_a_window;
+#[cfg(test)]
+pub(crate) use cases::refuses_beyond_500;
 pub use planted_run::{PlantedRun, Point, Who};
 
 use run::Run;

@@ -33,6 +33,7 @@ mod unknown;
 
 pub(crate) use network_medium::{carried, medium_use};
 pub use rule::{Rule, Verdict};
+pub(crate) use server_rate_limit::keeps_good_answers_at_one_rate;
 pub(crate) use unknown::none_good;
 
 /// The table, causes before their symptoms.

@@ -30,7 +30,7 @@ pub(super) const RULE: Rule = Rule {
 const REFUSED: f64 = 0.01;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let trials: Vec<&Trial> = facts.sweep.iter().chain(&facts.search).chain(&facts.decisive).copied().collect();
+    let trials = all_trials(facts);
     let Some(worst) = trials.iter().copied().max_by(|a, b| refused(a).total_cmp(&refused(b))) else {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
@@ -47,18 +47,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "no answer at all had the expected status: check path and method before the load".into(),
         );
     }
-    let limited: Vec<&Trial> = trials.into_iter().filter(|t| refused(t) >= REFUSED).collect();
-    let mut rates: Vec<f64> = limited.iter().map(|t| good(t)).collect();
-    rates.sort_by(f64::total_cmp);
-    let middle = rates.get(rates.len() / 2).copied().unwrap_or(0.0);
-    // A trial that was itself held up passes less than the limit; none passes more.
-    let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= 0.15).count();
-    let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && rates.last().is_some_and(|r| *r <= 1.3 * middle);
-    let (low, high) = (rates.first().copied().unwrap_or(0.0), rates.last().copied().unwrap_or(0.0));
-    let offered: Vec<f64> = limited.iter().map(|t| t.rates.completed_rate).collect();
-    let spread = offered.iter().fold(0.0_f64, |h, r| h.max(*r)) / offered.iter().fold(f64::MAX, |l, r| l.min(*r));
-    let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < 0.8));
-    let confidence = match (constant && spread >= 1.5, idle) {
+    let Good { lowest, middle, highest, constant, spread } = Good::of(&trials);
+    let limited = || trials.iter().filter(|t| refused(t) >= REFUSED);
+    let idle = limited().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < 0.8));
+    let confidence = match (constant && spread >= WIDE, idle) {
         (true, true) => 0.95,
         (true, false) => 0.85,
         (false, true) if constant => 0.7,
@@ -66,12 +58,55 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             return Verdict::RuledOut(format!(
                 "{} of the answers were refusals, but the good ones did not stay at one rate ({} to {}) or the server was busy: failing, not limiting",
                 percent(refused(worst)),
-                rate(low),
-                rate(high)
+                rate(lowest),
+                rate(highest)
             ));
         }
     };
-    bind(worst, confidence, middle, limited.len())
+    bind(worst, confidence, middle, limited().count())
+}
+
+/// The good answers of the trials in which others were refused.
+struct Good {
+    /// Lowest, middle and highest rate of them, 1/s.
+    lowest: f64,
+    middle: f64,
+    highest: f64,
+    /// They stayed at one rate.
+    constant: bool,
+    /// The highest rate of all answers there over the lowest.
+    spread: f64,
+}
+
+/// So many times as many answers, and no more good ones: the good ones do not depend on what was asked for.
+const WIDE: f64 = 1.5;
+
+impl Good {
+    fn of(trials: &[&Trial]) -> Self {
+        let limited = || trials.iter().filter(|t| refused(t) >= REFUSED);
+        let mut rates: Vec<f64> = limited().map(|t| good(t)).collect();
+        rates.sort_by(f64::total_cmp);
+        let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
+        let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
+        // A trial that was itself held up passes less than the limit; none passes more.
+        let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= 0.15).count();
+        let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= 1.3 * middle;
+        let all = limited().map(|t| t.rates.completed_rate);
+        let spread = all.clone().fold(0.0_f64, f64::max) / all.fold(f64::MAX, f64::min);
+        Self { lowest, middle, highest, constant, spread }
+    }
+}
+
+/// Whether refusals keep the good answers at one rate, however many are asked for: then a generator that is itself at its
+/// limit does not.
+pub(crate) fn keeps_good_answers_at_one_rate(facts: &Facts<'_>) -> bool {
+    let trials = all_trials(facts);
+    let good = Good::of(&trials);
+    facts.run.asked() && good.constant && good.spread >= WIDE
+}
+
+fn all_trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
+    facts.sweep.iter().chain(&facts.search).chain(&facts.decisive).copied().collect()
 }
 
 /// An answer that was held back takes so many times the time of one that was not.
@@ -132,7 +167,21 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::PlantedRun;
+    use crate::planted::{PlantedRun, Who, refuses_beyond_500};
+
+    /// Seen live: a busy machine starved the generator, which was then named at confidence 0.3.
+    #[test]
+    fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
+        let mut run = refuses_beyond_500()
+            .per_s(Who::Client, "process.cpu", "loadline:50", |_| 250_000.0)
+            .per_s(Who::Client, "thread.cpu", "shard0:50/51", |_| 250_000.0)
+            .per_s(Who::Client, "thread.run_delay", "shard0:50/51", |_| 400_000.0)
+            .run();
+        crate::judge(&mut run);
+        let (verdict, trust) = (&run.findings.bottleneck, &run.findings.trust);
+        assert_eq!(verdict.id, "server-rate-limit", "{verdict:#?}");
+        assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
+    }
 
     #[test]
     fn a_limit_that_delays_is_told_from_one_place() {
