@@ -50,6 +50,8 @@ fn old_runs_are_drawn_in_every_form() {
         for form in FORMS {
             let text = render(form.name, &run, &Style::default()).unwrap();
             assert!(text.len() > 500, "{name} as {}: {text}", form.name);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(form.name != "text" || widest <= Some(80), "{name}: {widest:?} columns\n{text}");
             // The verdict stands where a person reads, the counts where a program does.
             let words: Vec<String> = match form.name {
                 "text" | "markdown" | "html" => vec![run.findings.bottleneck.id.clone()],
