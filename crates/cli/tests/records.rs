@@ -45,7 +45,9 @@ fn messages_of_the_profile_have_the_sizes_of_the_source() {
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);
         assert!((completed * down..=most * down).contains(&received), "{}: {received} for {completed}", trial["label"]);
-        assert!(number(&trial["axes"]["wire_bytes_per_read"]) > down + up, "{}", trial["label"]);
+        // The bytes of the reads at either edge may lie outside.
+        let on_the_wire = number(&trial["axes"]["wire_bytes_per_read"]) * completed;
+        assert!(on_the_wire > (completed - 2.0) * (down + up), "{}: {on_the_wire} for {completed}", trial["label"]);
     }
     let checks = run["findings"]["checks"].as_array().unwrap();
     assert!(checks.iter().any(|c| c["name"].as_str().unwrap().contains("2108") && c["pass"] == true));

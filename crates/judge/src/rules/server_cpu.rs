@@ -25,6 +25,9 @@ pub(super) const RULE: Rule = Rule {
               a closed loop wait unread before them. A master that only waits does not widen that set. Told apart from server-single-thread: there other CPUs are free that the thread cannot use.",
 };
 
+/// Share of a CPU from which a thread has as good as all of it.
+const NEARLY_ALL: f64 = 0.9;
+
 fn judge(facts: &Facts<'_>) -> Verdict {
     let view = match full_server(facts) {
         Ok(view) => view,
@@ -53,6 +56,13 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
     }
     let full = busy.is_some_and(|b| b >= FULL);
     let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= 0.05).collect();
+    // One thread that has as good as the whole of a CPU, all that it can use, lacks none, however full the others are.
+    if let ([only], true) = (working.as_slice(), view.cpu_allowed() >= Some(1.5))
+        && only.counter == "thread.cpu"
+        && only.busy >= NEARLY_ALL
+    {
+        return None;
+    }
     let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= 0.95);
     match full {
         // Others are on the same processors, or interrupts that no process is charged with.

@@ -64,3 +64,31 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         evidence,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+
+    /// A server of one thread that gets so much of a CPU while other programs fill all; it waits as good as always beside.
+    fn beside_others(us: f64) -> run::Bottleneck {
+        let mut run = PlantedRun::new(60.0, 20_000.0)
+            .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * us)
+            .per_s(Who::Server, "thread.cpu", "srv:100/101", move |p| p.x * us)
+            .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |p| p.x * (49.8 - us))
+            .per_s(Who::Server, "thread.cpu", "srv:100/102", |p| p.x * 0.1)
+            .per_s(Who::Server, "thread.cpu", "srv:100/103", |p| p.x * 0.1)
+            .per_s(Who::Server, "thread.cpu", "srv:100/104", |p| p.x * 0.1)
+            .per_s(Who::Server, "cpu.idle", "total", |_| 1e4)
+            .per_s(Who::Server, "cpu.user", "total", |_| 3.9e6)
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn a_thread_that_has_all_of_a_cpu_lacks_no_other_however_full_they_are() {
+        let (all, some) = (beside_others(47.0), beside_others(30.0));
+        assert_eq!(all.id, "server-single-thread", "{all:#?}");
+        assert_eq!(some.id, "server-cpu", "{some:#?}");
+    }
+}
