@@ -31,7 +31,7 @@ fn job(dir: &Path, change_us: u32) -> (Output, String) {
     server(dir, "server-main", 500);
     server(dir, "server-change", change_us);
     let ports = [free_port(), free_port()].map(|port| port.to_string());
-    let line = step().replace("8081", &ports[0]).replace("8082", &ports[1]).replace("--budget 60s", "--budget 10s");
+    let line = step().replace("8081", &ports[0]).replace("8082", &ports[1]).replace("--budget 60s", "--budget 16s");
     let program = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("bash");

@@ -182,7 +182,12 @@ fn a_generator_that_dies_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
-        signal(eventually(|| children(pid).into_iter().find(|&child| makes_load(child))), "KILL");
+        // One that was found may have ended with its step; the next one follows.
+        eventually(|| {
+            let child = children(pid).into_iter().find(|&child| makes_load(child))?;
+            let killed = Command::new("kill").args(["-KILL", &child.to_string()]).status();
+            killed.is_ok_and(|status| status.success()).then_some(())
+        });
     });
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);
     assert!(text.to_lowercase().contains("the generator") && text.contains("ended at"), "{text}");
@@ -250,7 +255,10 @@ fn few_descriptors_are_named_and_spread() {
     // 26 connections fit beside what a process needs itself, so four agents carry the hundred.
     // The hundred, and the one of the first request.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
-    assert!(run["trials"][0]["incidents"].as_array().is_none_or(Vec::is_empty), "the server lives: {run:#}");
+    // A machine that stands still is silent, too.
+    let of_a_server = |incident: &Value| incident["kind"] != "silence";
+    let incidents = run["trials"][0]["incidents"].as_array();
+    assert!(incidents.is_none_or(|all| !all.iter().any(of_a_server)), "the server lives: {run:#}");
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("agent processes"), "{notes}");
 }

@@ -41,7 +41,7 @@ fn what_chromium_asked_for_is_made_again() {
         let url = format!("http://{addr}/");
         let before = asked(addr);
         let load = ["load", &url, "--requests", &file, "--order", "shuffle", "--connections", "1"];
-        let run = json(binary!(), &[&load[..], &["--duration", "400ms", "--warmup", "0s", "--at-rest", "0s"]].concat());
+        let run = json(binary!(), &[&load[..], &["--duration", "2s", "--warmup", "0s", "--at-rest", "0s"]].concat());
         assert_eq!(run["trials"][0]["errors"], Value::Object(serde_json::Map::new()), "{at}");
         assert_eq!(run["trials"][0]["unexpected_status"], 0, "{at}");
         let after = asked(addr);

@@ -46,7 +46,7 @@ fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
 #[test]
 fn a_medium_between_the_hosts_says_how_much_of_the_wire_was_used() {
     let _alone = alone();
-    let sets = ["entries=[1]", "first=30", "seconds=0.5", "warmup_s=2"];
+    let sets = ["entries=[1]", "first=30", "seconds=2", "warmup_s=2"];
     let mut args = vec!["lab", "io-models", "--quick", "--json", "--model", "epoll,uring", "--medium", "hub100"];
     sets.iter().for_each(|set| args.extend(["--set", set]));
     let output = std::process::Command::new(binary!()).args(&args).output().unwrap();

@@ -99,7 +99,7 @@ fn a_script_of_the_original_runs_against_a_record_server() {
                FILEACCESSMODE UNBUFFERED\nRECORDSIZE 2048\nFILEACTION R\n";
     write("A.SCT", &format!("{sct}FILEACCESS record://{address}\n"));
     let script = dir.path().join("A.SCR").display().to_string();
-    let output = loadline(&["probe", &script, "--seconds", "0.6", "--json"]);
+    let output = loadline(&["probe", &script, "--seconds", "4", "--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = outcome["rows"].as_array().unwrap();
@@ -110,7 +110,7 @@ fn a_script_of_the_original_runs_against_a_record_server() {
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
         // The stable interval: the second half of the trial, and what the last cycle took beyond it.
-        assert!(number(&row["total_ms"]) < 600.0 + number(&row["most_ms"]), "{row}");
+        assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);
     assert!(String::from_utf8_lossy(&converted.stdout).contains("record_bytes = 2048"));

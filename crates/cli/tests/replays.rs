@@ -169,7 +169,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[test]
 fn sines_spikes_and_steps_reach_the_server_when_they_say() {
     let _alone = alone();
-    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    // In memory where there is such a folder: a server that waits for a disk to take its log is late.
+    let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let port = free_port();
     assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
     let log = dir.path().join("log");
     let http = format!(
@@ -201,7 +203,9 @@ fn sines_spikes_and_steps_reach_the_server_when_they_say() {
         };
         let url = format!("http://127.0.0.1:{port}/");
         let load = [&["load", &url, "--at-rest", "0s"], &asked[..]].concat();
+        let meter = HiccupMeter::start().unwrap();
         let trial = &json_of(Command::new(binary!()).args(load))["trials"][0];
+        let longest_ns = meter.end().iter().map(|pause| pause.end_ns - pause.begin_ns).max().unwrap_or(0);
         let (due, completed) = (num(&trial["due"]), num(&trial["completed"]));
         assert_eq!(trial["errors"], value!({}), "{rate}");
         let there = |text: &String| (text.lines().count() - before) as f64 >= completed;
@@ -213,6 +217,11 @@ fn sines_spikes_and_steps_reach_the_server_when_they_say() {
         at_s.sort_by(f64::total_cmp);
         let all: f64 = pieces.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
         assert!(due >= all && completed > 0.7 * all, "{rate}: {completed} of {due}, {all} in the time asked for");
+        // What was due while the machine stood still comes when it goes on, in another third or by half a second late.
+        if longest_ns > 150_000_000 {
+            println!("{rate}: the machine stood still for {longest_ns} ns: when its requests came is not compared");
+            continue;
+        }
         let at_s = &at_s[1..at_s.len().min(all as usize)];
         let late: Vec<f64> = (0..).zip(at_s).map(|(k, at_s)| at_s - due_s(&pieces, f64::from(k))).collect();
         let begin_s = median(late.clone());

@@ -154,7 +154,7 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
         let said = refused(long, &[]);
         assert!(said.contains("more than 64 KiB") && said.contains("certificate chain"), "{version}: {said}");
         let url = format!("https://localhost:{}/", first_to(good, long));
-        let args = ["load", &url, "--insecure", "--connections", "16", "--io", io, "--duration", "400ms"];
+        let args = ["load", &url, "--insecure", "--connections", "16", "--io", io, "--duration", "2s"];
         let Watched { run, peak_kib, generators } = watched(binary!(), &[&args[..], &["--warmup", "0s"]].concat());
         let errors = run.unwrap()["trials"][0]["errors"].clone();
         println!("{version} {io}: {peak_kib} KiB at most, {errors}");

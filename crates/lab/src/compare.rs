@@ -13,9 +13,10 @@ const SHORTEST_S: f64 = 0.2;
 const WINDOW_S: f64 = 0.6;
 const WARM_UP_S: f64 = 0.3;
 const AROUND_S: f64 = 0.4;
-/// Fewest windows of each server.
-const FEWEST: u64 = 4;
-/// Windows of each that a budget is made to have room for: by ranks alone, fewer than six against six tell nothing apart surely.
+/// Fewest windows of each server: by ranks alone, fewer than seven against seven tell none of seven figures apart surely (six against
+/// six differ by chance in one of 200 cases, and one of seven in one of 28).
+const FEWEST: u64 = 7;
+/// Windows of each that a budget is made to have room for.
 const WANTED: f64 = 10.0;
 
 /// Two servers that were loaded in turns.

@@ -197,6 +197,14 @@ impl<'w> Lab<'w> {
         class.total.unexpected_status += single.unexpected_status;
     }
 
+    /// A request behind the last trial, which counts for that.
+    pub(crate) fn count_afterwards(&mut self, single: &Tally) {
+        let Some(mut trial) = self.run.trials.pop() else { return };
+        self.count_class(single, &mut trial);
+        trial.tally.merge(single);
+        self.run.trials.push(trial);
+    }
+
     /// What is kept from now on belongs to this repeat, counted from 0.
     pub fn begin_repeat(&mut self, repeat: u32) {
         self.repeat = repeat;

@@ -44,16 +44,20 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     look_alive(lab, target_setup)
 }
 
-/// Whether a server that was silent still answers; one that does not is what the run has to say.
+/// A silence that ended so long before the window did, seconds, ended with answers.
+const AGAIN_S: f64 = 0.25;
+
+/// Whether a server that was silent at the end still answers; one that does not is what the run has to say.
 fn look_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
-    let silent = trial.incidents.iter().any(|i| i.kind == IncidentKind::Silence);
+    let to_the_end = |end_s: Option<f64>| end_s.is_none_or(|at| at > trial.measured.window.end_s - AGAIN_S);
+    let silent = trial.incidents.iter().any(|i| i.kind == IncidentKind::Silence && to_the_end(i.end_s));
     if lab.stopped() || !silent {
         return Ok(());
     }
     match preflight::still_answers(&target_setup.addr, &target_setup.load) {
-        Ok(answered) => lab.run.trials.iter_mut().next_back().into_iter().for_each(|t| t.tally.merge(&answered)),
+        Ok(answered) => lab.count_afterwards(&answered),
         Err(why) => lab.gone(&why)?,
     }
     Ok(())

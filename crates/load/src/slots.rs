@@ -4,7 +4,8 @@
 use run::SlotPlan;
 use sys::clock;
 
-/// Reads a count at both edges of each slot's measured part; the rates, per second. Ends early when `over` says so.
+/// Reads a count at both edges of each slot's measured part; the rates, per second. One that was slept through for the most part has
+/// none (NaN). Ends early when `over` says so.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
     let mut rates = Vec::with_capacity(plan.count as usize);
     let look = |at_ns: u64| {
@@ -17,8 +18,9 @@ pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, ov
         }
         let (begin, end) = plan.measured_ns(slot);
         let (before, after) = (look(begin), look(end));
-        let seconds = after.0.saturating_sub(before.0).max(1) as f64 / 1e9;
-        rates.push(after.1.saturating_sub(before.1) as f64 / seconds);
+        let lasted_ns = after.0.saturating_sub(before.0);
+        let rate = after.1.saturating_sub(before.1) as f64 / (lasted_ns as f64 / 1e9);
+        rates.push(if lasted_ns >= (end - begin) / 2 { rate } else { f64::NAN });
     }
     rates
 }
@@ -34,7 +36,11 @@ mod tests {
         let count = || clock::monotonic_ns().saturating_sub(origin) / 1000;
         let found = rates(&plan, origin, count, || false);
         assert_eq!(found.len(), 5);
-        assert!(found.iter().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
+        let seen = || found.iter().filter(|r| r.is_finite());
+        assert!(seen().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
         assert!(rates(&plan, origin, count, || true).is_empty());
+        // All are over already.
+        let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
+        assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }
 }

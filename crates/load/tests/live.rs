@@ -58,7 +58,10 @@ fn an_open_loop_sends_what_is_due() {
         let part = drive(&LoadPlan { threads: 2, ..plan(io, open) }, server.addr, 400);
         consistent(&part);
         let t = &part.total;
-        assert_eq!((t.sent, t.completed, t.error_count()), (t.due, t.due, 0), "{io:?} {t:?}");
+        assert_eq!((t.completed, t.error_count()), (t.sent, 0), "{io:?} {t:?}");
+        // A generator that stood still at the end of the window has some that still wait for a connection then.
+        let waited = part.histograms.get("under_way").map_or(0, |ages| ages.len());
+        assert!(t.sent <= t.due && t.due - t.sent <= waited, "{io:?}, {waited} under way: {t:?}");
         assert_eq!(server.requests(), t.completed);
         assert!((part.offered / (1000.0 * part.measured_s) - 1.0).abs() < 0.02, "{} {}", part.offered, part.measured_s);
         let due = part.measured.due as f64;
@@ -155,6 +158,9 @@ fn a_server_that_dies_leaves_honest_counts() {
         assert!(t.completed > 20, "{io:?} {t:?}");
         assert!(t.errors.0.contains_key(&ErrorKind::ConnectRefused), "{io:?} {t:?}");
         let on_connections = t.error_count() - t.errors.0[&ErrorKind::ConnectRefused];
-        assert_eq!(t.sent, t.completed + on_connections + t.unanswered, "{io:?} {t:?}");
+        // A connect that the end of the listener reset had no request.
+        let no_request = t.attempted - t.connected - t.errors.0[&ErrorKind::ConnectRefused];
+        let ended = t.completed + on_connections + t.unanswered;
+        assert!((t.sent..=t.sent + no_request).contains(&ended), "{io:?} {t:?}");
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use crate::figure::Figure;
 use crate::{
     Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, Tally, Tenths, WatchSpec, Window,
 };
@@ -188,8 +189,8 @@ pub struct LoadPart {
     pub in_flight_s: f64,
     /// Processor time of the generator's threads in the measured window, microseconds: user, system.
     pub cpu_us: (f64, f64),
-    /// Completed per second in each slot of the plan's `slots`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Completed per second in each slot of the plan's `slots`; NaN in one that was slept through.
+    #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
     /// Most requests that the server takes at once on a connection, the least that any said (HTTP/2).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -53,9 +53,9 @@ fn packets_are_received_on_the_processor_of_their_host() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    let grown = taken_in(there) - before;
+    // The last of them may still wait there for their processor.
+    let grown = testkit::eventually(|| Some(taken_in(there) - before).filter(|grown| *grown >= PACKETS));
     println!("{grown} packets on processor {there}");
-    assert!(grown >= PACKETS, "{grown} of {PACKETS} packets were received on processor {there}");
     drop(bed);
     sys::limits::confine_to_cpus(&cpus).unwrap();
     again_without_root(test, test);

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::{program, skip};
 
 /// How often packages are asked for: a registry that does not answer once may answer then.
-const TRIES: u32 = 3;
+const PAUSES_S: [u64; 6] = [1, 2, 4, 8, 15, 0];
 
 /// The program, built once for all tests and again when its source changes; says that the test is left out where Go or its
 /// packages cannot be had. A source that does not compile is a failure.
@@ -48,13 +48,13 @@ fn in_source(go: &Path, source: &Path) -> Command {
 
 fn fetched(go: &Path, source: &Path) -> Result<(), String> {
     let mut why = String::new();
-    for _ in 0..TRIES {
+    for pause_s in PAUSES_S {
         let output = in_source(go, source).args(["mod", "download"]).output().map_err(|e| e.to_string())?;
         if output.status.success() {
             return Ok(());
         }
         why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        std::thread::sleep(Duration::from_secs(2));
+        std::thread::sleep(Duration::from_secs(pause_s));
     }
     Err(why)
 }

@@ -158,7 +158,10 @@ impl<C: Client> Core<C> {
     /// The peer will send nothing more.
     pub(super) fn peer_closed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.conns[conn as usize].state {
-            State::Closing => return self.ended(ops, conn),
+            State::Closing => {
+                self.farewell(ops, conn);
+                return self.ended(ops, conn);
+            }
             State::Idle | State::Thinking => return self.closed_while_idle(ops, conn),
             State::Handshaking => return self.lost(ops, conn, ErrorKind::ConnectFailed),
             _ => {}
@@ -222,6 +225,7 @@ impl<C: Client> Core<C> {
     /// The session says that this connection carries nothing more.
     fn closing<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.conns[conn as usize].in_flight > 0 {
+            self.farewell(ops, conn);
             return self.lost(ops, conn, ErrorKind::ShortResponse);
         }
         self.open_forget_idle(conn);

@@ -9,7 +9,8 @@ use super::{Core, State};
 use crate::driver::{Completion, Ops, Sent};
 
 /// Client: `H`, server: `h`, client: `F`; then requests `R` id class, answers `A` id or `X` id (failed) or `U` id (left, not looked at), pings `P`, which
-/// are answered by `p`, `E` for an error, of which it says `e`, and `C` for the close.
+/// are answered by `p`, `E` for an error, of which it says `e`, and `C` for the
+/// close, which it answers by `c`.
 #[derive(Clone)]
 struct Many {
     mix: proto::Mix,
@@ -82,7 +83,10 @@ impl Requester for Session {
                     self.out.push(b'e');
                     return Err(Fault::Malformed("an end that it is told of"));
                 }
-                (b'C', _) => return Ok(Progress { close: true, ..progress }),
+                (b'C', _) => {
+                    self.out.push(b'c');
+                    return Ok(Progress { close: true, ..progress });
+                }
                 (b'A' | b'X', Some((&id, after))) => {
                     end(id, if kind == b'A' { Outcome::Expected } else { Outcome::Failed(Fault::Short) });
                     rest = after;
@@ -243,6 +247,23 @@ fn why_a_connection_ends_is_said_although_a_request_is_on_its_way() {
         bench.hear(b"E");
         let sent = bench.sent();
         assert_eq!((sent.last().unwrap().as_slice(), bench.wire.closes), (&b"e"[..], 1), "{acked}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_close_is_answered_although_a_request_is_on_its_way() {
+    // With a request under way that nobody will answer, and with none and the server's end right behind.
+    for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
+        let mut bench = Bench::ready(1, 1000.0, &[1.0]);
+        bench.hear(b"A\0");
+        bench.wire.acked = true;
+        bench.at_ms(60_000);
+        bench.hear(heard);
+        if ends {
+            bench.core.on(&mut bench.wire, Completion::PeerClosed { conn: 0 });
+        }
+        let sent = bench.sent();
+        assert_eq!((sent.last().unwrap().as_slice(), bench.wire.closes), (&b"c"[..], 1), "{ends}: {sent:?}");
     }
 }
 

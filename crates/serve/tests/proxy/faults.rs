@@ -56,7 +56,8 @@ fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_
                 }
             }
         });
-        let server = proxy(addr, events, &[("timeout_ms", "100")]);
+        // Long enough for the half that comes.
+        let server = proxy(addr, events, &[("timeout_ms", "1000")]);
         for path in ["/ends", "/silent"] {
             let all = text(&exchange(&server, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()));
             assert!(all.starts_with("HTTP/1.1 200") && all.ends_with("12345"), "{events} {path}: {all}");

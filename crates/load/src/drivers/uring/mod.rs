@@ -172,7 +172,9 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    if !current && !cqe.more && kind != NOTHING && kind != OPEN {
+    // A send that nobody waits for is not among those that were cancelled; it is only heard of where it failed.
+    let cancelled = kind != NOTHING && kind != OPEN && (kind != SEND || ops.acked);
+    if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);
     }
     if kind == RECEIVE {
