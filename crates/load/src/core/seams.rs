@@ -315,6 +315,7 @@ fn left(drains: bool) -> Bench {
         bench.core.enter(&mut bench.wire, Phase::Drain);
     }
     bench.hear(b"A\0C");
+    assert_eq!(bench.sent(), [b"c".to_vec()]);
     bench.core.on(&mut bench.wire, Completion::PeerClosed { conn: 0 });
     assert!(bench.wire.connects == 2 && !bench.core.drained(bench.wire.now_ns));
     bench.core.on(&mut bench.wire, Completion::Connected { conn: 0 });
