@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use proto::{PROTOCOLS, ProtocolSpec};
-use run::{Address, Protocol};
+use run::{Address, Protocol, UrlParts};
 
 use crate::LabError;
 
@@ -23,12 +23,11 @@ pub struct Resolved {
 /// decides its kind, and details of the same kind are kept.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
-    let (scheme, rest) = target.split_once("://").unwrap_or(("http", target));
-    let (name, by_unix) = transport(scheme);
+    let parts = UrlParts::of(target);
+    let (scheme, (name, by_unix)) = (parts.scheme_or_http(), parts.transport());
     let (row, written) = proto::by_scheme(name).ok_or_else(|| fail(unknown(scheme)))?;
-    let rest = rest.split('#').next().unwrap_or(rest);
     if by_unix {
-        let (socket, path) = socket_and_path(rest).map_err(&fail)?;
+        let (socket, path) = socket_and_path(without_fragment(parts.rest)).map_err(&fail)?;
         check_path(path).map_err(&fail)?;
         return Ok(Resolved {
             addr: Address::Unix(socket.into()),
@@ -36,7 +35,7 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
             tls_name: written.tls.then(|| "localhost".into()),
         });
     }
-    let (authority, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
+    let (authority, path) = (parts.authority, without_fragment(parts.path));
     if authority.contains('@') {
         return Err(fail("it has user information; give credentials with --header 'Authorization: …'".into()));
     }
@@ -55,14 +54,8 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     })
 }
 
-/// The protocol's scheme, and whether it is spoken over a unix socket: `unix` is HTTP, `echo+unix` and the like the rest.
-pub fn transport(scheme: &str) -> (&str, bool) {
-    let at = scheme.len().saturating_sub("+unix".len());
-    match scheme.get(at..) {
-        _ if scheme.eq_ignore_ascii_case("unix") => ("http", true),
-        Some(end) if at > 0 && end.eq_ignore_ascii_case("+unix") => (&scheme[..at], true),
-        _ => (scheme, false),
-    }
+fn without_fragment(text: &str) -> &str {
+    text.split('#').next().unwrap_or(text)
 }
 
 /// `/run/app.sock:/path` is a socket and what is asked for there.

@@ -1,5 +1,7 @@
 //! URLs in their two halves: where to, and what is asked for.
 
+use run::UrlParts;
+
 /// Scheme and authority of a URL, and its path with the query. A path alone has no origin; without a scheme `http` is meant.
 pub(crate) fn split(url: &str) -> Result<(Option<String>, String), String> {
     if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
@@ -8,17 +10,18 @@ pub(crate) fn split(url: &str) -> Result<(Option<String>, String), String> {
     if url.starts_with('/') {
         return Ok((None, without_fragment(url)));
     }
-    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let written = UrlParts::of(url);
+    let scheme = written.scheme_or_http();
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         let near = run::nearest(scheme, ["http", "https"]).map_or(String::new(), |n| format!("; did you mean {n}://?"));
         return Err(format!("{scheme}:// is not http:// or https://{near}"));
     }
-    let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |at| rest.split_at(at));
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let authority = written.authority.rsplit_once('@').map_or(written.authority, |(_, host)| host);
     if authority.is_empty() {
         return Err("it names no host; write http://HOST:PORT/PATH or /PATH".into());
     }
-    let path = if path.starts_with('/') { without_fragment(path) } else { format!("/{}", without_fragment(path)) };
+    let path = without_fragment(written.path);
+    let path = if path.starts_with('/') { path } else { format!("/{path}") };
     Ok((Some(format!("{}://{}", scheme.to_ascii_lowercase(), authority.to_ascii_lowercase())), path))
 }
 

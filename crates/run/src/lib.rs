@@ -52,6 +52,7 @@ mod suggest;
 mod tenths;
 mod tls;
 mod trial;
+mod url_parts;
 mod users;
 mod visible;
 mod watch;
@@ -116,6 +117,7 @@ pub use trial::{
     Around, ErrorKind, Errors, Incident, IncidentKind, Measured, RateByHand, Rates, Side, Steady, Tally, Trial,
     TrialKind,
 };
+pub use url_parts::UrlParts;
 pub use users::UsersFinding;
 pub use visible::{is_invisible, visible};
 pub use watch::{WatchSpec, WatchedHost};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ArrivalTimes, Blocks, ColdPlan, Expectation, HostPlan, Intensity, Protocol, RecordedTimes, RequestSet, Secrets,
-    SlotPlan, Stage, TlsPlan,
+    SlotPlan, Stage, TlsPlan, UrlParts,
 };
 
 /// Everything that one command will do.
@@ -107,11 +107,12 @@ impl Target {
     /// Whether its address is one that only its own host reaches (127.0.0.0/8, ::1, localhost), as far as it is written
     /// and not looked up; `None` where none is given.
     pub fn loopback(&self) -> Option<bool> {
-        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", self.url.as_str()));
-        if scheme == "unix" || scheme.ends_with("+unix") {
-            return Some(true);
-        }
-        let authority = rest.split(['/', '?', '#']).next().filter(|a| !a.is_empty())?;
+        let written = UrlParts::of(&self.url);
+        let authority = match written.transport() {
+            (_, true) => return Some(true),
+            _ if written.authority.is_empty() => return None,
+            _ => written.authority,
+        };
         if let Ok(addr) = authority.parse::<std::net::SocketAddr>() {
             return Some(addr.ip().is_loopback());
         }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{Protocol, RequestSet};
+use crate::{Protocol, RequestSet, UrlParts};
 
 /// Headers whose values are secrets (names in lower case), besides those that hold one of [`SECRET_WORDS`].
 pub const SECRET_HEADERS: &[&str] = &[
@@ -70,9 +70,8 @@ impl Secrets {
 
     /// A URL (or a path with a query) with user information and token-like query values kept.
     pub fn keep_url(&mut self, url: &str) -> String {
-        let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
-        let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |at| rest.split_at(at));
-        let mut out = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+        let UrlParts { scheme, authority, path, .. } = UrlParts::of(url);
+        let mut out = scheme.map_or_else(String::new, |scheme| format!("{scheme}://"));
         match authority.rsplit_once('@') {
             Some((user, host)) => out.extend([&self.keep(user), "@", host]),
             None => out.push_str(authority),
@@ -109,7 +108,7 @@ impl Secrets {
             Some((name, value)) if is_secret_header(name) && !value.trim().is_empty() && !value.contains("$env:") => {
                 format!("{before}{name}: {}", self.keep(value.trim()))
             }
-            _ if word.contains("://") => {
+            _ if UrlParts::of(word).scheme.is_some() => {
                 let kept = self.keep_url(word);
                 self.scrub(&kept)
             }

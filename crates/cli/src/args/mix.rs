@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::ensure;
 use clap::Args;
 use requests::{Imported, ReplayOptions};
-use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet};
+use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet, UrlParts};
 
 use crate::output;
 
@@ -147,9 +147,8 @@ impl MixArgs {
 /// target stands in their place.
 fn aim(imported: &mut Imported, target: &mut String) {
     let Some(first) = imported.origin().map(str::to_owned) else { return };
-    let asked = target.split_once("://").map_or(target.as_str(), |(_, rest)| rest);
-    let asked = asked.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-    let named = |origin: &String| origin.split_once("://").is_some_and(|(_, authority)| authority == asked);
+    let asked = UrlParts::of(target).authority.to_ascii_lowercase();
+    let named = |origin: &String| UrlParts::of(origin).authority == asked;
     let origin = imported.found.iter().filter_map(|found| found.origin.clone()).find(named).unwrap_or(first);
     imported.keep_origin(&origin);
     if target.is_empty() {

@@ -84,9 +84,8 @@ impl TargetArgs {
     }
 
     fn say(&self, plan: &mut Plan) {
-        let scheme = plan.target.url.split_once("://").map_or("http", |(scheme, _)| scheme).to_string();
         if !plan.target.url.is_empty() || self.config.is_none() {
-            plan.load.protocol = protocol_of(&scheme, &plan.load.protocol);
+            plan.load.protocol = protocol_of(&plan.target.url, &plan.load.protocol);
         }
     }
 }
@@ -101,11 +100,11 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The protocol that a scheme names; keeps what a plan file already said of the same protocol. Schemes that nobody speaks
+/// The protocol that a target's scheme names; keeps what a plan file already said of the same protocol. Schemes that nobody speaks
 /// are refused with their reason where the target is resolved.
-fn protocol_of(scheme: &str, given: &Protocol) -> Protocol {
-    let fresh =
-        proto::by_scheme(lab::target::transport(scheme).0).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
+pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
+    let row = proto::by_scheme(run::UrlParts::of(url).transport().0);
+    let fresh = row.map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }
 }
 

@@ -69,8 +69,7 @@ impl TlsArgs {
 
 /// Whether a target is spoken to within TLS.
 fn within(url: &str) -> bool {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    proto::by_scheme(lab::target::transport(scheme).0).is_some_and(|(_, scheme)| scheme.tls)
+    proto::by_scheme(run::UrlParts::of(url).transport().0).is_some_and(|(_, scheme)| scheme.tls)
 }
 
 fn resume(text: &str) -> Result<f64, String> {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use run::{Comparison, Intensity, Plan, Run};
+use run::{Comparison, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{TlsArgs, read_variables, units};
+use crate::args::{TlsArgs, protocol_of, read_variables, units};
 use crate::own_server::OwnServer;
 use crate::{Exit, output};
 
@@ -66,11 +66,8 @@ pub(crate) struct Args {
 /// Compares, prints, and says by the exit status whether the new one is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
-    ensure!(
-        args.both.iter().any(|one| one.contains("://")) || !of_requests,
-        "requests and TLS are for two live servers"
-    );
-    let live = args.both.iter().filter(|one| one.contains("://")).count();
+    let live = args.both.iter().filter(|one| UrlParts::of(one).scheme.is_some()).count();
+    ensure!(live > 0 || !of_requests, "requests and TLS are for two live servers");
     if live != 2 && (args.command_a.is_some() || args.command_b.is_some()) {
         bail!("--command-a and --command-b start the servers of two addresses: give both as http://HOST:PORT/");
     }
@@ -181,8 +178,7 @@ fn plan(args: &Args, at: usize) -> anyhow::Result<Plan> {
     plan.target.authorized = args.authorized;
     plan.load.seed = args.seed;
     args.mix.apply(&mut plan)?;
-    let scheme = plan.target.url.split_once("://").map_or("http", |(scheme, _)| scheme);
-    plan.load.protocol = proto::by_scheme(scheme).map_or_else(run::Protocol::default, |(row, _)| (row.defaults)());
+    plan.load.protocol = protocol_of(&plan.target.url, &run::Protocol::default());
     if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
         *connections = args.connections.unwrap_or(CONNECTIONS);
     }

@@ -1,0 +1,67 @@
+//! A target in its pieces, as far as its text alone tells them. Source: RFC 3986 section 3.
+
+/// A URL as it is written, or what stands in the place of one: `host:80`, `/path`. Nothing is looked up, checked or decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UrlParts<'a> {
+    /// What stands before `://`; `None` without one.
+    pub scheme: Option<&'a str>,
+    /// All behind the scheme: authority and path.
+    pub rest: &'a str,
+    /// Host and port, with user information before them; or the begin of a socket's path.
+    pub authority: &'a str,
+    /// Path, query and fragment; empty where the authority ends the text.
+    pub path: &'a str,
+}
+
+impl<'a> UrlParts<'a> {
+    /// Takes a text to pieces.
+    pub fn of(url: &'a str) -> Self {
+        let (scheme, rest) = url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        Self { scheme, rest, authority, path }
+    }
+
+    /// Its scheme, as it is written; `http` is meant where none is.
+    pub fn scheme_or_http(&self) -> &'a str {
+        self.scheme.unwrap_or("http")
+    }
+
+    /// The protocol's scheme, and whether it is spoken over a unix socket: `unix` is HTTP, `echo+unix` and the like the
+    /// rest.
+    pub fn transport(&self) -> (&'a str, bool) {
+        let scheme = self.scheme_or_http();
+        let at = scheme.len().saturating_sub("+unix".len());
+        match scheme.get(at..) {
+            _ if scheme.eq_ignore_ascii_case("unix") => ("http", true),
+            Some(end) if at > 0 && end.eq_ignore_ascii_case("+unix") => (&scheme[..at], true),
+            _ => (scheme, false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_taken_to_pieces() {
+        let of = |url| {
+            let parts = UrlParts::of(url);
+            (parts.scheme, parts.authority, parts.path)
+        };
+        assert_eq!(of("HTTP://u@h:1/a?b#c"), (Some("HTTP"), "u@h:1", "/a?b#c"));
+        assert_eq!(of("h:1?b"), (None, "h:1", "?b"));
+        assert_eq!(of("unix:///s:/a"), (Some("unix"), "", "/s:/a"));
+        assert_eq!(of("/a"), (None, "", "/a"));
+        assert_eq!(of("http://h#f"), (Some("http"), "h", "#f"));
+        assert_eq!(of(""), (None, "", ""));
+    }
+
+    #[test]
+    fn a_scheme_says_protocol_and_transport() {
+        let of = |url| UrlParts::of(url).transport();
+        assert_eq!((of("h:1"), of("https://h")), (("http", false), ("https", false)));
+        assert_eq!((of("UNIX:///s"), of("echo+Unix:///s")), (("http", true), ("echo", true)));
+        assert_eq!((of("+unix:///s"), of("é+unix://")), (("+unix", false), ("é", true)));
+    }
+}
