@@ -259,7 +259,7 @@ fn loaded(trial: &Trial) -> String {
         time(trial.latency_us.p99),
         judge::failed_share(trial).map_or_else(|| "n/a".into(), |share| quantity(share, Unit::Share)),
     ];
-    let busiest = report::busiest_device(trial).unwrap_or_default();
+    let busiest = report::busiest_device(&judge::devices(trial)).unwrap_or_default();
     row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
 }
 

@@ -19,6 +19,7 @@ mod costs;
 pub mod counters_csv;
 mod decide;
 mod demand;
+mod devices;
 mod drift;
 mod evidence;
 mod expect;
@@ -57,6 +58,7 @@ pub use capacity::{Estimate, Pooled, pooled};
 pub use compare::compare;
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
+pub use devices::{devices, devices_of_sides};
 pub use facts::{Facts, disturbed, stolen};
 pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
@@ -77,10 +79,11 @@ pub fn judge(run: &mut Run) {
     let facts = Facts::of(run);
     let what_if = what_if::to_double(&facts, run.findings.capacity.as_ref(), &run.findings.bottleneck);
     run.findings.what_if = what_if;
+    run.findings.devices = run.trials.iter().map(devices).collect();
 }
 
 /// The same of a run that goes on, without what only its end is asked: what it takes to double the capacity, for which each
-/// loaded trial becomes a network of queues.
+/// loaded trial becomes a network of queues, and how busy each device was.
 pub fn judge_so_far(run: &mut Run) {
     sides::derive(run);
     client_hosts::busiest_first(run);
@@ -104,6 +107,7 @@ pub fn judge_so_far(run: &mut Run) {
         class_costs,
         picks,
         outcomes: decide::outcomes(&facts, &chances),
+        devices: Vec::new(),
         one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
         failure: None,
         capacity: found.clone(),

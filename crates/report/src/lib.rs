@@ -17,7 +17,7 @@ pub use comparison::render_comparison;
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
 pub use number::{Unit, count, number, quantity, quantity_in, significant};
-pub use pages::{PAGES, Page, busiest_device, busy_devices, error_words};
+pub use pages::{PAGES, Page, busiest_device, error_words};
 pub use plot::{
     Axis, Band, BarRow, Bars, Frame, Hue, IntervalRow, Intervals, Look, Mark, Plot, Scale, Segment, Series, Spot,
     bars_svg, intervals_svg, plot_svg,

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{BehindLoad, Expected, Failure, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness, WaitsFor};
+use crate::{
+    BehindLoad, Device, Expected, Failure, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness, WaitsFor,
+};
 
 /// Everything that was concluded from a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +20,10 @@ pub struct Findings {
     pub picks: Picks,
     /// What each trial came to, in the order of `trials`.
     pub outcomes: Vec<Outcome>,
+    /// How busy each device was in each trial, in the order of `trials`, the busiest device first. Not kept: whoever reads
+    /// a run judges it again.
+    #[serde(skip)]
+    pub devices: Vec<Vec<Device>>,
     /// Whether client and server of the decisive trial use processors of one machine; absent where one side is not known.
     pub one_host: Option<bool>,
     /// Why the run did not do what was asked for; absent where it did.

@@ -19,6 +19,7 @@ mod counters;
 mod counters_table;
 mod cpu_times;
 mod decisions;
+mod device;
 mod drift;
 mod expectation;
 mod figure;
@@ -74,6 +75,7 @@ pub use counters::{CounterId, Reading, counter};
 pub use counters_table::{COUNTERS, EXPORTED};
 pub use cpu_times::CpuTimes;
 pub use decisions::{Breach, BreachKind, Failure, Limits, Outcome, Picks, Sureness};
+pub use device::Device;
 pub use drift::{Drift, DriftOf};
 pub use expectation::{EXPECTED, Expectation, Expected, ExpectedUnit};
 pub use findings::{

@@ -140,9 +140,9 @@ impl Model {
         let client = clients.first();
         self.one_host = client.zip(server).is_some_and(|(client, server)| server.same_processors(client));
         let nobody = Side::default();
-        let all = report::busy_devices(client.unwrap_or(&nobody), server);
+        let all = judge::devices_of_sides(client.unwrap_or(&nobody), server);
         self.busiest =
-            all.into_iter().take(MOST_LINES).map(|(name, busy)| (run::visible(&name).into(), busy)).collect();
+            all.iter().take(MOST_LINES).map(|device| (run::visible(&device.name()).into(), device.busy)).collect();
     }
 
     /// A trial ended: its line, and its failures.

@@ -10,7 +10,6 @@ mod class_costs;
 mod classes;
 mod costs;
 mod counters;
-mod devices;
 mod double;
 mod figures;
 mod fits;
@@ -28,7 +27,7 @@ mod trust;
 mod utilisation;
 mod verdict;
 
-pub use trials::{busiest_device, busy_devices, words as error_words};
+pub use trials::{busiest_device, words as error_words};
 
 use run::{Run, Sureness};
 

@@ -1,8 +1,8 @@
 //! Every operating point in one row: the terminal shows the columns that decide, the page all of them.
 
-use run::{BreachKind, ErrorKind, Outcome, Run, Side, Tally, Trial};
+use run::{BreachKind, Device, ErrorKind, Outcome, Run, Tally, Trial};
 
-use super::{devices, figures, pick};
+use super::{figures, pick};
 use crate::number::{count, number, quantity};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
@@ -12,7 +12,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.trials.is_empty() || timed_alone {
         return Vec::new();
     }
-    let rows = run.outcomes().map(|(t, outcome)| row(t, outcome)).collect();
+    let devices = run.findings.devices.iter().map(|of_trial| of_trial.first()).chain(std::iter::repeat(None));
+    let rows = run.outcomes().zip(devices).map(|((t, outcome), busiest)| row(t, outcome, busiest)).collect();
     let mut table = Table { columns: columns(), rows, ..Table::default() };
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
@@ -40,7 +41,7 @@ fn columns() -> Vec<Col> {
     ]
 }
 
-fn row(trial: &Trial, outcome: Outcome) -> Vec<Cell> {
+fn row(trial: &Trial, outcome: Outcome, busiest: Option<&Device>) -> Vec<Cell> {
     let rates = &trial.rates;
     let response = &trial.latency_us;
     let why = if rates.completed_rate > 0.0 { "no response time was measured" } else { "nothing completed" };
@@ -57,7 +58,7 @@ fn row(trial: &Trial, outcome: Outcome) -> Vec<Cell> {
         time(response.p99_9),
         time(response.max),
         errors(trial, outcome),
-        busiest(trial),
+        of_device(busiest),
         count(trial.tally.completed).into(),
         steady(trial),
     ]
@@ -103,8 +104,8 @@ pub(super) fn failures(tally: &Tally) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-fn busiest(trial: &Trial) -> Cell {
-    match devices::of(trial).first() {
+fn of_device(busiest: Option<&Device>) -> Cell {
+    match busiest {
         Some(d) => {
             let share = quantity(d.busy, Unit::Share);
             Cell { text: format!("{} {share}", d.short()), tone: Tone::Plain, hint: d.name() }
@@ -113,18 +114,11 @@ fn busiest(trial: &Trial) -> Cell {
     }
 }
 
-/// The device of a trial that was busy for the largest share of its time, with that share: `server nginx:12 97 %`.
-pub fn busiest_device(trial: &Trial) -> Option<String> {
+/// The first of a trial's devices, as judge ranks them, with the share of its time: `server thread 97 %`.
+pub fn busiest_device(ranked: &[Device]) -> Option<String> {
     // A line of the terminal has no room for more.
-    let name = |d: &devices::Device| d.short().replace("accept queue", "queue");
-    devices::of(trial).first().map(|d| format!("{} {}", name(d), quantity(d.busy, Unit::Share)))
-}
-
-/// All devices of both sides by the newest samples, busiest first: name and share of its time or limit, 0 to 1.
-pub fn busy_devices(client: &Side, server: Option<&Side>) -> Vec<(String, f64)> {
-    let measured = run::Measured { window: run::Window::ALL, ..run::Measured::default() };
-    let trial = Trial { client: client.clone(), server: server.cloned(), measured, ..Trial::default() };
-    devices::of(&trial).into_iter().map(|device| (device.name(), device.busy)).collect()
+    let name = |d: &Device| d.short().replace("accept queue", "queue");
+    ranked.first().map(|d| format!("{} {}", name(d), quantity(d.busy, Unit::Share)))
 }
 
 fn steady(trial: &Trial) -> Cell {

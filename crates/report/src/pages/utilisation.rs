@@ -2,7 +2,7 @@
 
 use run::Run;
 
-use super::{devices, pick};
+use super::pick;
 use crate::number::quantity;
 use crate::{BarRow, Bars, Block, Hue, Section, Segment, Unit, Weight};
 
@@ -11,7 +11,7 @@ const SHOWN: usize = 14;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
-    let devices = devices::of(trial);
+    let devices = run.findings.picks.shown.and_then(|at| run.findings.devices.get(at)).map_or(&[][..], Vec::as_slice);
     let Some(first) = devices.first() else { return Vec::new() };
     let title = format!("{} was the busiest, {} of its time", first.name(), quantity(first.busy, Unit::Share));
     let rows = devices.iter().take(SHOWN).map(|d| {
@@ -21,7 +21,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
             _ => Hue::Third,
         };
         let segment = Segment { label: d.side.into(), value: d.busy, hue };
-        BarRow { label: d.name(), segments: vec![segment], strong: d.busy > 0.9 }
+        BarRow { label: d.name(), segments: vec![segment], strong: d.full }
     });
     let heading = if pick::state(trial) == "saturated" { "Utilisation at saturation" } else { "Utilisation" };
     let bars = Bars {

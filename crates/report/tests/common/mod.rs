@@ -10,8 +10,8 @@ use run::*;
 pub fn decided(mut run: Run) -> Run {
     let mut judged = run.clone();
     judge::judge(&mut judged);
-    let Findings { limits, picks, outcomes, one_host, failure, .. } = judged.findings;
-    run.findings = Findings { limits, picks, outcomes, one_host, failure, ..run.findings };
+    let Findings { limits, picks, outcomes, devices, one_host, failure, .. } = judged.findings;
+    run.findings = Findings { limits, picks, outcomes, devices, one_host, failure, ..run.findings };
     run
 }
 

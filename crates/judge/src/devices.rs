@@ -1,37 +1,15 @@
 //! How busy each device was in a trial's window, from the raw recordings: busy time over time, bytes over speed, level
-//! over limit. Judge weighs these; this page only shows them.
+//! over limit. The rules weigh each by itself; this is what is shown of all.
 
 use std::collections::HashMap;
 
-use run::{Instances, Recording, Side, Trial, Window};
+use run::{Device, Instances, Measured, Recording, Side, Trial, Window};
 
-/// One device and the share of its time that it was busy.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Device {
-    /// `server`, `client`, or `host` where both are one.
-    pub(super) side: &'static str,
-    /// What it is: `processors`, `thread`, `interface`, ….
-    pub(super) kind: &'static str,
-    /// Which one: `nginx:1234/1240`, `eth0`; may be empty.
-    pub(super) instance: String,
-    /// 0 to 1: the share of its time, or of its limit.
-    pub(super) busy: f64,
-}
-
-impl Device {
-    /// Side, kind and instance.
-    pub(super) fn name(&self) -> String {
-        format!("{} {} {}", self.side, self.kind, self.instance).trim_end().into()
-    }
-
-    /// Side and kind, for where room is short.
-    pub(super) fn short(&self) -> String {
-        format!("{} {}", self.side, self.kind)
-    }
-}
+/// Above this share of its time, or of its limit, a device stands out.
+const FULL: f64 = 0.9;
 
 /// The devices of a trial, busiest first. What both sides have in common is told once.
-pub(super) fn of(trial: &Trial) -> Vec<Device> {
+pub fn devices(trial: &Trial) -> Vec<Device> {
     let window = trial.measured.window;
     let client = &trial.client;
     let mut all = own("client", client, window);
@@ -51,8 +29,20 @@ pub(super) fn of(trial: &Trial) -> Vec<Device> {
         all.extend(machine("client", client, window).into_iter().chain(network("client", client, window)));
     }
     all.retain(|d| d.busy.is_finite() && d.busy >= 0.0);
+    all.iter_mut().for_each(|d| d.full = d.busy > FULL);
     all.sort_by(|a, b| b.busy.total_cmp(&a.busy).then_with(|| a.name().cmp(&b.name())));
     all
+}
+
+/// The same of both sides by all samples that there are, for whoever looks on while a trial goes on.
+pub fn devices_of_sides(client: &Side, server: Option<&Side>) -> Vec<Device> {
+    let measured = Measured { window: Window::ALL, ..Measured::default() };
+    devices(&Trial { client: client.clone(), server: server.cloned(), measured, ..Trial::default() })
+}
+
+/// A device of which nobody has said yet whether it stands out.
+fn device(side: &'static str, kind: &'static str, instance: &str, busy: f64) -> Device {
+    Device { side, kind, instance: instance.into(), busy, full: false }
 }
 
 /// What belongs to the side's processes.
@@ -64,10 +54,10 @@ fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let mut found = Vec::new();
     for process in &from.processes {
         let thread = run::Instance::read(process).and_then(|i| threads.remove(&i.pid));
-        found.extend(thread.map(|(instance, busy)| Device { side, kind: "thread", instance: instance.into(), busy }));
+        found.extend(thread.map(|(instance, busy)| device(side, "thread", instance, busy)));
         let of = |all: &Instances<'_>| all.max(process, window).unwrap_or(f64::NAN);
         let busy = of(&held) / of(&limits);
-        found.push(Device { side, kind: "descriptors", instance: process.clone(), busy });
+        found.push(device(side, "descriptors", process, busy));
     }
     found
 }
@@ -76,7 +66,7 @@ fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
 fn machine(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let all = rec.cpu_times("total", window).and_then(|times| times.busy());
-    let all = all.map(|busy| Device { side, kind: "CPUs", instance: String::new(), busy });
+    let all = all.map(|busy| device(side, "CPUs", "", busy));
     all.into_iter().chain(timed(side, from, ("disk.busy", "disk"), window)).collect()
 }
 
@@ -89,7 +79,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     for column in rec.columns_of("interface.speed") {
         let of = |all: &Instances<'_>| all.value(&column.instance, window).unwrap_or(0.0);
         let busy = of(&received).max(of(&sent)) / span / rec.over(column, window).value().unwrap_or(0.0);
-        found.push(Device { side, kind: "interface", instance: column.instance.clone(), busy });
+        found.push(device(side, "interface", &column.instance, busy));
     }
     for (level, limit, kind) in LEVELS {
         let levels = rec.instances(level);
@@ -97,7 +87,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
             let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
             // An accept queue holds one more than its limit.
             let busy = (of(levels.max(&column.instance, window)) / of(rec.most(column, window))).min(1.0);
-            found.push(Device { side, kind, instance: column.instance.clone(), busy });
+            found.push(device(side, kind, &column.instance, busy));
         }
     }
     found
@@ -108,7 +98,7 @@ fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), wind
     let rec = &from.recording;
     let busy =
         |instance: &str| rec.reading(id, instance, window).value().unwrap_or(f64::NAN) / 1e6 / rec.span_s(window);
-    let of = |c: &run::Column| Device { side, kind, instance: c.instance.clone(), busy: busy(&c.instance) };
+    let of = |c: &run::Column| device(side, kind, &c.instance, busy(&c.instance));
     rec.columns_of(id).map(of).collect()
 }
 
