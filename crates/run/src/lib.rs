@@ -28,11 +28,13 @@ mod handshake_cost;
 mod hist;
 mod host_load;
 mod hosts;
+mod incident;
 mod instance;
 mod instances;
 mod intensity;
 mod key;
 mod lever;
+mod measured;
 mod moments;
 mod observer;
 mod own;
@@ -48,8 +50,10 @@ mod rundir;
 mod rundir_read;
 mod seal;
 mod secrets;
+mod side;
 mod status;
 mod suggest;
+mod tally;
 mod tenths;
 mod tls;
 mod trial;
@@ -86,11 +90,13 @@ pub use handshake_cost::{CpuTold, HandshakeCost};
 pub use hist::{Hist, HistError, Summary};
 pub use host_load::{HostLoad, WindowsApart};
 pub use hosts::HostPlan;
+pub use incident::{Incident, IncidentKind};
 pub use instance::Instance;
 pub use instances::{Instances, Recorded};
 pub use intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
 pub use key::Key;
 pub use lever::{LeverPart, LeverPlan, SlotPlan};
+pub use measured::{Around, Measured};
 pub use moments::Moment;
 pub use observer::{Observed, ObserverSpec, Role};
 pub use own::Own;
@@ -111,14 +117,13 @@ pub use rundir_read::{
     read_text,
 };
 pub use secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
+pub use side::Side;
 pub use status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};
 pub use suggest::{nearest, said, toml_message};
+pub use tally::{ErrorKind, Errors, Tally};
 pub use tenths::{Over, TENTH_S, Tenths};
 pub use tls::{TlsPlan, TlsVersion};
-pub use trial::{
-    Around, ErrorKind, Errors, Incident, IncidentKind, Measured, RateByHand, Rates, Side, Steady, Tally, Trial,
-    TrialKind,
-};
+pub use trial::{RateByHand, Rates, Steady, Trial, TrialKind};
 pub use url_parts::UrlParts;
 pub use users::UsersFinding;
 pub use visible::{is_invisible, visible};

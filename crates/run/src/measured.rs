@@ -1,0 +1,56 @@
+//! The window of a trial that is measured, and what the trial takes around it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::{Tally, Tenths, Window, WindowsApart};
+
+/// The measured window in counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Measured {
+    /// Where in the recordings it lies.
+    pub window: Window,
+    /// Its length by the generator's own clock, seconds.
+    #[serde(with = "Figure")]
+    pub length_s: f64,
+    /// Its counts.
+    pub tally: Tally,
+    /// Completed requests per second in each tenth of a second of the window, or in each step of it.
+    #[serde(with = "Figure::<Vec<f64>>")]
+    pub series_completed: Vec<f64>,
+    /// Width of such a step, seconds, where a window is too long for tenths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series_step_s: Option<f64>,
+    /// Completed per second in each slot of an experiment.
+    #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
+    pub slot_rates: Vec<f64>,
+    /// Counts of each tenth of a second, by the limits of the objective.
+    #[serde(skip_serializing_if = "Tenths::is_empty")]
+    pub tenths: Tenths,
+    /// When a generator's host, or the server's where an observer runs there, stood still; seconds since the load began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Window>,
+    /// When a thread of a generator woke late or stood still within its work; seconds since the load began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_up: Vec<Window>,
+    /// How far the windows of several agents are apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apart: Option<WindowsApart>,
+    /// What the trial took besides its warm-up and its window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub around: Option<Around>,
+}
+
+/// What a trial takes besides its warm-up and its window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Around {
+    /// Until the load began: agents, observers, the lead of the common start; seconds.
+    #[serde(with = "Figure")]
+    pub start_s: f64,
+    /// From the end of the window until everything was collected, seconds.
+    #[serde(with = "Figure")]
+    pub drain_s: f64,
+}
