@@ -1,0 +1,63 @@
+//! Both halves against frames written by hand and against each other; here what their tests share.
+
+mod client;
+mod server;
+
+use run::Protocol;
+
+use super::frame::{self, Head};
+use super::{ClientPlan, ClientSession};
+use crate::{Client, Done, Fault, Progress, Request, Requester, http1};
+
+/// A block of the one field `:status: 200`.
+pub(super) const OK: u8 = 0x88;
+
+fn plan() -> ClientPlan {
+    ClientPlan::new(&http1::to_http2(Protocol::default())).unwrap()
+}
+
+/// A session whose server has said its settings.
+pub(super) fn settled(settings: &[(u16, u32)]) -> ClientSession {
+    let mut session = plan().session();
+    assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));
+    let mut hello = Vec::new();
+    frame::write_settings(&mut hello, settings);
+    hear(&mut session, &hello).0.unwrap();
+    assert!(session.ready());
+    assert_eq!(frames(&sent(&mut session))[0], (frame::SETTINGS, frame::ACK, 0, vec![]));
+    session
+}
+
+pub(super) fn sent(session: &mut ClientSession) -> Vec<u8> {
+    let (mut all, mut piece) = (Vec::new(), [0; 7]);
+    while let n @ 1.. = session.transmit(&mut piece) {
+        all.extend_from_slice(&piece[..n]);
+    }
+    assert!(!session.wants_transmit());
+    all
+}
+
+pub(super) fn hear(session: &mut ClientSession, bytes: &[u8]) -> (Result<Progress, Fault>, Vec<Done>) {
+    let mut ended = Vec::new();
+    let progress = session.receive(bytes, &mut |done| ended.push(Done { bytes: 0, ..done }));
+    (progress, ended)
+}
+
+/// Kind, flags, stream and payload of a frame.
+pub(super) type Said = (u8, u8, u32, Vec<u8>);
+
+pub(super) fn frames(mut bytes: &[u8]) -> Vec<Said> {
+    let mut all = Vec::new();
+    while let Some((head, rest)) = bytes.split_first_chunk::<9>() {
+        let head = Head::read(head);
+        all.push((head.kind, head.flags, head.stream, rest[..head.length].to_vec()));
+        bytes = &rest[head.length..];
+    }
+    all
+}
+
+pub(super) fn begin(session: &mut ClientSession, requests: u16) -> Vec<u32> {
+    (0..requests).for_each(|id| session.begin(Request { id, item: 0 }));
+    let sent = frames(&sent(session));
+    sent.iter().filter(|f| f.0 == frame::HEADERS).map(|f| f.2).collect()
+}
