@@ -21,6 +21,7 @@ mod sched_times;
 mod scope;
 mod source;
 mod sources;
+mod tcp_peers;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -40,5 +41,6 @@ pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedTimes, sched_times};
 pub use scope::Scope;
 pub use source::{Effort, Round, Source, SourceSpec};
-pub use sources::{CpuQuota, Exporter, SOURCES, descriptor_limits};
+pub use sources::{CpuQuota, Exporter, ProcessLevels, SOURCES, descriptor_limits, process_levels};
+pub use tcp_peers::{half_open, peers_of};
 pub use tree::Tree;

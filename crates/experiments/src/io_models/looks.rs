@@ -1,10 +1,7 @@
 //! One look at a server process from outside, and what is kept of many: the highest levels, and those of a quiet moment.
 
 use std::collections::HashSet;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-
-use sys::diag::Diag;
+use std::net::SocketAddr;
 
 /// A process that cannot take what waits in its accept queue is quiet after this; an empty queue is quiet at once.
 const STALLED_S: f64 = 2.0;
@@ -67,57 +64,23 @@ impl Peers {
         if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
     }
 
-    /// Of a port in the network namespace of a process. sock_diag filters in the kernel; /proc/PID/net/tcp writes a line for
-    /// every socket of the machine, but reaches into other namespaces.
-    fn of(pid: u32, port: u16) -> Self {
+    fn of(sockets: &[(SocketAddr, u32)]) -> Self {
         let mut peers = Self::default();
-        let net = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/net")).ok();
-        let ours = net("self").is_some() && net("self") == net(&pid.to_string());
-        let asked = ours.then(|| Diag::open()?.peers(false, port, |peer, inode| peers.add(peer, inode)));
-        if !matches!(asked, Some(Ok(()))) {
-            peers = Self::listed(&std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap_or_default(), port);
-        }
+        sockets.iter().for_each(|(peer, inode)| peers.add(*peer, *inode));
         peers
     }
-
-    /// Established sockets of a local port in the text of /proc/net/tcp.
-    fn listed(table: &str, port: u16) -> Self {
-        let (mut peers, suffix) = (Self::default(), format!(":{port:04X}"));
-        for line in table.lines() {
-            let mut fields = line.split_whitespace().skip(1);
-            let (Some(local), Some(peer), Some(state)) = (fields.next(), fields.next(), fields.next()) else {
-                continue;
-            };
-            let Some(inode) = fields.nth(5).filter(|_| local.ends_with(&suffix) && state == "01") else { continue };
-            address(peer).into_iter().for_each(|peer| peers.add(peer, inode.parse().unwrap_or(0)));
-        }
-        peers
-    }
-}
-
-/// `0100007F:1F90`: an address in the machine's byte order and a port.
-fn address(text: &str) -> Option<SocketAddr> {
-    let (ip, port) = text.split_once(':')?;
-    let ip = Ipv4Addr::from(u32::from_str_radix(ip, 16).ok()?.to_ne_bytes());
-    Some(SocketAddr::from((ip, u16::from_str_radix(port, 16).ok()?)))
 }
 
 impl Levels {
     /// Looks at a process and at the connections of its port.
     pub(super) fn of(pid: u32, port: u16) -> Self {
-        let proc = PathBuf::from(format!("/proc/{pid}"));
-        let status = std::fs::read_to_string(proc.join("status")).unwrap_or_default();
-        let field = |name: &str| -> f64 {
-            let line = status.lines().find_map(|l| l.strip_prefix(name)).unwrap_or("0");
-            line.trim_start_matches(':').split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0)
-        };
-        let peers = Peers::of(pid, port);
+        let (peers, process) = (Peers::of(&probe::peers_of(pid, port)), probe::process_levels(pid));
         Self {
             accepted: peers.accepted.len() as f64,
             waiting: peers.waiting.len() as f64,
-            rss_bytes: field("VmRSS") * 1024.0,
-            threads: field("Threads"),
-            descriptors: std::fs::read_dir(proc.join("fd")).map_or(0.0, |d| d.count() as f64),
+            rss_bytes: process.rss_bytes,
+            threads: process.threads,
+            descriptors: process.descriptors,
         }
     }
 
@@ -170,29 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn only_sockets_of_the_port_count_and_those_that_wait_apart() {
-        let table = "\
-  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 100 1 0 100 0 0 10 0
-   1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 101 1 0 20 4 30 10 -1
-   1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 101 1 0 20 4 30 10 -1
-   2: 0100007F:1F90 0100007F:C002 01 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
-   3: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 102 1 0 20 4 30 10 -1
-";
-        let peers = Peers::listed(table, 0x1F90);
+    fn each_peer_counts_once_and_those_that_wait_apart() {
+        let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let peers = Peers::of(&[(at(1), 101), (at(1), 101), (at(2), 0)]);
         assert_eq!((peers.accepted.len(), peers.waiting.len()), (1, 1));
-        assert!(peers.accepted.contains(&SocketAddr::from(([127, 0, 0, 1], 0xC001))), "{peers:?}");
-    }
-
-    #[test]
-    fn the_kernel_and_its_table_tell_the_same() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let ends: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
-        let _taken = listener.accept().unwrap();
-        let (pid, table) = (std::process::id(), std::fs::read_to_string("/proc/self/net/tcp").unwrap());
-        let (told, listed) = (Peers::of(pid, port), Peers::listed(&table, port));
-        assert_eq!((told.accepted.len(), told.waiting.len()), (1, ends.len() - 1));
-        assert_eq!((told.accepted, told.waiting), (listed.accepted, listed.waiting));
+        assert!(peers.accepted.contains(&at(1)), "{peers:?}");
     }
 }

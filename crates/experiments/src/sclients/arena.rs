@@ -185,11 +185,9 @@ impl Arena {
         }
     }
 
-    /// Connections at the server of which the last acknowledgement is missing (state SYN-RECV, 3). Source: proc(5).
+    /// Connections at the server of which the last acknowledgement is missing.
     fn half_open(&self) -> usize {
-        let read = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).ok();
-        let text = self.bed.netns_pid("server").ok().and_then(read).unwrap_or_default();
-        text.lines().filter(|line| line.split_whitespace().nth(3) == Some("03")).count()
+        self.bed.netns_pid("server").map_or(0, probe::half_open)
     }
 
     /// SYNs by the filter and by the kernel since the hosts were built.

@@ -324,7 +324,7 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
 
 /// Open descriptors. Since Linux 6.2 the size of the folder is their number; before it was 0, and they are counted,
 /// at phase edges only.
-fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
+pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {
         return Ok(Some(size));
