@@ -39,12 +39,12 @@ struct DiskWork {
 const READS_PAST_THE_CACHE: DiskWork =
     DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
 
-/// As a server does that must not lose what it acknowledged: three records, so that a request is little beside its disk's
+/// As a server does that must not lose what it acknowledged: six records, so that a request is little beside its disk's
 /// work.
 const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
-    piece: 1 << 20,
+    piece: 2 << 20,
     open: "os.O_RDWR",
-    each: "[(os.pwritev(FILE, [self.memory], at), os.fsync(FILE)) for _ in range(3)]",
+    each: "[(os.pwritev(FILE, [self.memory], at), os.fsync(FILE)) for _ in range(6)]",
 };
 
 impl DiskWork {
