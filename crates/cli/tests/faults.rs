@@ -9,7 +9,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::{Held, binary, children, eventually, json, loadline, nginx, program, serve, signal, skip, total};
+use testkit::{
+    Held, binary, children, eventually, json, loadline, nginx, program, serve, signal, signalled, skip, total,
+};
 
 /// A server that answers every connection with the same bytes, again and again if `endless`.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
@@ -185,8 +187,7 @@ fn a_generator_that_dies_is_said() {
         // One that was found may have ended with its step; the next one follows.
         eventually(|| {
             let child = children(pid).into_iter().find(|&child| makes_load(child))?;
-            let killed = Command::new("kill").args(["-KILL", &child.to_string()]).status();
-            killed.is_ok_and(|status| status.success()).then_some(())
+            signalled(child, "KILL").then_some(())
         });
     });
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &errors(&output);

@@ -69,9 +69,14 @@ pub fn eventually_within<T>(patience: Duration, mut look: impl FnMut() -> Option
 }
 
 /// Sends a signal by its name (`TERM`, `STOP`, …) to one process.
+#[track_caller]
 pub fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
-    assert!(sent.unwrap().success(), "no signal {name} to {pid}");
+    assert!(signalled(pid, name), "no signal {name} to {pid}");
+}
+
+/// The same to one that may have ended; whether it was still there.
+pub fn signalled(pid: u32, name: &str) -> bool {
+    Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
 /// Ends processes at once, all with one call: some may end by themselves when others do.
