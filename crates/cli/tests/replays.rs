@@ -122,7 +122,7 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     let url = format!("http://{}/", server.addr);
     let meter = HiccupMeter::start().unwrap();
     let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
-    let longest_ns = meter.end().iter().map(|pause| pause.end_ns - pause.begin_ns).max().unwrap_or(0);
+    let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
     let trial = &run["trials"][0];
     // What is due between two moments is the area under the ramp, which stays at 400/s after its end.
     // What is due up to a moment is the area under the ramp, which stays at 400/s after its end. The measured window has a
@@ -205,7 +205,7 @@ fn sines_spikes_and_steps_reach_the_server_when_they_say() {
         let load = [&["load", &url, "--at-rest", "0s"], &asked[..]].concat();
         let meter = HiccupMeter::start().unwrap();
         let trial = &json_of(Command::new(binary!()).args(load))["trials"][0];
-        let longest_ns = meter.end().iter().map(|pause| pause.end_ns - pause.begin_ns).max().unwrap_or(0);
+        let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
         let (due, completed) = (num(&trial["due"]), num(&trial["completed"]));
         assert_eq!(trial["errors"], value!({}), "{rate}");
         let there = |text: &String| (text.lines().count() - before) as f64 >= completed;

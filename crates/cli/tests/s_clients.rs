@@ -40,7 +40,7 @@ fn both_forms_send_the_syns_that_they_count() {
     for form in ["", "--two-process"] {
         let meter = HiccupMeter::start().unwrap();
         let Some((run, [opens, drops, again])) = counted(form) else { return };
-        let longest_ns = meter.end().iter().map(|pause| pause.end_ns - pause.begin_ns).max().unwrap_or(0);
+        let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
         let trial = &run["trials"][0];
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);

@@ -44,7 +44,7 @@ fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
         });
         let value = what();
         over.store(true, Ordering::Relaxed);
-        let stood: u64 = meter.end().iter().map(|pause| pause.end_ns - pause.begin_ns).sum();
+        let stood: u64 = meter.end().iter().map(|pause| pause.ns()).sum();
         (value, watch.join().unwrap().max(stood) as f64 / 1e9)
     })
 }

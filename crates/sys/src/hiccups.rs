@@ -23,6 +23,13 @@ pub struct Pause {
     pub end_ns: u64,
 }
 
+impl Pause {
+    /// How long it was, nanoseconds.
+    pub fn ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.begin_ns)
+    }
+}
+
 /// The meter while it runs.
 #[derive(Debug)]
 pub struct HiccupMeter {

@@ -100,7 +100,7 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
     // iperf3 says how much in a quarter of a second, or in a longer one where the machine stood still: what lies at an edge
     // of the measurement is parted evenly.
-    let stood_s = meter.end().iter().map(|pause| (pause.end_ns - pause.begin_ns) as f64 / 1e9).fold(0.0, f64::max);
+    let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);
 }

@@ -202,7 +202,7 @@ mod tests {
         let (meter, begin) = (sys::hiccups::HiccupMeter::start().unwrap(), std::time::Instant::now());
         let recorded = worker(&spec).run(1.0, &stop).unwrap();
         let took_ns = begin.elapsed().as_nanos() as f64;
-        let stood_ns: f64 = meter.end().iter().map(|pause| (pause.end_ns - pause.begin_ns) as f64).sum();
+        let stood_ns: f64 = meter.end().iter().map(|pause| pause.ns() as f64).sum();
         assert!(stop.load(Relaxed));
         // A worker that was kept from its processor at half-time begins its second half late, or ends it late.
         let least_ns = (400e6 - stood_ns).max(0.0);
