@@ -1,6 +1,6 @@
 //! What stands behind the server: how busy each process there was at the limit, and which of them the server waits for.
 
-use run::{Behind, BehindLimit, BehindLoad, Evidence, Own, Trial, WaitsFor};
+use run::{Behind, BehindLimit, BehindLoad, Evidence, FigureUnit, Own, Trial, WaitsFor};
 
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
@@ -121,9 +121,9 @@ fn line(view: &View<'_>, load: &BehindLoad) -> Evidence {
     let text = format!("{whose} {} {of} to {}, which {does}", figure(connections), named(&load.behind));
     match (load.cpu_used, load.behind.processes.first()) {
         (Some(used), Some(process)) => {
-            measured(view, ("process.cpu", process), (used, "processors"), load.cpu_allowed, text)
+            measured(view, ("process.cpu", process), (used, FigureUnit::Processors), load.cpu_allowed, text)
         }
-        _ => measured(view, ("behind.connections", &load.behind.address), (connections, ""), None, text),
+        _ => measured(view, ("behind.connections", &load.behind.address), (connections, FigureUnit::Plain), None, text),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lines of evidence: a sentence with the counter that it rests on, where that was read, and what it is held against.
 
-use run::Evidence;
+use run::{Evidence, FigureUnit};
 
 use crate::number::{figure, percent, positive};
 use crate::view::{Task, View};
@@ -14,13 +14,13 @@ pub(crate) fn line(view: &View<'_>, counter: &str, instance: &str, text: String)
 pub(crate) fn measured(
     view: &View<'_>,
     (counter, instance): (&str, &str),
-    (value, unit): (f64, &str),
+    (value, unit): (f64, FigureUnit),
     limit: Option<f64>,
     text: String,
 ) -> Evidence {
     let value = Some(value).filter(|v| v.is_finite());
     let limit = limit.filter(|v| v.is_finite());
-    Evidence { value, unit: unit.into(), limit, ..line(view, counter, instance, text) }
+    Evidence { value, unit, limit, ..line(view, counter, instance, text) }
 }
 
 /// How much of a processor a thread had.
@@ -30,7 +30,7 @@ pub(crate) fn thread_line(view: &View<'_>, task: &Task) -> Evidence {
     measured(
         view,
         (task.counter, &task.name),
-        (task.busy, "processors"),
+        (task.busy, FigureUnit::Processors),
         Some(1.0),
         format!("{} was on CPU {} of the time{waited}", task.name, percent(task.busy)),
     )
@@ -50,6 +50,6 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let share = (held / periods).clamp(0.0, 1.0);
     let quota = view.value("cgroup.cpu_quota").map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));
     let text = format!("the quota{quota} ran out in {} of {} periods", figure(held), figure(periods));
-    let evidence = measured(view, ("cgroup.cpu_throttled_periods", ""), (held, ""), Some(periods), text);
+    let evidence = measured(view, ("cgroup.cpu_throttled_periods", ""), (held, FigureUnit::Plain), Some(periods), text);
     Some(Throttled { share, evidence })
 }

@@ -1,6 +1,6 @@
 //! Whether the generator was at its own limit: then no figure is the server's.
 
-use run::Evidence;
+use run::{Evidence, FigureUnit};
 
 use crate::Facts;
 use crate::client_hosts;
@@ -72,7 +72,7 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
         text: format!("it completed {} with that", rate(view.trial.rates.completed_rate)),
         counter: "completed_rate".into(),
         value: Some(view.trial.rates.completed_rate),
-        unit: "1/s".into(),
+        unit: FigureUnit::PerSecond,
         place: view.place(""),
         limit: None,
     });
@@ -121,7 +121,7 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let evidence = vec![measured(
         view,
         ("completed_rate", ""),
-        (reached, "1/s"),
+        (reached, FigureUnit::PerSecond),
         Some(ceiling),
         format!("{} of the {} that the generator reaches with no network at all", percent(share), rate(ceiling)),
     )];

@@ -1,7 +1,7 @@
 //! Where the messages wait that are under way in a closed loop: unread at the server (requests) or unread at the generator
 //! (answers). They queue before whoever is slower, so this tells two busy sides apart where their processors do not.
 
-use run::{Evidence, Intensity};
+use run::{Evidence, FigureUnit, Intensity};
 
 use crate::Facts;
 use crate::evidence::measured;
@@ -61,7 +61,7 @@ impl Waiting {
             percent(self.client),
             percent(self.server)
         );
-        Some(measured(&view, ("connection.receive_queue", ""), (bytes, "B"), None, text))
+        Some(measured(&view, ("connection.receive_queue", ""), (bytes, FigureUnit::Bytes), None, text))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use run::{BothAt, Compared, ComparedWord, Comparison, Turns};
 
-use crate::number::{quantity_in, significant};
+use crate::number::{quantity, significant};
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 
@@ -152,8 +152,8 @@ fn row(c: &Compared) -> Vec<Cell> {
     let p = c.p.map_or_else(|| "-".into(), |p| if p < 1e-4 { "<0.0001".into() } else { significant(p) });
     vec![
         c.figure.as_str().into(),
-        quantity_in(c.old, &c.unit).into(),
-        quantity_in(c.new, &c.unit).into(),
+        quantity(c.old, c.unit).into(),
+        quantity(c.new, c.unit).into(),
         change(c).into(),
         p.into(),
         Cell { text: word, ..Cell::default() }.toned(tone(c.word)),

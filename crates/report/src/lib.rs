@@ -16,7 +16,7 @@ mod what_if;
 pub use comparison::render_comparison;
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
-pub use number::{Unit, count, number, quantity, quantity_in, significant};
+pub use number::{Unit, count, number, quantity, significant};
 pub use pages::{PAGES, Page, busiest_device, error_words};
 pub use plot::{
     Axis, Band, BarRow, Bars, Frame, Hue, IntervalRow, Intervals, Look, Mark, Plot, Scale, Segment, Series, Spot,

@@ -3,6 +3,8 @@
 //!
 //! Not a value is `n/a`, never 0; infinity is said as such.
 
+use run::FigureUnit;
+
 /// What a figure measures, and so how it is scaled and what is written behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
@@ -25,31 +27,46 @@ pub enum Unit {
     Share,
     /// Processors.
     Processors,
+    /// A plain number of what the word behind it says.
+    Of(&'static str),
 }
 
-impl Unit {
-    /// The unit that a run names in text (`us`, `B/s`, `%`, …); `None` for a text that is only to be repeated.
-    pub fn of(symbol: &str) -> Option<Self> {
-        Some(match symbol {
-            "" => Self::Plain,
-            "1/s" | "/s" => Self::PerSecond,
-            "us" | "µs" | "microseconds" => Self::Micros,
-            "s" | "seconds" => Self::Seconds,
-            "B" | "bytes" => Self::Bytes,
-            "B/s" | "bytes/s" => Self::BytesPerSecond,
-            "share" => Self::Share,
-            "cpus" | "processors" => Self::Processors,
-            _ => return None,
-        })
+impl From<FigureUnit> for Unit {
+    fn from(unit: FigureUnit) -> Self {
+        match unit {
+            FigureUnit::Micros => Self::Micros,
+            FigureUnit::PerSecond => Self::PerSecond,
+            FigureUnit::Bytes => Self::Bytes,
+            FigureUnit::BytesPerSecond => Self::BytesPerSecond,
+            FigureUnit::Processors => Self::Processors,
+            FigureUnit::Requests
+            | FigureUnit::PerRequest
+            | FigureUnit::BytesPerRequest
+            | FigureUnit::HandshakesPerRequest => Self::Of(unit.symbol()),
+            FigureUnit::Plain => Self::Plain,
+        }
+    }
+}
+
+impl From<run::Unit> for Unit {
+    fn from(unit: run::Unit) -> Self {
+        match unit {
+            run::Unit::Count | run::Unit::Share => Self::Plain,
+            run::Unit::Bytes => Self::Bytes,
+            run::Unit::Microseconds => Self::Micros,
+            run::Unit::Pages => Self::Of(unit.symbol()),
+            run::Unit::BytesPerSecond => Self::BytesPerSecond,
+            run::Unit::Processors => Self::Processors,
+        }
     }
 }
 
 /// A figure with its unit, in three significant digits: `48,300/s`, `1.23 ms`, `2.5 MB/s`, `97.1 %`.
-pub fn quantity(value: f64, unit: Unit) -> String {
+pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
     if value.is_nan() {
         return "n/a".into();
     }
-    match unit {
+    match unit.into() {
         Unit::Plain => number(value),
         Unit::PerSecond => with_suffix(value, "/s"),
         Unit::Micros => duration(value),
@@ -59,15 +76,7 @@ pub fn quantity(value: f64, unit: Unit) -> String {
         Unit::BytesPerSecond => prefixed(value, "B/s"),
         Unit::Share => format!("{} %", significant(value * 100.0)),
         Unit::Processors => format!("{} cpu", significant(value)),
-    }
-}
-
-/// A figure whose unit is only known as text.
-pub fn quantity_in(value: f64, symbol: &str) -> String {
-    match Unit::of(symbol) {
-        Some(unit) => quantity(value, unit),
-        None if symbol == "requests/s" => format!("{} requests/s", number(value)),
-        None => format!("{} {symbol}", number(value)),
+        Unit::Of(word) => format!("{} {word}", number(value)),
     }
 }
 
@@ -203,7 +212,8 @@ mod tests {
         assert_eq!(quantity(999_960.0, Unit::BytesPerSecond), "1 MB/s");
         assert_eq!(quantity(0.971, Unit::Share), "97.1 %");
         assert_eq!(quantity(2_065.0, Unit::PerSecond), "2,070/s");
-        assert_eq!(quantity_in(3.0, "packets"), "3 packets");
+        assert_eq!(quantity(3.0, FigureUnit::PerRequest), "3 per request");
+        assert_eq!(quantity(3.0, run::Unit::Pages), "3 pages");
         assert_eq!(quantity(f64::NAN, Unit::Bytes), "n/a");
     }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::FigureUnit;
 use crate::figure::Figure;
 
 /// Old against new.
@@ -78,7 +79,7 @@ pub struct Compared {
     /// Name of the figure.
     pub figure: String,
     /// Its unit; empty for counts.
-    pub unit: String,
+    pub unit: FigureUnit,
     /// Whether more of it is better.
     pub more_is_better: bool,
     /// The old figure.

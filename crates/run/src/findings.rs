@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{
-    BehindLoad, Device, Expected, Failure, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness, WaitsFor,
+    BehindLoad, Device, Expected, Failure, FigureUnit, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness,
+    WaitsFor,
 };
 
 /// Everything that was concluded from a run.
@@ -210,7 +211,7 @@ pub struct Evidence {
     /// Its value.
     pub value: Option<f64>,
     /// Unit of value and limit.
-    pub unit: String,
+    pub unit: FigureUnit,
     /// Which side, host and instance: `server 127.0.0.1 nginx:1234`.
     #[serde(rename = "where")]
     pub place: String,
@@ -332,7 +333,7 @@ pub struct Cost {
     /// What one request costs.
     pub per_request: Reading,
     /// Unit of it.
-    pub unit: String,
+    pub unit: FigureUnit,
 }
 
 /// Whether the figures can be relied on.

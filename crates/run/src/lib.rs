@@ -23,6 +23,7 @@ mod device;
 mod drift;
 mod expectation;
 mod figure;
+mod figure_unit;
 mod findings;
 mod handshake_cost;
 mod hist;
@@ -82,6 +83,7 @@ pub use decisions::{Breach, BreachKind, Failure, Limits, Outcome, Picks, Surenes
 pub use device::Device;
 pub use drift::{Drift, DriftOf};
 pub use expectation::{EXPECTED, Expectation, Expected, ExpectedUnit};
+pub use figure_unit::FigureUnit;
 pub use findings::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee, LeftOut,
     NextBottleneck, Relation, RuledOut, Spent, Trust, bottleneck,

@@ -36,7 +36,7 @@ pub(super) fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
     let sd = a.1.zip(b.1).map(|(x, y)| x.hypot(y)).filter(|sd| *sd > 0.0);
     Some(Compared {
         figure: CAPACITY.into(),
-        unit: "/s".into(),
+        unit: run::FigureUnit::PerSecond,
         more_is_better: true,
         old: a.0.exp(),
         new: b.0.exp(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{Intensity, Run, Trial, TrialKind};
+use run::{FigureUnit, Intensity, Run, Trial, TrialKind};
 
 use crate::number::{finite, positive};
 use crate::single::good;
@@ -10,7 +10,7 @@ use crate::single::good;
 /// One figure of a trial.
 pub(crate) struct FigureSpec {
     pub(crate) name: &'static str,
-    pub(crate) unit: &'static str,
+    pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
     /// Whether it says anything of speed: the others have words of their own and no part in the verdict.
     pub(crate) decides: bool,
@@ -21,16 +21,16 @@ pub(crate) struct FigureSpec {
     pub(crate) quantile: Option<f64>,
 }
 
-const fn less(name: &'static str, unit: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
+const fn less(name: &'static str, unit: FigureUnit, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { name, unit, more_is_better: false, decides: true, level: false, of, quantile: None }
 }
 
 const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { quantile: Some(quantile), ..less(name, "us", of) }
+    FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
 const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { decides: false, ..less(name, "", of) }
+    FigureSpec { decides: false, ..less(name, FigureUnit::Plain, of) }
 }
 
 /// Name of the capacity, which is compared by its own interval.
@@ -46,18 +46,21 @@ pub(crate) const SERVER_CPU: &str = "server CPU per request";
 
 /// The table. CPU time a request is far steadier than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
-    less(SERVER_CPU, "us", |t| server(t, IN_TABLE[0])),
-    less("of that, user", "us", |t| server(t, IN_TABLE[1])),
-    less("of that, system", "us", |t| server(t, IN_TABLE[2])),
-    FigureSpec { more_is_better: true, ..less("completed rate", "/s", |t| positive(good(t))) },
+    less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
+    less("of that, user", FigureUnit::Micros, |t| server(t, IN_TABLE[1])),
+    less("of that, system", FigureUnit::Micros, |t| server(t, IN_TABLE[2])),
+    FigureSpec { more_is_better: true, ..less("completed rate", FigureUnit::PerSecond, |t| positive(good(t))) },
     percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
     percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
     percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
-    FigureSpec { unit: "B", ..beside("bytes in per request", |t| each(t, t.measured.tally.bytes_received)) },
-    FigureSpec { unit: "B", ..beside("bytes out per request", |t| each(t, t.measured.tally.bytes_sent)) },
-    FigureSpec { unit: "B", level: true, ..beside("memory", memory) },
+    FigureSpec {
+        unit: FigureUnit::Bytes,
+        ..beside("bytes in per request", |t| each(t, t.measured.tally.bytes_received))
+    },
+    FigureSpec { unit: FigureUnit::Bytes, ..beside("bytes out per request", |t| each(t, t.measured.tally.bytes_sent)) },
+    FigureSpec { unit: FigureUnit::Bytes, level: true, ..beside("memory", memory) },
 ];
 
 /// Costs of the server that have a line in the table by another name.
@@ -65,10 +68,10 @@ const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 
 /// Names and units of all further costs of the servers of these runs.
-pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, String> {
+pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     let servers = runs.iter().flat_map(|r| &r.trials).filter_map(|t| t.server.as_ref());
     let all = servers.flat_map(|s| &s.costs).filter(|(id, _)| !IN_TABLE.contains(&id.as_str()));
-    all.map(|(id, cost)| (id.clone(), cost.unit.clone())).collect()
+    all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
 }
 
 /// One cost of the server for a request.

@@ -51,7 +51,7 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
     }
     let (costs, of_new) = (costs(old.1), costs(new.1));
     let both = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
-    comparisons.extend(both.filter_map(|(id, unit)| of_cost(id, unit, &pairs, &|t| server(t, id))));
+    comparisons.extend(both.filter_map(|(id, unit)| of_cost(id, *unit, &pairs, &|t| server(t, id))));
     words(&mut comparisons, threshold);
     let (verdict, decided_by) = verdict(&comparisons);
     let worse = |c: &&Compared| c.word == ComparedWord::Slower && (c.ratio - 1.0).abs() >= threshold;

@@ -1,6 +1,6 @@
 //! One figure of both: the ratio over all conditions with its interval, and the chance of such a difference of ranks.
 
-use run::{Compared, Run, Trial};
+use run::{Compared, FigureUnit, Run, Trial};
 
 use super::figures::FigureSpec;
 use super::percentiles::{Merged, Pair, Sides};
@@ -20,23 +20,18 @@ pub(super) fn of_figure(figure: &FigureSpec, runs: [&[Run]; 2], pairs: &[Pair<'_
         true => level(runs, pairs, figure.of),
         false => over(&known(pairs, figure.of), merged, true),
     };
-    Some(Compared {
-        figure: figure.name.into(),
-        unit: figure.unit.into(),
-        more_is_better: figure.more_is_better,
-        ..compared?
-    })
+    Some(Compared { figure: figure.name.into(), unit: figure.unit, more_is_better: figure.more_is_better, ..compared? })
 }
 
 /// A cost of the server that has no line of its own in the table.
 pub(super) fn of_cost(
     name: &str,
-    unit: &str,
+    unit: FigureUnit,
     pairs: &[Pair<'_>],
     of: &dyn Fn(&Trial) -> Option<f64>,
 ) -> Option<Compared> {
     let compared = over(&known(pairs, of), None, true)?;
-    Some(Compared { figure: name.into(), unit: unit.into(), beside: true, ..compared })
+    Some(Compared { figure: name.into(), unit, beside: true, ..compared })
 }
 
 /// A level stays with a process, so each run is one look at it; of a single run on either side there is no interval.

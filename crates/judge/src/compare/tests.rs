@@ -27,7 +27,7 @@ fn window(random: &mut Rng, template: &Trial, cpu_us: f64) -> Trial {
     trial.latency_us.p99_9 = 9.0 * p50 * (1.0 + 0.3 * normal(random)).max(0.1);
     trial.histograms.clear();
     let server = trial.server.get_or_insert_default();
-    let cost = |us: f64| run::Cost { per_request: run::Reading::Value(us), unit: "us".into() };
+    let cost = |us: f64| run::Cost { per_request: run::Reading::Value(us), unit: run::FigureUnit::Micros };
     server.costs.insert("process_cpu_us".into(), cost(cpu));
     trial
 }
@@ -165,7 +165,7 @@ fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
             let server = trial.server.get_or_insert_default();
             for id in ["voluntary_switches", "page_faults"] {
                 let per_request = run::Reading::Value(more * (1.0 + 0.001 * i as f64));
-                server.costs.insert(id.into(), run::Cost { per_request, unit: String::new() });
+                server.costs.insert(id.into(), run::Cost { per_request, unit: run::FigureUnit::Plain });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The server accepts connections too slowly for its listen backlog, and connects are dropped.
 
-use run::{ErrorKind, Trial};
+use run::{ErrorKind, FigureUnit, Trial};
 
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
@@ -48,7 +48,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 
 fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     let (view, trial) = (&worst.view, worst.view.trial);
-    let mut evidence = vec![measured(view, (worst.counter, ""), (worst.drops, ""), Some(0.0), text)];
+    let mut evidence = vec![measured(view, (worst.counter, ""), (worst.drops, FigureUnit::Plain), Some(0.0), text)];
     let mut confidence: f64 = 0.75;
     let limit = view.instances("listen.limit").into_iter().map(|(_, l)| l).reduce(f64::min);
     if let Some(queue) = view.max("listen.queue") {
@@ -57,7 +57,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         evidence.push(measured(
             view,
             ("listen.queue", ""),
-            (queue, ""),
+            (queue, FigureUnit::Plain),
             limit,
             format!("up to {} connections waited to be accepted{of}", figure(queue)),
         ));
@@ -69,7 +69,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     }
     if let Some(used) = view.cpu_used().zip(view.cpu_allowed()).and_then(|(u, a)| ratio(u, a)) {
         let text = format!("the server used {} of its CPUs meanwhile", percent(used));
-        evidence.push(measured(view, ("process.cpu", ""), (used, ""), None, text));
+        evidence.push(measured(view, ("process.cpu", ""), (used, FigureUnit::Plain), None, text));
     }
     let sentence = format!(
         "the server accepts too slowly for its backlog{}: {} of the connects were dropped and tried again a second later",
@@ -86,11 +86,11 @@ fn slow_connects(trial: &Trial) -> Option<run::Evidence> {
     let slow = [("connect_us.p99", c.p99), ("connect_us.p99_9", c.p99_9), ("connect_us.max", c.max)];
     if let Some((id, us)) = slow.into_iter().find(|(_, us)| *us >= SYN_AGAIN_US && us.is_finite()) {
         let text = format!("connects took up to {} ({id}): the SYN was sent again after 1 s", duration(us));
-        return Some(measured(&client, (id, ""), (us, "us"), Some(1e6), text));
+        return Some(measured(&client, (id, ""), (us, FigureUnit::Micros), Some(1e6), text));
     }
     let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
     let text = format!("{} connects were not up in time or were never answered", figure(failed as f64));
-    (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, ""), Some(0.0), text))
+    (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
 /// Without the server's counters: SYNs sent again while no other segment is lost.
@@ -104,7 +104,7 @@ fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
         return None;
     }
     let text = format!("{} SYNs were sent again, and nearly no other segment", figure(syn));
-    let evidence = vec![measured(&view, ("tcp.syn_retrans", ""), (syn, ""), Some(0.0), text), slow];
+    let evidence = vec![measured(&view, ("tcp.syn_retrans", ""), (syn, FigureUnit::Plain), Some(0.0), text), slow];
     let sentence =
         "connects are dropped and nothing else is: the server's accept queue overflows (seen from the client only)";
     Some(Verdict::Binds { confidence: 0.5, sentence: sentence.into(), evidence })

@@ -1,6 +1,6 @@
 //! The generator's own connect storm: an open loop's pool that grew past its need while answers were late.
 
-use run::{Intensity, Trial};
+use run::{FigureUnit, Intensity, Trial};
 
 use super::rule::{Rule, Verdict};
 use crate::Facts;
@@ -42,7 +42,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut(text);
     }
     let view = View::new("client", trial, &trial.client);
-    let evidence = vec![measured(&view, ("connects_past_need", ""), (past, ""), Some(FEWEST), text)];
+    let evidence = vec![measured(&view, ("connects_past_need", ""), (past, FigureUnit::Plain), Some(FEWEST), text)];
     let sentence = format!(
         "the generator's own connect storm: {} of its connects were for connections that the load did not need",
         percent(share)

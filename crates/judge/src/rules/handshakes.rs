@@ -1,6 +1,6 @@
 //! TLS handshakes as what a full server works for: each request came with one of its own.
 
-use run::Evidence;
+use run::{Evidence, FigureUnit};
 
 use crate::Facts;
 use crate::evidence::measured;
@@ -28,7 +28,7 @@ pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
         kinds(view.trial),
         duration(whole_us)
     );
-    let value = (positive(a_request)?, "handshakes per request");
+    let value = (positive(a_request)?, FigureUnit::HandshakesPerRequest);
     Some(measured(view, ("tls_handshake_cpu_us", ""), value, None, text))
 }
 

@@ -1,6 +1,6 @@
 //! Packets are lost and sent again.
 
-use run::{Intensity, Trial};
+use run::{FigureUnit, Intensity, Trial};
 
 use super::rule::{Rule, Verdict};
 use crate::evidence::measured;
@@ -67,11 +67,18 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(all) = all_came_back(facts) {
         return Verdict::RuledOut(format!("{text}, but all of {} was completed", rate(all)));
     }
-    let mut evidence = vec![measured(&view, ("tcp.retrans_segs", ""), (lost, ""), Some(LOST * sent), text)];
+    let mut evidence =
+        vec![measured(&view, ("tcp.retrans_segs", ""), (lost, FigureUnit::Plain), Some(LOST * sent), text)];
     for id in ["tcp.timeouts", "tcp.lost_retransmits"].iter().chain(DROPS).copied() {
         for v in sides_of(view.trial) {
             if let Some(n) = v.value(id).filter(|n| *n >= 1.0) {
-                evidence.push(measured(&v, (id, ""), (n, ""), Some(0.0), format!("{id} grew by {}", figure(n))));
+                evidence.push(measured(
+                    &v,
+                    (id, ""),
+                    (n, FigureUnit::Plain),
+                    Some(0.0),
+                    format!("{id} grew by {}", figure(n)),
+                ));
             }
         }
     }
@@ -101,7 +108,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
         figure(syns),
         figure(opened)
     );
-    let evidence = vec![measured(&client, ("tcp.syn_retrans", ""), (syns, ""), Some(LOST * opened), text)];
+    let evidence =
+        vec![measured(&client, ("tcp.syn_retrans", ""), (syns, FigureUnit::Plain), Some(LOST * opened), text)];
     let sentence = "connects are lost on the way: something between client and server drops SYNs".into();
     Some(Verdict::Binds { confidence: 0.7, sentence, evidence })
 }

@@ -5,7 +5,7 @@
 //! at least 90 % of its rate, framing counted, or at least 66.7 % while retransmissions or deferrals rise. With (a) to (c)
 //! and not (d) the queue is outside of every measured device, and that is said instead of guessed.
 
-use run::{Evidence, Trial};
+use run::{Evidence, FigureUnit, Trial};
 
 use super::rule::{Rule, Verdict};
 use crate::evidence::{line, measured};
@@ -114,7 +114,7 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
         figure(rate * 8e-6),
         percent(share)
     );
-    MediumUse { share, evidence: measured(view, (counter, name), (used, "B/s"), Some(rate), text) }
+    MediumUse { share, evidence: measured(view, (counter, name), (used, FigureUnit::BytesPerSecond), Some(rate), text) }
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -156,7 +156,7 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     if let Some(dr) = last.filter(|dr| (dr / each_us - 1.0).abs() <= 0.1) {
         let text =
             format!("each further client adds {} to the response time, 1/Xmax is {}", duration(dr), duration(each_us));
-        lines.push(measured(&client, ("latency_us.mean", ""), (dr, "us"), Some(each_us), text));
+        lines.push(measured(&client, ("latency_us.mean", ""), (dr, FigureUnit::Micros), Some(each_us), text));
     }
     let hosts: Vec<f64> = facts
         .decisive
@@ -164,7 +164,7 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
         .unwrap_or_default();
     if let Some(most) = hosts.into_iter().reduce(f64::max).filter(|m| *m < 0.8) {
         let text = format!("no host was busier than {}", percent(most));
-        lines.push(measured(&client, ("cpu.idle", "total"), (most, ""), Some(0.8), text));
+        lines.push(measured(&client, ("cpu.idle", "total"), (most, FigureUnit::Plain), Some(0.8), text));
     }
     let held = lines.len();
     (lines, held)
@@ -185,7 +185,7 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
         figure(again)
     );
     (again >= 10.0 && dropped >= 0.5 * again)
-        .then(|| measured(view, ("medium.drops", ""), (dropped, ""), Some(0.0), text))
+        .then(|| measured(view, ("medium.drops", ""), (dropped, FigureUnit::Plain), Some(0.0), text))
 }
 
 /// Growth of a counter over all that was recorded.
@@ -203,7 +203,7 @@ fn rising(trial: &Trial) -> Option<Evidence> {
     sides_of(trial).into_iter().find_map(|v| {
         ids.into_iter().find_map(|(id, least)| {
             let n = v.value(id).filter(|n| *n >= least)?;
-            Some(measured(&v, (id, ""), (n, ""), Some(0.0), format!("{id} grew by {}", figure(n))))
+            Some(measured(&v, (id, ""), (n, FigureUnit::Plain), Some(0.0), format!("{id} grew by {}", figure(n))))
         })
     })
 }
@@ -224,7 +224,7 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
                     figure(backlog),
                     figure(over)
                 );
-                let evidence = measured(&view, ("qdisc.backlog", &name), (backlog, "B"), None, text);
+                let evidence = measured(&view, ("qdisc.backlog", &name), (backlog, FigureUnit::Bytes), None, text);
                 return Some((0.8, format!("the link is full: packets wait in the queue of {name}"), vec![evidence]));
             }
         }
@@ -247,7 +247,7 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
         duration(rtt),
         duration(r)
     );
-    let evidence = measured(&view, ("connection.rtt", ""), (rtt, "us"), Some(before), text);
+    let evidence = measured(&view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(before), text);
     Some((0.6, "the queue is in the network: a link on the way is full".into(), vec![evidence]))
 }
 

@@ -1,6 +1,8 @@
 //! A fixed number of workers, a lock, or a wait downstream: the rate no longer grows while the processors idle and the
 //! time that one request takes by itself stays the same.
 
+use run::FigureUnit;
+
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
 use crate::behind;
@@ -84,7 +86,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let mut evidence = vec![line(&view, "completed_rate", "", text)];
     let text =
         format!("the server used {} of {} CPUs, its busiest thread {}", figure(used), figure(allowed), percent(thread));
-    evidence.push(measured(&view, ("process.cpu", ""), (used, "processors"), Some(allowed), text));
+    evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text));
     evidence.push(place.0);
     let (sentence, extra) = places(facts, &view);
     evidence.extend(extra);
@@ -119,7 +121,7 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
     // The pressure is of the whole host, and a thread that sleeps in io_uring counts as one that waits for I/O.
     let works = super::server_disk::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= 0.1)
-        .then(|| measured(view, ("pressure.io_some", ""), (stalled, ""), Some(STALLED), text))
+        .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(STALLED), text))
 }
 
 /// Where the requests wait, and how sure that makes the verdict.
@@ -130,11 +132,14 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
     if let Some(q) = unread {
         let text =
             format!("{} bytes of requests waited unread in the server's receive queues, a connection", figure(q));
-        return Some((measured(view, ("connection.receive_queue", ""), (q, "B"), None, text), 0.9));
+        return Some((measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), 0.9));
     }
     if let Some(q) = unaccepted {
         let text = format!("{} connections waited for the server to accept them", figure(q));
-        return Some((measured(view, ("listen.queue", ""), (q, ""), view.value("listen.limit"), text), 0.85));
+        return Some((
+            measured(view, ("listen.queue", ""), (q, FigureUnit::Plain), view.value("listen.limit"), text),
+            0.85,
+        ));
     }
     if loopback(facts.run) {
         let text =
@@ -147,7 +152,7 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
         duration(rtt),
         duration(r)
     );
-    Some((measured(view, ("connection.rtt", ""), (rtt, "us"), Some(r), text), 0.8))
+    Some((measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text), 0.8))
 }
 
 /// How many places there are: Xmax R1.
@@ -163,7 +168,7 @@ fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
         rate(x),
         figure(places)
     );
-    let evidence = measured(view, ("latency_us.mean", ""), (places, "requests"), None, text);
+    let evidence = measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text);
     let sentence = format!(
         "the server serves about {} requests at a time, {} each; the others wait while its threads sleep",
         figure(places),

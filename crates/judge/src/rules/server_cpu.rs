@@ -1,6 +1,6 @@
 //! All processors that the server may use are full.
 
-use run::Evidence;
+use run::{Evidence, FigureUnit};
 
 use super::rule::{Rule, Verdict, full_server};
 use crate::Facts;
@@ -113,13 +113,13 @@ fn bind(
     confidence: f64,
 ) -> Verdict {
     let text = format!("the server's processes used {} of the {} CPUs they may use", figure(used), figure(allowed));
-    let mut evidence = vec![measured(view, ("process.cpu", ""), (used, "processors"), Some(allowed), text)];
+    let mut evidence = vec![measured(view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text)];
     evidence.extend(view.workers().iter().filter(|t| t.busy >= 0.1).take(4).map(|t| thread_line(view, t)));
     if let Some(b) = busy {
         evidence.push(measured(
             view,
             ("cpu.idle", ""),
-            (1.0 - b, ""),
+            (1.0 - b, FigureUnit::Plain),
             Some(1.0 - FULL),
             format!("these CPUs were idle {} of the time", percent((1.0 - b).max(0.0))),
         ));
@@ -140,7 +140,7 @@ fn split(view: &View<'_>) -> Option<Evidence> {
     let (user, system) = (view.per_request("process.user")?, view.per_request("process.system")?);
     let text =
         format!("a request costs the server {} us of user and {} us of kernel time", figure(user), figure(system));
-    Some(measured(view, ("process.user", ""), (user + system, "us"), None, text))
+    Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 
 /// Without the server's processes: a host of its own that is full is a sign, a shared one is none.
@@ -154,7 +154,12 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     if host.busy < FULL * host.online {
         return Verdict::RuledOut(text);
     }
-    let evidence =
-        vec![measured(view, ("cpu.idle", "total"), (host.busy, "processors"), Some(host.online), text.clone())];
+    let evidence = vec![measured(
+        view,
+        ("cpu.idle", "total"),
+        (host.busy, FigureUnit::Processors),
+        Some(host.online),
+        text.clone(),
+    )];
     Verdict::Binds { confidence: 0.6, sentence: text, evidence }
 }

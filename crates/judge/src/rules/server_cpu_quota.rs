@@ -1,5 +1,7 @@
 //! The server's control group is throttled: it may use processors, but only for a part of each period.
 
+use run::FigureUnit;
+
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::{measured, throttled};
@@ -40,7 +42,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let used = view.cpu_used();
     if let (Some(q), Some(u)) = (quota, used) {
         let text = format!("the server used {} of the {} CPUs that the quota gives", figure(u), figure(q));
-        evidence.push(measured(&view, ("process.cpu", ""), (u, "processors"), Some(q), text));
+        evidence.push(measured(&view, ("process.cpu", ""), (u, FigureUnit::Processors), Some(q), text));
     }
     let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= 0.7);
     let of = quota.map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));

@@ -1,5 +1,7 @@
 //! The server waits for its disk.
 
+use run::FigureUnit;
+
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
@@ -62,7 +64,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let mut evidence = vec![measured(
         &view,
         ("disk.busy", &disk),
-        (busy, ""),
+        (busy, FigureUnit::Plain),
         Some(1.0),
         match flushing >= 0.01 {
             true => format!("{disk} had a request out {} of the time and flushed {}", percent(out), percent(flushing)),
@@ -76,7 +78,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             evidence.push(measured(
                 &view,
                 (id, ""),
-                (b, "B per request"),
+                (b, FigureUnit::BytesPerRequest),
                 None,
                 format!("a request {what} it {} B", figure(b)),
             ));
@@ -84,7 +86,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     if let Some(s) = stalled {
         let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
-        evidence.push(measured(&view, ("pressure.io_some", ""), (s, ""), None, text));
+        evidence.push(measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text));
     }
     Verdict::Binds {
         confidence: if waits { 0.9 } else { 0.75 },

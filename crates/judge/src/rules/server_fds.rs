@@ -1,5 +1,7 @@
 //! The server has no descriptors left: one of its processes holds as many as it may.
 
+use run::FigureUnit;
+
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
@@ -35,11 +37,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut(format!("{name} held {} descriptors of {}", figure(held), figure(limit)));
     }
     let text = format!("{name} held {} descriptors, its limit is {}", figure(held), figure(limit));
-    let mut evidence = vec![measured(&view, ("process.fds", &name), (held, ""), Some(limit), text.clone())];
+    let mut evidence =
+        vec![measured(&view, ("process.fds", &name), (held, FigureUnit::Plain), Some(limit), text.clone())];
     let waiting = view.max("listen.queue").filter(|q| *q >= 1.0);
     if let Some(q) = waiting {
         let text = format!("{} connections waited to be accepted meanwhile", figure(q));
-        evidence.push(measured(&view, ("listen.queue", ""), (q, ""), view.value("listen.limit"), text));
+        evidence.push(measured(&view, ("listen.queue", ""), (q, FigureUnit::Plain), view.value("listen.limit"), text));
     }
     let refused = view.trial.tally.error_count() > 0 || view.trial.tally.unanswered > 0;
     let confidence = if waiting.is_some() || refused { 0.95 } else { 0.8 };

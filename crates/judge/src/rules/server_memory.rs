@@ -1,6 +1,6 @@
 //! The server's host, control group or TCP stack is short of memory.
 
-use run::Evidence;
+use run::{Evidence, FigureUnit};
 
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
@@ -81,13 +81,13 @@ fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
     let mut out = Vec::new();
     if let Some(share) = view.share_of_time("pressure.memory_some").filter(|s| *s >= STALLED) {
         let text = format!("a thread of the host waited for memory {} of the time", percent(share));
-        out.push((0.85, measured(view, ("pressure.memory_some", ""), (share, ""), Some(STALLED), text)));
+        out.push((0.85, measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(STALLED), text)));
     }
     let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
     let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));
     if let Some(share) = fill.and_then(|(m, l)| ratio(m, l)).filter(|s| *s >= 0.9 && hits >= 10.0) {
         let text = format!("its control group is {} full and met its limit {} times", percent(share), figure(hits));
-        out.push((0.8, measured(view, ("cgroup.memory_max_events", ""), (hits, ""), None, text)));
+        out.push((0.8, measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text)));
     }
     for (id, least, what) in [
         ("tcp.abort_on_memory", 1.0, "connections were dropped for want of TCP memory"),
@@ -95,7 +95,10 @@ fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
         ("cgroup.oom_kills", 1.0, "processes were killed for want of memory"),
     ] {
         if let Some(n) = view.value(id).filter(|n| *n >= least) {
-            out.push((0.85, measured(view, (id, ""), (n, ""), Some(0.0), format!("{} {what}", figure(n)))));
+            out.push((
+                0.85,
+                measured(view, (id, ""), (n, FigureUnit::Plain), Some(0.0), format!("{} {what}", figure(n))),
+            ));
         }
     }
     for (id, what) in
@@ -104,7 +107,13 @@ fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
         if let Some(n) = view.per_request(id).filter(|n| *n >= 0.1) {
             out.push((
                 0.75,
-                measured(view, (id, ""), (n, "per request"), None, format!("{} {what} per request", figure(n))),
+                measured(
+                    view,
+                    (id, ""),
+                    (n, FigureUnit::PerRequest),
+                    None,
+                    format!("{} {what} per request", figure(n)),
+                ),
             ));
         }
     }

@@ -1,6 +1,6 @@
 //! The server refuses on purpose: answers of class 4xx or 5xx come back quickly while the good ones stay at one rate.
 
-use run::Trial;
+use run::{FigureUnit, Trial};
 
 use super::rule::{Rule, Verdict};
 use crate::Facts;
@@ -126,7 +126,8 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         rate(quick.rates.offered_rate),
         duration(quick.latency_us.mean)
     );
-    let evidence = vec![measured(&view, ("latency_us.mean", ""), (r1_us, "us"), Some(quick.latency_us.mean), text)];
+    let evidence =
+        vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server lets {} through and delays the rest on purpose", rate(most));
     let idle = used_share(&view).is_some_and(|used| used < 0.8);
     Some(Verdict::Binds { confidence: if idle { 0.85 } else { 0.5 }, sentence, evidence })
@@ -145,21 +146,21 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
         measured(
             &view,
             ("unexpected_status", ""),
-            (share, ""),
+            (share, FigureUnit::Plain),
             Some(REFUSED),
             format!("{} of the answers were refusals ({})", percent(share), classes.join(", ")),
         ),
         measured(
             &view,
             ("goodput", ""),
-            (limit, "1/s"),
+            (limit, FigureUnit::PerSecond),
             None,
             format!("the good ones stayed near {} in {trials} trials", rate(limit)),
         ),
     ];
     if let Some(used) = view.cpu_used().filter(|_| view.role == "server") {
         let text = format!("the server used {} CPUs meanwhile", figure(used));
-        evidence.push(measured(&view, ("process.cpu", ""), (used, "processors"), view.cpu_allowed(), text));
+        evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Processors), view.cpu_allowed(), text));
     }
     let sentence = format!("the server lets {} through and refuses the rest on purpose", rate(limit));
     Verdict::Binds { confidence, sentence, evidence }

@@ -1,5 +1,7 @@
 //! One thread of the server is full while processors that it may not use at the same time are free.
 
+use run::FigureUnit;
+
 use super::rule::{Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
@@ -55,7 +57,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(host) = view.host() {
         let idle = (host.online - host.busy).max(0.0);
         let text = format!("{} of {} CPUs were idle meanwhile", figure(idle), figure(host.online));
-        evidence.push(measured(&view, ("cpu.idle", "total"), (idle, "processors"), None, text));
+        evidence.push(measured(&view, ("cpu.idle", "total"), (idle, FigureUnit::Processors), None, text));
     }
     evidence.extend(super::handshakes::work(facts, &view));
     Verdict::Binds {

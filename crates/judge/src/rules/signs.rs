@@ -1,6 +1,6 @@
 //! What the rules of the generator's own host share.
 
-use run::{ErrorKind, Trial};
+use run::{ErrorKind, FigureUnit, Trial};
 
 use super::rule::Verdict;
 use crate::Facts;
@@ -39,11 +39,18 @@ pub(crate) fn failed_locally(
         figure(n as f64),
         figure(attempted as f64)
     );
-    let mut evidence = vec![measured(&view, ("errors", ""), (n as f64, ""), Some(attempted as f64), sentence.clone())];
+    let mut evidence =
+        vec![measured(&view, ("errors", ""), (n as f64, FigureUnit::Plain), Some(attempted as f64), sentence.clone())];
     if let Some(v) = view.max(counter) {
         let bound = view.max(limit);
         let of = bound.map_or(String::new(), |b| format!(" (the limit is {})", figure(b)));
-        evidence.push(measured(&view, (counter, ""), (v, ""), bound, format!("{counter} reached {}{of}", figure(v))));
+        evidence.push(measured(
+            &view,
+            (counter, ""),
+            (v, FigureUnit::Plain),
+            bound,
+            format!("{counter} reached {}{of}", figure(v)),
+        ));
     }
     Verdict::Binds { confidence: 0.95, sentence, evidence }
 }

@@ -1,6 +1,6 @@
 //! The server's limit of streams a connection (HTTP/2), where requests waited in the generator for one.
 
-use run::{Evidence, Intensity};
+use run::{Evidence, FigureUnit, Intensity};
 
 use crate::evidence::measured;
 use crate::number::figure;
@@ -27,5 +27,5 @@ pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
         figure(connections),
         figure(wait)
     );
-    Some(measured(view, ("stream_limit", ""), (under_way, "requests"), Some(under_way), text))
+    Some(measured(view, ("stream_limit", ""), (under_way, FigureUnit::Requests), Some(under_way), text))
 }

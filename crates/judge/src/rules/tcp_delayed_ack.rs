@@ -1,7 +1,7 @@
 //! Nagle's algorithm waits for a delayed acknowledgement: a response in two writes takes the other end's timer, 40 ms on
 //! Linux, while nobody works.
 
-use run::Trial;
+use run::{FigureUnit, Trial};
 
 use super::rule::{Rule, Verdict};
 use crate::Facts;
@@ -78,7 +78,7 @@ fn proof(one: &Trial) -> Proof {
             );
         }
         let text = format!("{} bytes of an answer waited in the server's send queue on average", figure(bytes));
-        return Proof::For(measured(&server, ("connection.send_queue", ""), (bytes, "B"), None, text));
+        return Proof::For(measured(&server, ("connection.send_queue", ""), (bytes, FigureUnit::Bytes), None, text));
     }
     let least = if one.client.host == server.side.host { 2.5 } else { 1.5 };
     match server.per_request("tcp.orig_data_sent") {
@@ -87,7 +87,7 @@ fn proof(one: &Trial) -> Proof {
         }
         Some(n) => {
             let text = format!("{} data segments per request: the answer is written in parts", figure(n));
-            Proof::For(measured(&server, ("tcp.orig_data_sent", ""), (n, "per request"), Some(least), text))
+            Proof::For(measured(&server, ("tcp.orig_data_sent", ""), (n, FigureUnit::PerRequest), Some(least), text))
         }
         None => Proof::None,
     }
@@ -99,14 +99,14 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
         measured(
             &client,
             ("latency_us.p50", ""),
-            (floor, "us"),
+            (floor, FigureUnit::Micros),
             Some(40_000.0),
             format!("half of the responses took {} with the least load", duration(floor)),
         ),
         measured(
             view,
             ("tcp.delayed_acks", ""),
-            (acks, "per request"),
+            (acks, FigureUnit::PerRequest),
             Some(1.0),
             format!("{} acknowledgements per request were sent by their timer", figure(acks)),
         ),
@@ -115,7 +115,7 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
         && let Some(busy) = server.cpu_used().zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a))
     {
         let text = format!("the server used {} of its CPUs meanwhile", percent(busy));
-        evidence.push(measured(&server, ("process.cpu", ""), (busy, ""), None, text));
+        evidence.push(measured(&server, ("process.cpu", ""), (busy, FigureUnit::Plain), None, text));
     }
     let confidence = if let Proof::For(e) = proof {
         evidence.push(e);

@@ -5,6 +5,8 @@
 //! nothing but window-limited then shows 40 to 50 %. So they only point to a sender; what it carries a round trip against
 //! the window, and for how much of a request bytes wait, decide.
 
+use run::FigureUnit;
+
 use super::rule::{Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
@@ -137,14 +139,25 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     }
     let confidence = if unread.is_some() { 0.85 } else { 0.7 };
     let sentence = format!("TCP stands still for {} of a request: {text}", percent(standing));
-    let trip =
-        measured(view, ("connection.rtt", ""), (rtt, "us"), None, format!("its round trip took {}", duration(rtt)));
+    let trip = measured(
+        view,
+        ("connection.rtt", ""),
+        (rtt, FigureUnit::Micros),
+        None,
+        format!("its round trip took {}", duration(rtt)),
+    );
     let carried = format!("a round trip carried {} of the {} B of {}", percent(filled), figure(room), limit.words);
     let evidence = vec![
-        measured(view, (limit.share, ""), (share, ""), Some(SEEN), text),
-        measured(view, (limit.standing, ""), (standing, ""), Some(MOST_OF_IT), "bytes waited while it stood".into()),
+        measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(SEEN), text),
+        measured(
+            view,
+            (limit.standing, ""),
+            (standing, FigureUnit::Plain),
+            Some(MOST_OF_IT),
+            "bytes waited while it stood".into(),
+        ),
         trip,
-        measured(view, (limit.room, ""), (room, "B"), None, carried),
+        measured(view, (limit.room, ""), (room, FigureUnit::Bytes), None, carried),
     ];
     Ok(Verdict::Binds { confidence, sentence, evidence })
 }

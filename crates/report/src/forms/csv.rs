@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{ErrorKind, Intensity, Run, Side, Summary, Trial, TrialKind};
+use run::{ErrorKind, FigureUnit, Intensity, Run, Side, Summary, Trial, TrialKind};
 
 use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
 use super::wrap::clean;
@@ -20,7 +20,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     header.extend(ErrorKind::ALL.iter().map(|k| format!("errors_{}", snake(&format!("{k:?}")))));
     header.extend(times(run).flat_map(|(name, ..)| PARTS.iter().map(move |(f, _)| format!("{name}_{f}_us"))));
     header.extend(axes.iter().map(|a| clean(&format!("axis_{a}"))));
-    header.extend(costs.iter().map(|(side, id, unit)| cost_name(side, id, unit)));
+    header.extend(costs.iter().map(|(side, id, unit)| cost_name(side, id, *unit)));
     let classes: BTreeSet<&str> = run.trials.iter().flat_map(|t| &t.classes).map(|c| c.name.as_str()).collect();
     header.extend(classes.iter().flat_map(|class| class_columns(class)));
     push(&mut out, header);
@@ -94,9 +94,9 @@ fn figures(summary: &Summary) -> Vec<String> {
 }
 
 /// Side, id and unit of every cost that any trial has.
-fn costs(run: &Run) -> BTreeSet<(&'static str, String, String)> {
+fn costs(run: &Run) -> BTreeSet<(&'static str, String, FigureUnit)> {
     let of = |(name, side): (&'static str, &'_ Side)| {
-        side.costs.iter().map(|(id, cost)| (name, id.clone(), cost.unit.clone())).collect::<Vec<_>>()
+        side.costs.iter().map(|(id, cost)| (name, id.clone(), cost.unit)).collect::<Vec<_>>()
     };
     run.trials.iter().flat_map(sides).flat_map(of).collect()
 }
@@ -108,9 +108,9 @@ fn cost(trial: &Trial, side: &str, id: &str) -> String {
 }
 
 /// `server_cpu_user_us_per_request`: the unit is named once.
-fn cost_name(side: &str, id: &str, unit: &str) -> String {
+fn cost_name(side: &str, id: &str, unit: FigureUnit) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
-    let unit = if unit == "B" { "bytes" } else { unit };
+    let unit = if unit == FigureUnit::Bytes { "bytes" } else { unit.symbol() };
     let told = unit.is_empty() || id.ends_with(&format!("_{unit}")) || id.contains(unit);
     let name = if told { format!("{side}_{id}_per_request") } else { format!("{side}_{id}_{unit}_per_request") };
     name.chars().map(plain).collect()

@@ -166,7 +166,7 @@ fn costs(run: &Run, out: &mut Exposition) {
         for (side, values) in sides(trial) {
             for (id, cost) in &values.costs {
                 let Some(value) = cost.per_request.value() else { continue };
-                let more = text_labels(&[("side", side), ("cost", id), ("unit", &cost.unit)]);
+                let more = text_labels(&[("side", side), ("cost", id), ("unit", cost.unit.symbol())]);
                 out.sample("loadline_trial_cost_per_request", &format!("{},{more}", labels(i, trial)), value);
             }
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use run::{Cost, Reading, Run, Side, Trial};
 
 use super::pick;
-use crate::number::{quantity, quantity_in};
+use crate::number::quantity;
 use crate::{BarRow, Bars, Block, Cell, Col, Hue, Section, Segment, Table, Unit, Weight};
 
 /// How rows and columns of the server begin.
@@ -149,7 +149,7 @@ fn row(id: &str, sources: &[&Side]) -> Option<Vec<Cell>> {
 
 fn cell(cost: &Cost) -> Cell {
     match &cost.per_request {
-        Reading::Value(v) => Cell::new(quantity_in(*v, &cost.unit)),
+        Reading::Value(v) => Cell::new(quantity(*v, cost.unit)),
         Reading::Absent { absent } => Cell::absent(absent.clone()),
     }
 }

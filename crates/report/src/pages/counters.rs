@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use run::{CounterId, Kind, Moment, RateByHand, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
 
 use super::pick;
-use crate::number::{quantity, quantity_in};
+use crate::number::quantity;
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 
@@ -245,11 +245,5 @@ fn table(trial: &Trial) -> Table {
 }
 
 fn value(v: f64, id: &str) -> String {
-    match counter(id).map(|s| s.unit) {
-        Some(run::Unit::Bytes) => quantity(v, Unit::Bytes),
-        Some(run::Unit::Microseconds) => quantity(v, Unit::Micros),
-        Some(run::Unit::BytesPerSecond) => quantity(v, Unit::BytesPerSecond),
-        Some(unit) => quantity_in(v, unit.symbol()),
-        None => quantity(v, Unit::Plain),
-    }
+    quantity(v, counter(id).map_or(Unit::Plain, |s| s.unit.into()))
 }

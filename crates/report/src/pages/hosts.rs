@@ -71,11 +71,11 @@ fn sent_again(side: &Side) -> Option<f64> {
     (sent > 0.0).then(|| again / sent)
 }
 
-/// The busiest of them, in a sentence.
+/// The busiest of them, which judge made the client of the trial, in a sentence.
 fn busiest(trial: &Trial) -> Option<String> {
-    let share = |load: &HostLoad| Some((side(trial, &load.host).and_then(busy)?, load.host.clone()));
-    let (share, host) = trial.host_loads.iter().filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(format!("The busiest is {host}: {} of its CPUs were in use.", quantity(share, Unit::Share)))
+    let share = busy(&trial.client).filter(|_| !trial.client_hosts.is_empty())?;
+    let share = quantity(share, Unit::Share);
+    Some(format!("The busiest is {}: {share} of its CPUs were in use.", trial.client.host))
 }
 
 #[cfg(test)]
@@ -99,13 +99,13 @@ mod tests {
         let load =
             |host: &str, completed| HostLoad { host: host.into(), agents: 1, completed, share: 0.5, clock_us: 0.0 };
         let mut trial = Trial {
-            client: side("a", 2e5, 0.0),
-            client_hosts: vec![side("b", 9e5, 5.0)],
+            client: side("b", 9e5, 5.0),
+            client_hosts: vec![side("a", 2e5, 0.0)],
             host_loads: vec![load("a", 100), load("b", 40), load("lost", 0)],
             ..Trial::default()
         };
         trial.measured.length_s = 2.0;
-        assert_eq!((busy(&trial.client), sent_again(&trial.client_hosts[0])), (Some(0.2), Some(0.05)));
+        assert_eq!((busy(&trial.client_hosts[0]), sent_again(&trial.client)), (Some(0.2), Some(0.05)));
         assert!(busiest(&trial).unwrap().starts_with("The busiest is b: 90"));
         let run = Run { trials: vec![trial], ..Run::default() };
         let text = crate::render("text", &run, &crate::Style::default()).unwrap();

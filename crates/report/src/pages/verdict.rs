@@ -3,7 +3,7 @@
 use run::{Bottleneck, Capacity, Run, Trial, TrialKind, UsersFinding};
 
 use super::{figures, pick, proof};
-use crate::number::{number, quantity, quantity_in};
+use crate::number::{number, quantity};
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 
 /// Warnings beyond these are on the page about trust.
@@ -188,7 +188,7 @@ fn reasons(found: &Bottleneck) -> Vec<Block> {
 }
 
 fn evidence(found: &run::Evidence) -> EvidenceLine {
-    let text = |value: Option<f64>| value.map_or_else(String::new, |v| quantity_in(v, &found.unit));
+    let text = |value: Option<f64>| value.map_or_else(String::new, |v| quantity(v, found.unit));
     let share = found.value.zip(found.limit).map(|(v, l)| v / l).filter(|s| s.is_finite() && (0.0..=1.5).contains(s));
     EvidenceLine {
         text: found.text.clone(),

@@ -1,0 +1,75 @@
+//! What a figure of the findings is measured in. In a run it is the symbol.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a figure of the findings is measured in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum FigureUnit {
+    /// A duration in microseconds.
+    #[serde(rename = "us")]
+    Micros,
+    /// Events per second.
+    #[serde(rename = "/s", alias = "1/s")]
+    PerSecond,
+    /// Bytes.
+    #[serde(rename = "B")]
+    Bytes,
+    /// Bytes per second.
+    #[serde(rename = "B/s")]
+    BytesPerSecond,
+    /// Bytes of one request on the mean.
+    #[serde(rename = "B per request")]
+    BytesPerRequest,
+    /// CPUs.
+    #[serde(rename = "processors")]
+    Processors,
+    /// Requests under way.
+    #[serde(rename = "requests")]
+    Requests,
+    /// Things that one request makes on the mean.
+    #[serde(rename = "per request")]
+    PerRequest,
+    /// TLS handshakes that one request makes on the mean.
+    #[serde(rename = "handshakes per request")]
+    HandshakesPerRequest,
+    /// A count or a share; also what a run names that this version does not know.
+    #[default]
+    #[serde(rename = "", other)]
+    Plain,
+}
+
+impl FigureUnit {
+    /// The symbol that stands in a run and behind a figure of machine-readable forms.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Micros => "us",
+            Self::PerSecond => "/s",
+            Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
+            Self::BytesPerRequest => "B per request",
+            Self::Processors => "processors",
+            Self::Requests => "requests",
+            Self::PerRequest => "per request",
+            Self::HandshakesPerRequest => "handshakes per request",
+            Self::Plain => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FigureUnit::{self, *};
+
+    #[test]
+    fn a_run_holds_the_symbol_and_an_unknown_one_is_a_plain_number() {
+        let bytes = [Bytes, BytesPerSecond, BytesPerRequest];
+        let others = [Micros, PerSecond, Processors, Requests, PerRequest, HandshakesPerRequest, Plain];
+        for unit in bytes.into_iter().chain(others) {
+            assert_eq!(serde_json::to_value(unit).unwrap(), unit.symbol());
+            assert_eq!(serde_json::from_value::<FigureUnit>(unit.symbol().into()).unwrap(), unit);
+        }
+        assert_eq!(serde_json::from_str::<FigureUnit>("\"1/s\"").unwrap(), PerSecond);
+        assert_eq!(serde_json::from_str::<FigureUnit>("\"furlongs\"").unwrap(), Plain);
+    }
+}
