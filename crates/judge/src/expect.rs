@@ -2,10 +2,10 @@
 
 use run::{Expectation, Expected, Findings, Hist, Run, Trial};
 
-use crate::fit::student_t95;
 use crate::number::{duration, finite, percent, rate};
 use crate::sample::{NORMAL_95, Sample};
 use crate::single::{failed_share, good, unanswered};
+use crate::student::t95;
 
 /// What came of every expectation of the plan: of the trial at the capacity where there is a search, else of the decisive one.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
@@ -70,7 +70,7 @@ fn means(hist: &Hist) -> Option<(f64, f64)> {
 /// Interval of a rate of good answers by how far the parts of the window are apart.
 fn rates(trial: &Trial) -> Option<(f64, f64)> {
     let parts = &trial.measured.series_completed;
-    let half = student_t95(parts.len().saturating_sub(1)) * Sample::of(parts)?.error();
+    let half = t95(parts.len() as f64 - 1.0) * Sample::of(parts)?.error();
     let rate = good(trial);
     (parts.len() > 2 && half.is_finite()).then(|| ((rate - half).max(0.0), rate + half))
 }

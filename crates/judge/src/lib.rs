@@ -43,6 +43,7 @@ mod sample;
 mod sides;
 mod single;
 mod steady;
+mod student;
 mod sweep;
 mod trust;
 mod users;
@@ -55,7 +56,7 @@ mod what_if;
 pub mod planted;
 
 pub use capacity::{Estimate, Pooled, pooled};
-pub use compare::compare;
+pub use compare::{Pairing, compare};
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
 pub use devices::{devices, devices_of_sides};

@@ -7,10 +7,10 @@
 use run::{Bottleneck, Capacity, Repeat, Run, Sureness, Trial};
 
 use crate::Facts;
-use crate::fit::student_t95;
 use crate::number::{figure, finite, positive};
 use crate::sample::Sample;
 use crate::single::good;
+use crate::student::t95;
 
 /// The most that is believed of a verdict that a repeat contradicts.
 const CONTRADICTED: f64 = 0.6;
@@ -51,7 +51,7 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     // Repeats that are alike by chance know no more than their windows.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
-    let half = (student_t95(logs.len() - 1) * sd).max(within) / n.sqrt();
+    let half = (t95(n - 1.0) * sd).max(within) / n.sqrt();
     let (Some(rate), low, high) = (finite(mean.exp()), finite((mean - half).exp()), finite((mean + half).exp())) else {
         return;
     };

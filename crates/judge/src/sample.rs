@@ -8,6 +8,11 @@ pub(crate) fn normal_tail(z: f64) -> f64 {
     0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
+/// The arithmetic mean; 0 of no values.
+pub(crate) fn average(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
 /// A sample of at least two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {

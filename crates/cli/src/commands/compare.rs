@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use judge::Pairing;
 use run::{Comparison, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
@@ -100,7 +101,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     };
     ensure!(!old.is_empty() && !new.is_empty(), "give two runs, old before new, or --old RUN… --new RUN…");
     let (a, b) = (read(&old)?, read(&new)?);
-    judged((&names(&old), &a), (&names(&new), &b), args.threshold).map(Some)
+    judged((&names(&old), &a), (&names(&new), &b), args.threshold, Pairing::Kept).map(Some)
 }
 
 fn names(paths: &[PathBuf]) -> String {
@@ -116,8 +117,8 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
     paths.iter().map(one).collect()
 }
 
-fn judged(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> anyhow::Result<Comparison> {
-    judge::compare(old, new, threshold).map_err(anyhow::Error::msg)
+fn judged(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64, pairing: Pairing) -> anyhow::Result<Comparison> {
+    judge::compare(old, new, threshold, pairing).map_err(anyhow::Error::msg)
 }
 
 /// Where a baseline is; a name that none is kept under takes the new run.
@@ -144,7 +145,8 @@ fn live_servers(args: &Args) -> anyhow::Result<Option<Comparison>> {
     let plans = [plan(args, 0)?, plan(args, 1)?];
     let _servers = own_servers(args, &plans)?;
     let lab::InTurns { runs, turns } = lab::in_turns(plans, args.budget, &Interrupts)?;
-    let comparison = judged((&args.both[0], &runs[..1]), (&args.both[1], &runs[1..]), args.threshold)?;
+    let comparison =
+        judged((&args.both[0], &runs[..1]), (&args.both[1], &runs[1..]), args.threshold, Pairing::InTurns)?;
     Ok(Some(Comparison { turns: Some(turns), ..comparison }))
 }
 

@@ -1,10 +1,11 @@
 //! The capacities of both, each with the interval of its own windows.
 
-use run::{Compared, Interval, Run, TrialKind};
+use run::{Compared, FigureUnit, Interval, Run, TrialKind};
 
+use super::contrast::{Cell, Contrast, FEWEST, Look, Pairing, Told, between, contrast};
 use super::figures::CAPACITY;
-use super::resample::average;
-use crate::sample::{NORMAL_95, Sample, normal_tail};
+use super::over::compared;
+use crate::sample::NORMAL_95;
 
 /// The capacities of a run: one for each repeat, with the interval of its own windows.
 fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
@@ -17,34 +18,45 @@ fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
     repeats.iter().filter_map(|r| Some((r.capacity?, interval(r.low, r.high)))).collect()
 }
 
-/// The capacities of both with their own intervals.
-pub(super) fn capacity(old: &[Run], new: &[Run]) -> Option<Compared> {
-    let of = |runs: &[Run]| -> Option<(f64, Option<f64>, usize)> {
-        // Where nothing was searched, the capacity is only what was tried.
-        let searched = runs.iter().filter(|r| r.trials.iter().any(|t| t.kind == TrialKind::Search));
-        let held: Vec<(f64, Option<Interval>)> = searched.flat_map(capacities).filter(|(c, _)| *c > 0.0).collect();
-        let logs: Vec<f64> = held.iter().map(|(rate, _)| rate.ln()).collect();
-        let mean = (!logs.is_empty()).then(|| average(&logs))?;
-        let known: Option<Vec<f64>> =
-            held.iter().map(|(_, i)| i.map(|i| (i.high / i.low).ln() / (2.0 * NORMAL_95))).collect();
-        let own = known.map(|sds| (sds.iter().map(|s| s * s).sum::<f64>()).sqrt() / sds.len() as f64);
-        let scatter = Sample::of(&logs).filter(|_| logs.len() > 2).map(|sample| sample.error());
-        Some((mean, own.into_iter().chain(scatter).reduce(f64::max), logs.len()))
+/// The capacities of both. Three runs or repeats a side show themselves how far they scatter; of fewer the windows of each say it.
+pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Compared> {
+    let held = [old, new].map(held);
+    let cell: Cell = [0, 1].map(|side| looks(&held[side]));
+    if cell.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let units = cell.iter().map(Vec::len).min().unwrap_or(0);
+    let windows = (held[0].len(), held[1].len());
+    let apart = contrast(&[cell], pairing)?;
+    let own = own_error(&held);
+    let told = match apart.told.filter(|_| units >= FEWEST) {
+        // Repeats that are alike by chance know no more than their windows.
+        Some(told) => Some(Told { error: told.error.max(own.unwrap_or(0.0)), ..told }),
+        None => {
+            own.map(|own| Told { error: own.hypot(between(pairing, windows)), freedom: f64::INFINITY, ranks: None })
+        }
     };
-    let (a, b) = (of(old)?, of(new)?);
-    let ln_ratio = b.0 - a.0;
-    let sd = a.1.zip(b.1).map(|(x, y)| x.hypot(y)).filter(|sd| *sd > 0.0);
-    Some(Compared {
-        figure: CAPACITY.into(),
-        unit: run::FigureUnit::PerSecond,
-        more_is_better: true,
-        old: a.0.exp(),
-        new: b.0.exp(),
-        ratio: ln_ratio.exp(),
-        low: sd.map(|sd| (ln_ratio - NORMAL_95 * sd).exp()),
-        high: sd.map(|sd| (ln_ratio + NORMAL_95 * sd).exp()),
-        p: sd.map(|sd| (2.0 * normal_tail(ln_ratio.abs() / sd)).min(1.0)),
-        windows: (a.2, b.2),
-        ..Compared::default()
-    })
+    let compared = compared(Contrast { told, ..apart }, windows);
+    Some(Compared { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared })
+}
+
+fn held(runs: &[Run]) -> Vec<(f64, Option<Interval>)> {
+    // Where nothing was searched, the capacity is only what was tried.
+    let searched = runs.iter().filter(|r| r.trials.iter().any(|t| t.kind == TrialKind::Search));
+    searched.flat_map(capacities).filter(|(c, _)| *c > 0.0).collect()
+}
+
+fn looks(held: &[(f64, Option<Interval>)]) -> Vec<Look> {
+    held.iter().enumerate().map(|(unit, (rate, _))| Look { unit, ln: rate.ln() }).collect()
+}
+
+/// Standard error of the difference of the logarithms by the intervals of the capacities; `None` where one has none.
+fn own_error(held: &[Vec<(f64, Option<Interval>)>; 2]) -> Option<f64> {
+    let side = |held: &Vec<(f64, Option<Interval>)>| {
+        let sd = |i: Interval| (i.high / i.low).ln() / (2.0 * NORMAL_95);
+        let squares: Option<f64> = held.iter().map(|(_, interval)| interval.map(|i| sd(i).powi(2))).sum();
+        squares.map(|squares| squares.sqrt() / held.len() as f64)
+    };
+    let error = side(&held[0])?.hypot(side(&held[1])?);
+    Some(error).filter(|error| *error > 0.0 && error.is_finite())
 }

@@ -2,9 +2,10 @@
 
 use run::{BothAt, ComparedCurves};
 
-use super::percentiles::{Pair, Sides};
-use super::resample::average;
+use super::percentiles::Sides;
+use super::windows::{Pair, Window};
 use crate::number::positive;
+use crate::sample::average;
 use crate::single::{clients, closed, good};
 
 /// Shares of the requests at which both response times are told.
@@ -18,10 +19,10 @@ pub(super) fn curves(pairs: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
 
 /// One point a number of clients; empty where fewer than two were tried.
 fn rates(pairs: &[Pair<'_>]) -> Vec<BothAt> {
-    let mean = |side: &[&run::Trial]| average(&side.iter().map(|t| good(t)).collect::<Vec<_>>());
-    let closed = pairs.iter().filter(|(a, _)| a.iter().all(|t| closed(t)));
+    let mean = |side: &[Window<'_>]| average(&side.iter().map(|w| good(w.trial)).collect::<Vec<_>>());
+    let closed = pairs.iter().filter(|[a, _]| a.iter().all(|w| closed(w.trial)));
     let mut points: Vec<BothAt> =
-        closed.map(|(a, b)| BothAt { at: clients(a[0]), old: mean(a), new: mean(b) }).collect();
+        closed.map(|[a, b]| BothAt { at: clients(a[0].trial), old: mean(a), new: mean(b) }).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
     points.dedup_by(|a, b| a.at == b.at);
     if points.len() < 2 { Vec::new() } else { points }

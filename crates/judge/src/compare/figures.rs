@@ -1,10 +1,10 @@
-//! The figures that are compared, each as one value a window, by the condition that the window was measured under.
+//! The figures that are compared, each as one value a window.
 
 use std::collections::BTreeMap;
 
-use run::{FigureUnit, Intensity, Run, Trial, TrialKind};
+use run::{FigureUnit, Run, Trial};
 
-use crate::number::{finite, positive};
+use crate::number::positive;
 use crate::single::good;
 
 /// One figure of a trial.
@@ -87,30 +87,4 @@ fn each(trial: &Trial, bytes: u64) -> Option<f64> {
 fn memory(trial: &Trial) -> Option<f64> {
     let id = run::CounterId("process.rss".into());
     trial.server.as_ref()?.counters.get(&id)?.value().and_then(positive)
-}
-
-/// What was asked of the server in a trial, in words that two runs can share; searches choose their rates anew each time, so
-/// those compare with nothing.
-fn condition(trial: &Trial) -> Option<String> {
-    let comparable = matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment);
-    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none_or(|r| r <= 0.0) {
-        return None;
-    }
-    // By what was asked, never by the label: a repeat is labelled as one.
-    let asked = match &trial.intensity {
-        Intensity::Open { rate, .. } => format!("open {rate}"),
-        other => format!("{:?} {other:?}", trial.kind),
-    };
-    Some(format!("{asked} {:?}", trial.key))
-}
-
-/// Trials of some runs by their condition.
-pub(crate) fn by_condition(runs: &[Run]) -> BTreeMap<String, Vec<&Trial>> {
-    let mut all: BTreeMap<String, Vec<&Trial>> = BTreeMap::new();
-    for trial in runs.iter().flat_map(|r| &r.trials) {
-        if let Some(condition) = condition(trial) {
-            all.entry(condition).or_default().push(trial);
-        }
-    }
-    all
 }

@@ -1,32 +1,38 @@
 //! Old runs against new ones: a ratio with an interval and a word for each figure.
 //!
 //! Only windows that were measured under the same condition are held against each other: steps of a sweep at the same number of
-//! clients, trials of the same load, windows of two servers in turns. Of each condition the logarithms of a figure are taken
-//! about the condition's mean, so that all conditions speak of one ratio. The interval is that of a bootstrap over the windows
-//! of each condition (Efron 1979), of percentiles over merged histograms (`percentiles`), widened by Student's t for how few they are. A word needs both: an interval without 1, and a
-//! rank test that is sure after as many figures as were looked at (Holm 1979).
+//! clients, trials of the same load, windows of two servers in turns. A ratio is that of the means of logarithms, conditions
+//! counting alike; what its interval is made of says `contrast`. A word needs an interval without 1, and a chance that is small
+//! enough for as many figures as were looked at (Holm 1979).
 
 mod capacities;
+mod contrast;
 mod curves;
 mod differences;
 mod figures;
 mod over;
 mod percentiles;
 mod ranks;
-mod resample;
 mod tls;
+mod windows;
 mod words;
 
 use run::{Compared, ComparedWord, Comparison, Run};
 
 use capacities::capacity;
-use figures::{FIGURES, by_condition, costs, decides, server};
-use over::{of_cost, of_figure};
-use percentiles::{Pair, Sides};
+pub use contrast::Pairing;
+use figures::{FIGURES, costs, decides, server};
+use over::Both;
+use percentiles::Sides;
 use words::{verdict, words};
 
 /// Compares; the error is a sentence that says why these runs cannot be.
-pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Result<Comparison, String> {
+pub fn compare(
+    old: (&str, &[Run]),
+    new: (&str, &[Run]),
+    threshold: f64,
+    pairing: Pairing,
+) -> Result<Comparison, String> {
     comparable(old)?;
     comparable(new)?;
     let protocols = [old.1, new.1].map(|runs| runs[0].plan.load.protocol.name());
@@ -36,13 +42,10 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
             old.0, protocols[0], new.0, protocols[1]
         ));
     }
-    let (a, b) = (by_condition(old.1), by_condition(new.1));
-    let pairs: Vec<Pair<'_>> =
-        a.into_iter().filter_map(|(condition, a)| Some((a, b.get(&condition)?.clone()))).collect();
-    let sides = Sides::of(&pairs);
-    let runs = [old.1, new.1];
-    let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(|f| of_figure(f, runs, &pairs, &sides)).collect();
-    comparisons.extend(capacity(old.1, new.1));
+    let pairs = windows::pairs(old.1, new.1);
+    let both = Both { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
+    let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
+    comparisons.extend(capacity(old.1, new.1, pairing));
     if comparisons.is_empty() {
         return Err(format!(
             "{} and {} have no load in common: compare runs of one command with the same flags",
@@ -50,8 +53,8 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
         ));
     }
     let (costs, of_new) = (costs(old.1), costs(new.1));
-    let both = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
-    comparisons.extend(both.filter_map(|(id, unit)| of_cost(id, *unit, &pairs, &|t| server(t, id))));
+    let shown = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
+    comparisons.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
     words(&mut comparisons, threshold);
     let (verdict, decided_by) = verdict(&comparisons);
     let worse = |c: &&Compared| c.word == ComparedWord::Slower && (c.ratio - 1.0).abs() >= threshold;
@@ -62,7 +65,7 @@ pub fn compare(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64) -> Resu
         tls: tls::share(old, new, &comparisons),
         turns: None,
         regression: comparisons.iter().any(|c| decides(&c.figure) && worse(&c)),
-        curves: curves::curves(&pairs, &sides),
+        curves: curves::curves(&both.pairs, &both.sides),
         comparisons,
         threshold,
         verdict,

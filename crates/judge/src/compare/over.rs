@@ -1,116 +1,84 @@
-//! One figure of both: the ratio over all conditions with its interval, and the chance of such a difference of ranks.
+//! One figure of both: the ratio over all conditions with its interval, and the chance that two equal servers are so far apart.
 
 use run::{Compared, FigureUnit, Run, Trial};
 
+use super::contrast::{Cell, Contrast, Look, Pairing, contrast, told};
 use super::figures::FigureSpec;
-use super::percentiles::{Merged, Pair, Sides};
-use super::ranks::mann_whitney;
-use super::resample::{Logs, RESAMPLES, Random, SideOf, average};
-use crate::fit::student_t95;
+use super::percentiles::Sides;
+use super::windows::{Pair, Window};
 use crate::number::positive;
-use crate::sample::Sample;
+use crate::sample::average;
 
-/// Fewest windows of each side that an interval is made of.
-pub(super) const FEWEST: usize = 3;
-
-/// One line of the table; `None` where no condition has it on both sides.
-pub(super) fn of_figure(figure: &FigureSpec, runs: [&[Run]; 2], pairs: &[Pair<'_>], sides: &Sides) -> Option<Compared> {
-    let merged = figure.quantile.and_then(|quantile| sides.merged(quantile));
-    let compared = match figure.level {
-        true => level(runs, pairs, figure.of),
-        false => over(&known(pairs, figure.of), merged, true),
-    };
-    Some(Compared { figure: figure.name.into(), unit: figure.unit, more_is_better: figure.more_is_better, ..compared? })
+/// What is compared, and how it came to be measured.
+pub(super) struct Both<'a> {
+    pub(super) runs: [&'a [Run]; 2],
+    pub(super) pairs: Vec<Pair<'a>>,
+    pub(super) sides: Sides,
+    pub(super) pairing: Pairing,
 }
 
-/// A cost of the server that has no line of its own in the table.
-pub(super) fn of_cost(
-    name: &str,
-    unit: FigureUnit,
-    pairs: &[Pair<'_>],
-    of: &dyn Fn(&Trial) -> Option<f64>,
-) -> Option<Compared> {
-    let compared = over(&known(pairs, of), None, true)?;
-    Some(Compared { figure: name.into(), unit, beside: true, ..compared })
-}
-
-/// A level stays with a process, so each run is one look at it; of a single run on either side there is no interval.
-fn level(runs: [&[Run]; 2], pairs: &[Pair<'_>], of: fn(&Trial) -> Option<f64>) -> Option<Compared> {
-    let mean = |run: &Run| {
-        let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
-        positive(average(&seen)).map(f64::ln)
-    };
-    let [old, new] = runs.map(|runs| runs.iter().filter_map(mean).collect::<Vec<f64>>());
-    let repeated = old.len() >= FEWEST && new.len() >= FEWEST;
-    over(&if repeated { vec![(old, new)] } else { known(pairs, of) }, None, repeated)
-}
-
-/// The logarithms of a figure under every condition where both sides have it.
-fn known(pairs: &[Pair<'_>], of: impl Fn(&Trial) -> Option<f64>) -> Vec<Logs> {
-    let values = |trials: &[&Trial]| trials.iter().filter_map(|t| of(t)).map(f64::ln).collect::<Vec<f64>>();
-    let all = pairs.iter().map(|(a, b)| (values(a), values(b)));
-    all.filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect()
-}
-
-/// The ratio over conditions; `None` without one.
-fn over(known: &[Logs], merged: Option<Merged>, windows: bool) -> Option<Compared> {
-    if known.is_empty() {
-        return None;
+impl Both<'_> {
+    /// One line of the table; `None` where no condition has it on both sides.
+    pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Compared> {
+        let cells = if figure.level { self.levels(figure.of) } else { self.cells(&figure.of) };
+        let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
+        let compared = compared(apart.or_else(|| contrast(&cells, self.pairing))?, counts(&cells));
+        let (name, unit) = (figure.name.into(), figure.unit);
+        Some(Compared { figure: name, unit, more_is_better: figure.more_is_better, ..compared })
     }
-    let (n, m) = known.iter().fold((0, 0), |(n, m), (a, b)| (n + a.len(), m + b.len()));
-    let about: Vec<Logs> = known.iter().map(|(a, b)| centred(a, b)).collect();
-    let mean = |side: SideOf| (known.iter().map(|p| middle(side(p))).sum::<f64>() / known.len() as f64).exp();
-    let enough = n >= FEWEST && m >= FEWEST && windows;
-    let (old, new, ln_ratio, error) = match merged {
-        Some(of) => (of.old_us, of.new_us, (of.new_us / of.old_us).ln(), of.error),
-        None => {
-            let error = if enough { standard_error(&about) } else { f64::NAN };
-            (mean(|p| &p.0), mean(|p| &p.1), ratio_ln(&about), error)
-        }
-    };
-    let half = enough.then(|| error * student_t95(n + m - 2));
-    let flat = |side: SideOf| about.iter().flat_map(side).copied().collect::<Vec<f64>>();
-    Some(Compared {
-        old,
-        new,
+
+    /// A cost of the server that has no line of its own in the table.
+    pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Compared> {
+        let cells = self.cells(of);
+        let compared = compared(contrast(&cells, self.pairing)?, counts(&cells));
+        Some(Compared { figure: name.into(), unit, beside: true, ..compared })
+    }
+
+    /// The logarithms of a figure under every condition where both sides have it.
+    fn cells(&self, of: &dyn Fn(&Trial) -> Option<f64>) -> Vec<Cell> {
+        let look = |window: &Window<'_>| Some(Look { unit: window.unit, ln: of(window.trial)?.ln() });
+        let both =
+            self.pairs.iter().map(|pair| [0, 1].map(|side| pair[side].iter().filter_map(look).collect::<Vec<_>>()));
+        both.filter(|cell| cell.iter().all(|looks| !looks.is_empty())).collect()
+    }
+
+    /// A level stays with a process, so each run is one look at it; of a single run on either side there is no interval.
+    fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
+        let mean = |(unit, run): (usize, &Run)| {
+            let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
+            Some(Look { unit, ln: positive(average(&seen))?.ln() })
+        };
+        let cell = self.runs.map(|runs| runs.iter().enumerate().filter_map(mean).collect::<Vec<_>>());
+        Some(cell).filter(|cell| cell.iter().all(|looks| !looks.is_empty())).into_iter().collect()
+    }
+
+    /// A percentile of merged histograms. Where windows are what was repeated, its error is that of drawing them again.
+    fn percentile(&self, quantile: f64, windows: &[Cell]) -> Option<Contrast> {
+        let merged = contrast(&self.sides.looks(quantile)?, self.pairing)?;
+        let again = self.sides.error(quantile);
+        let told = merged.told.or_else(|| told(windows, self.pairing, Some(again?)));
+        Some(Contrast { told, ..merged })
+    }
+}
+
+fn counts(cells: &[Cell]) -> (usize, usize) {
+    let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum();
+    (count(0), count(1))
+}
+
+/// Both sides and what is told of them, of so many windows a side.
+pub(super) fn compared(apart: Contrast, windows: (usize, usize)) -> Compared {
+    let [old, new] = apart.sides;
+    let ln_ratio = new - old;
+    let half = apart.told.map(|told| told.half()).filter(|half| half.is_finite());
+    Compared {
+        old: old.exp(),
+        new: new.exp(),
         ratio: ln_ratio.exp(),
         low: half.map(|h| (ln_ratio - h).exp()),
         high: half.map(|h| (ln_ratio + h).exp()),
-        p: mann_whitney(&flat(|p| &p.0), &flat(|p| &p.1)).filter(|_| enough),
-        windows: (n, m),
+        p: apart.told.map(|told| told.chance(ln_ratio)),
+        windows,
         ..Compared::default()
-    })
-}
-
-/// The mean of the middle three fifths: a window that the machine disturbed is outvoted, and next to nothing is lost where none
-/// was (Tukey 1960).
-fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let cut = values.len() / 5;
-    average(&sorted[cut..values.len() - cut])
-}
-
-/// Both sides of one condition about its mean, each side counting alike.
-fn centred(a: &[f64], b: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let mean = f64::midpoint(middle(a), middle(b));
-    let off = |v: &[f64]| v.iter().map(|x| x - mean).collect();
-    (off(a), off(b))
-}
-
-fn ratio_ln(pairs: &[Logs]) -> f64 {
-    let all = |side: SideOf| middle(&pairs.iter().flat_map(side).copied().collect::<Vec<_>>());
-    all(|p| &p.1) - all(|p| &p.0)
-}
-
-/// Standard error of the ratio's logarithm. Windows are drawn again within their condition; where conditions have one window a
-/// side, whole conditions are.
-fn standard_error(pairs: &[Logs]) -> f64 {
-    let mut random = Random(fastrand::Rng::with_seed(1));
-    let alone = pairs.iter().all(|(a, b)| a.len() == 1 && b.len() == 1);
-    let draws: Vec<f64> = (0..RESAMPLES).map(|_| ratio_ln(&random.again(pairs, alone))).collect();
-    let n: usize = if alone { pairs.len() } else { pairs.iter().map(|(a, b)| a.len().min(b.len())).sum() };
-    // A bootstrap of n draws has n - 1 in the place of n.
-    let few = n as f64 / (n as f64 - 1.0).max(1.0);
-    Sample::of(&draws).map_or(f64::NAN, |sample| few.sqrt() * sample.sd)
+    }
 }

@@ -2,6 +2,7 @@ use run::{ComparedWord, Protocol, Run, Trial, TrialKind};
 
 use fastrand::Rng;
 
+use super::Pairing::{InTurns, Kept};
 use super::compare;
 
 /// A run of windows of one load, in which the CPU time of a request and the rate scatter as they do on a quiet machine.
@@ -51,7 +52,8 @@ fn percentiles_are_those_of_all_windows_together() {
     for seed in 0..20 {
         let mut random = Rng::with_seed(seed);
         let [a, b, c] = [1000.0, 1000.0, 1250.0].map(|mean| kept(&mut random, 40, 100, mean));
-        let with = |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03);
+        let with =
+            |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03, InTurns);
         let (same, slower) = (p999(&with(&b).unwrap()), p999(&with(&c).unwrap()));
         // The largest of a window's hundred is no p99.9: on the mean it is its 99th percentile, 5.2 times the mean.
         off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
@@ -67,7 +69,7 @@ fn percentiles_are_those_of_all_windows_together() {
 fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
     let mut random = Rng::with_seed(seed);
     let (a, b) = (windows(&mut random, 20, old), windows(&mut random, 20, new));
-    compare(("a", &[a]), ("b", &[b]), 0.03).unwrap()
+    compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap()
 }
 
 #[test]
@@ -102,8 +104,9 @@ fn what_cannot_be_compared_gets_a_sentence() {
     let none = Run::default();
     let mut other = good.clone();
     other.plan.load.protocol = Protocol::Echo { message_bytes: 1 };
-    let say =
-        |a: &Run, b: &Run| compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03).unwrap_err();
+    let say = |a: &Run, b: &Run| {
+        compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03, InTurns).unwrap_err()
+    };
     assert!(say(&none, &good).contains("has no trial"));
     assert!(say(&good, &other).contains("protocols"));
     let mut silent = good.clone();
@@ -117,7 +120,7 @@ fn a_run_that_was_ended_early_and_another_machine_are_told() {
     let mut cut = good.clone();
     cut.interrupted = true;
     cut.version = "0.0.1".into();
-    let c = compare(("a", &[good]), ("b", &[cut]), 0.03).unwrap();
+    let c = compare(("a", &[good]), ("b", &[cut]), 0.03, InTurns).unwrap();
     assert!(c.differences.iter().any(|d| d.contains("ended early")), "{:?}", c.differences);
     assert!(c.differences.iter().any(|d| d.contains("version")), "{:?}", c.differences);
 }
@@ -126,8 +129,9 @@ fn a_run_that_was_ended_early_and_another_machine_are_told() {
 fn what_tls_takes_of_a_request_is_told_whichever_of_both_speaks_it() {
     let mut random = Rng::with_seed(7);
     let (mut plain, tls) = (windows(&mut random, 20, 300.0), windows(&mut random, 20, 400.0));
-    let both =
-        |a: &Run, b: &Run| compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03).unwrap();
+    let both = |a: &Run, b: &Run| {
+        compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03, InTurns).unwrap()
+    };
     assert!(both(&plain, &tls).tls.is_none());
     let tls = Run { plan: run::Plan { load: with_tls(&tls), ..tls.plan.clone() }, ..tls };
     for told in [both(&plain, &tls), both(&tls, &plain)] {
@@ -151,7 +155,7 @@ fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     let mut random = Rng::with_seed(3);
     let (a, mut b) = (windows(&mut random, 6, 400.0), windows(&mut random, 9, 400.0));
     b.trials.iter_mut().enumerate().for_each(|(i, t)| t.label = format!("{}, repeat {i}", t.label));
-    let c = compare(("a", &[a]), ("b", &[b]), 0.03).unwrap();
+    let c = compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap();
     assert!(c.comparisons.iter().all(|c| c.windows == (6, 9)), "{:?}", c.comparisons);
 }
 
@@ -169,7 +173,7 @@ fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
             }
         }
     }
-    let c = compare(("a", &[a]), ("b", &[b]), 0.03).unwrap();
+    let c = compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap();
     let of = |name: &str| c.comparisons.iter().find(|c| c.figure == name).unwrap();
     for name in ["voluntary switches", "page_faults"] {
         assert!(of(name).word == ComparedWord::Slower && (of(name).ratio - 1.2).abs() < 0.01, "{:?}", of(name));
@@ -192,7 +196,7 @@ fn memory_of_repeated_runs_has_an_interval() {
     };
     let [a, b]: [Vec<Run>; 2] = [1e6, 2e6].map(|b| (0..3).map(|i| with_memory(b + 1e4 * f64::from(i))).collect());
     let memory = |a: &[Run], b: &[Run]| {
-        let c = compare(("a", a), ("b", b), 0.03).unwrap();
+        let c = compare(("a", a), ("b", b), 0.03, Kept).unwrap();
         c.comparisons.into_iter().find(|c| c.figure == "memory").unwrap()
     };
     let (many, one) = (memory(&a, &b), memory(&a[..1], &b[..1]));
@@ -200,12 +204,45 @@ fn memory_of_repeated_runs_has_an_interval() {
     assert!(one.low.is_none() && (one.ratio - 2.0).abs() < 0.05, "{one:?}");
 }
 
+/// What one run came to may be 1 % off by itself, however many windows it had: one run a side tells no 2 % apart, four do.
+#[test]
+fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
+    let mut random = Rng::with_seed(8);
+    let mut runs = |us: f64, n: usize| (0..n).map(|_| windows(&mut random, 20, us)).collect::<Vec<Run>>();
+    let [a, b] = [400.0, 408.0].map(|us| runs(us, 4));
+    let cpu = |n: usize| {
+        let c = compare(("a", &a[..n]), ("b", &b[..n]), 0.005, Kept).unwrap();
+        c.comparisons.into_iter().find(|c| c.figure == "server CPU per request").unwrap()
+    };
+    let (one, four) = (cpu(1), cpu(4));
+    assert!(one.word == ComparedWord::NotEnough && one.more.is_some_and(|more| more > 1.0), "{one:?}");
+    assert!(four.word == ComparedWord::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
+}
+
+/// Three repeats that halved their rate each are not to be overlooked because ranks of three tell nothing surely.
+#[test]
+fn three_repeats_a_side_show_what_is_plain() {
+    let mut random = Rng::with_seed(9);
+    let mut repeated = |us: f64| {
+        let mut run = windows(&mut random, 24, us);
+        run.trials.iter_mut().enumerate().for_each(|(at, trial)| trial.repeat = at as u32 / 8);
+        run
+    };
+    let (a, b) = (repeated(400.0), repeated(800.0));
+    let c = compare(("a", &[a.clone()]), ("b", &[b]), 0.03, Kept).unwrap();
+    assert!(c.regression && c.verdict == ComparedWord::Slower, "{:?}", c.comparisons);
+    let rate = c.comparisons.iter().find(|c| c.figure == "completed rate").unwrap();
+    assert!((rate.ratio - rate.new / rate.old).abs() < 1e-12 && (rate.ratio - 0.5).abs() < 0.02, "{rate:?}");
+    let same = compare(("a", &[a.clone()]), ("b", &[repeated(400.0)]), 0.03, Kept).unwrap();
+    assert!(!same.regression, "{:?}", same.comparisons);
+}
+
 /// Two windows have no interval: so many times as much would have one.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);
     let (a, b) = (windows(&mut random, 2, 400.0), windows(&mut random, 2, 440.0));
-    let c = compare(("a", &[a]), ("b", &[b]), 0.03).unwrap();
+    let c = compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap();
     let cpu = &c.comparisons[0];
     assert!(cpu.word == ComparedWord::NotEnough && cpu.more == Some(2.0), "{cpu:?}");
 }

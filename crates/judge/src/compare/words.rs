@@ -2,11 +2,16 @@
 
 use run::{Compared, ComparedWord};
 
+use super::contrast::FEWEST;
 use super::figures::decides;
-use super::over::FEWEST;
 
 /// A word needs a chance below this that it is none, over all figures: below the 5 % of the intervals, which it has to agree with.
 const SURE: f64 = 0.03;
+
+/// How much narrower an interval must be for a word than for one figure alone: Holm's of seven figures, about.
+const OF_SEVERAL: f64 = 1.5;
+/// Where the interval would do and the chance would not, somewhat more does.
+const LEAST_MORE: f64 = 1.5;
 
 /// Those that are sure, the surest first, each with what is left of the doubt (Holm). What tells of speed is a family of its own:
 /// thirty costs beside it must not make it harder to be sure of.
@@ -41,10 +46,16 @@ pub(super) fn words(all: &mut [Compared], threshold: f64) {
             (false, false) => ComparedWord::NotEnough,
         };
         if c.word == ComparedWord::NotEnough {
-            let half = (high / low).ln() / 2.0;
-            c.more = Some((half / (1.0 + threshold).ln()).powi(2).max(1.0)).filter(|m| m.is_finite());
+            c.more = more(c.ratio.ln().abs(), (high / low).ln() / 2.0, threshold);
         }
     }
+}
+
+/// So many times as much would do: the interval has to become as narrow as the distance from 1, with what several figures ask
+/// beyond it, or as what is left of the threshold.
+fn more(apart: f64, half: f64, threshold: f64) -> Option<f64> {
+    let narrow = (apart / OF_SEVERAL).max((1.0 + threshold).ln() - apart);
+    Some((half / narrow).powi(2).max(LEAST_MORE)).filter(|more| more.is_finite())
 }
 
 /// The word of all: what became worse counts before what became better; the surest of them decided.

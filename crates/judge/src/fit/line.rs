@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use run::{Fit, Interval};
 
 use crate::number::finite;
+use crate::student::t95;
 
 /// A fitted line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +43,7 @@ pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
     let intercept = finite(mean_y - slope * mean_x)?;
     let residual: f64 = p.iter().map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
     let variance = residual / (n - 2.0);
-    let t = student_t95(p.len() - 2);
+    let t = t95(p.len() as f64 - 2.0);
     let around = |value: f64, error: f64| {
         let half = t * error;
         Some(Interval { low: finite(value - half)?, high: finite(value + half)? })
@@ -83,20 +84,6 @@ fn quality(line: &Line) -> String {
         r if r >= 0.98 => "a straight line".into(),
         r if r >= 0.90 => "nearly a straight line".into(),
         _ => "the slope has a sign, the points do not lie on a line".into(),
-    }
-}
-
-/// The 97.5 % point of Student's t with `freedom` degrees of freedom: exact to 3 digits for 1 to 30, interpolated in
-/// 1/freedom above (error below 0.001).
-pub(crate) fn student_t95(freedom: usize) -> f64 {
-    const T: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-        2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-    ];
-    match freedom {
-        0 => f64::INFINITY,
-        1..=30 => T[freedom - 1],
-        _ => 1.960 + (2.042 - 1.960) * 30.0 / freedom as f64,
     }
 }
 

@@ -7,7 +7,6 @@ pub(crate) mod robust;
 mod solve;
 mod usl;
 
-pub(crate) use line::student_t95;
 pub use line::{Line, line_fit, linear};
 pub(crate) use proportional::{Told, proportional};
 pub use usl::{Usl, usl};

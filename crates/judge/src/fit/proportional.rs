@@ -1,8 +1,8 @@
 //! Linear regression through the origin where the scatter is a share of the value, with Student's intervals: what is made of
 //! parts by their shares. A row far off counts less (P. Huber, *Robust Statistics*, 1981).
 
-use super::line::student_t95;
 use super::robust::{dot, gram, inverse, weighted};
+use crate::student::t95;
 
 /// Rounds of weighing by what the last fit expects and how far off each row was.
 const ROUNDS: usize = 20;
@@ -46,7 +46,7 @@ pub(crate) fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Optio
     let variance = squares / freedom as f64 * (y.len() as f64 / near.max(1.0));
     let spread = inverse(gram(rows, &weights))?;
     let told = fit.iter().enumerate().map(|(at, value)| {
-        let half = student_t95(freedom) * (variance * spread[at][at]).sqrt();
+        let half = t95(freedom as f64) * (variance * spread[at][at]).sqrt();
         Told { value: *value, half }
     });
     let told: Vec<Told> = told.collect();

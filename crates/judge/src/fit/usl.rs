@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use run::{Fit, Interval};
 
-use super::line::student_t95;
 use super::solve::{Problem, V3, inverse, minimise};
 use crate::Facts;
 use crate::number::{figure, finite, percent, positive, ratio};
 use crate::single::{clients, good};
+use crate::student::t95;
 
 /// A fitted law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,7 +113,7 @@ fn fitted(points: &[(f64, f64)], relative: bool) -> Option<Usl> {
 
 fn intervals(p: V3, variance: f64, normal: [V3; 3], freedom: usize, scale: f64) -> Option<[Interval; 3]> {
     let covariance = inverse(normal)?;
-    let t = student_t95(freedom);
+    let t = t95(freedom as f64);
     let around = |i: usize, scale: f64, least: f64| {
         let half = t * (variance * covariance[i][i].max(0.0)).sqrt();
         Some(Interval { low: finite(((p[i] - half) * scale).max(least))?, high: finite((p[i] + half) * scale)? })

@@ -1,0 +1,49 @@
+//! Windows of both sides that were measured under the same condition.
+
+use std::collections::BTreeMap;
+
+use run::{Intensity, Run, Trial, TrialKind};
+
+use crate::number::finite;
+
+/// One window, and the run or repeat that it is of.
+#[derive(Clone, Copy)]
+pub(super) struct Window<'a> {
+    pub(super) unit: usize,
+    pub(super) trial: &'a Trial,
+}
+
+/// Windows of both sides under one condition.
+pub(super) type Pair<'a> = [Vec<Window<'a>>; 2];
+
+/// The conditions that both sides have.
+pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run]) -> Vec<Pair<'a>> {
+    let (old, mut new) = (by_condition(old), by_condition(new));
+    old.into_iter().filter_map(|(condition, old)| Some([old, new.remove(&condition)?])).collect()
+}
+
+fn by_condition(runs: &[Run]) -> BTreeMap<String, Vec<Window<'_>>> {
+    let mut all: BTreeMap<String, Vec<Window<'_>>> = BTreeMap::new();
+    let units = runs.iter().flat_map(Run::repeats).enumerate();
+    for (unit, trial) in units.flat_map(|(unit, trials)| trials.iter().map(move |trial| (unit, trial))) {
+        if let Some(condition) = condition(trial) {
+            all.entry(condition).or_default().push(Window { unit, trial });
+        }
+    }
+    all
+}
+
+/// What was asked of the server in a trial, in words that two runs can share; searches choose their rates anew each time, so
+/// those compare with nothing.
+fn condition(trial: &Trial) -> Option<String> {
+    let comparable = matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment);
+    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none_or(|r| r <= 0.0) {
+        return None;
+    }
+    // By what was asked, never by the label: a repeat is labelled as one.
+    let asked = match &trial.intensity {
+        Intensity::Open { rate, .. } => format!("open {rate}"),
+        other => format!("{:?} {other:?}", trial.kind),
+    };
+    Some(format!("{asked} {:?}", trial.key))
+}
