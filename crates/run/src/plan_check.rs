@@ -2,7 +2,8 @@
 
 use crate::intensity::pool;
 use crate::{
-    Arrival, Intensity, LoadPlan, MOST_REQUESTS, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, Stage,
+    Arrival, Intensity, LoadPlan, MOST_REQUESTS, Objective, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet,
+    Stage,
 };
 
 /// The longest load, and the longest watch: a year.
@@ -45,47 +46,48 @@ impl Plan {
     pub fn check(&self) -> Result<(), PlanError> {
         self.load.check()?;
         crate::hosts::check(&self.hosts).map_err(|(what, value, advice)| PlanError::Range { what, value, advice })?;
-        let range = |ok: bool, what, value: f64, advice| {
-            if ok { Ok(()) } else { Err(PlanError::Range { what, value: value.to_string(), advice }) }
-        };
-        range(
-            (0.0..=1.0).contains(&self.objective.errors),
-            "objective.errors",
-            self.objective.errors,
-            "give a share from 0 to 1, such as 0.1%",
-        )?;
-        let objective = &self.objective;
-        for (what, limit) in [
-            ("objective.p50_us", objective.p50_us),
-            ("objective.p99_us", objective.p99_us),
-            ("objective.p99_9_us", objective.p99_9_us),
-            ("objective.mean_us", objective.mean_us),
-        ] {
-            let us = limit.unwrap_or(1.0);
-            range(us > 0.0 && us.is_finite(), what, us, "give a time above zero, such as 20ms")?;
-        }
-        let precision = self.search.precision;
-        range((0.001..=1.0).contains(&precision), "search.precision", precision, "give 0.1% to 100%, such as 3%")?;
-        range(
-            (1.0..=86_400.0).contains(&self.search.budget_s),
-            "search.budget_s",
-            self.search.budget_s,
-            "give 1 second to 24 hours",
-        )?;
-        let repeats = f64::from(self.repeats);
-        range(self.repeats <= crate::MOST_REPEATS, "repeats", repeats, "give 1 to 100")?;
-        let cold = &self.cold;
-        let pace = if cold.connections == 0 { 1.0 } else { cold.rate };
-        range((0.1..=1e6).contains(&pace), "cold.rate", pace, "give 0.1 to 1,000,000 connects a second")?;
-        range(
-            (0.0..=3.6e6).contains(&cold.trickle_ms),
-            "cold.trickle_ms",
-            cold.trickle_ms,
-            "give a time up to one hour, or 0 for silence",
-        )?;
+        self.objective.check()?;
+        self.check_search()?;
+        self.check_cold()?;
         let interval = self.observe.interval_s;
         range((0.01..=3600.0).contains(&interval), "observe.interval_s", interval, "give 10 ms to 1 hour")
     }
+
+    fn check_search(&self) -> Result<(), PlanError> {
+        let (precision, budget_s) = (self.search.precision, self.search.budget_s);
+        range((0.001..=1.0).contains(&precision), "search.precision", precision, "give 0.1% to 100%, such as 3%")?;
+        range((1.0..=86_400.0).contains(&budget_s), "search.budget_s", budget_s, "give 1 second to 24 hours")?;
+        range(self.repeats <= crate::MOST_REPEATS, "repeats", f64::from(self.repeats), "give 1 to 100")
+    }
+
+    fn check_cold(&self) -> Result<(), PlanError> {
+        let cold = &self.cold;
+        let pace = if cold.connections == 0 { 1.0 } else { cold.rate };
+        range((0.1..=1e6).contains(&pace), "cold.rate", pace, "give 0.1 to 1,000,000 connects a second")?;
+        let silence = "give a time up to one hour, or 0 for silence";
+        range((0.0..=3.6e6).contains(&cold.trickle_ms), "cold.trickle_ms", cold.trickle_ms, silence)
+    }
+}
+
+impl Objective {
+    fn check(&self) -> Result<(), PlanError> {
+        let share = "give a share from 0 to 1, such as 0.1%";
+        range((0.0..=1.0).contains(&self.errors), "objective.errors", self.errors, share)?;
+        let limits = [
+            ("objective.p50_us", self.p50_us),
+            ("objective.p99_us", self.p99_us),
+            ("objective.p99_9_us", self.p99_9_us),
+            ("objective.mean_us", self.mean_us),
+        ];
+        limits.into_iter().try_for_each(|(what, limit)| {
+            let us = limit.unwrap_or(1.0);
+            range(us > 0.0 && us.is_finite(), what, us, "give a time above zero, such as 20ms")
+        })
+    }
+}
+
+fn range(fits: bool, what: &'static str, value: f64, advice: &'static str) -> Result<(), PlanError> {
+    if fits { Ok(()) } else { Err(PlanError::Range { what, value: value.to_string(), advice }) }
 }
 
 impl LoadPlan {
