@@ -24,37 +24,89 @@ impl Closed {
     }
 }
 
-/// Chances that a station of several servers holds 0, 1, … requests, as far as fewer than all servers are busy.
-type Marginals = Vec<f64>;
-
-/// Solves a network exactly for `clients` (0 gives an empty one). Time and memory grow with `clients` times stations.
+/// Solves a network exactly for `clients` (0 gives an empty one). Time and memory grow with `clients` times stations, and twofold
+/// with each station of several servers.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
-    let mut solution = Closed::empty(stations.len());
-    let mut marginals: Vec<Marginals> = stations.iter().map(|s| first_marginals(s.servers)).collect();
-    for n in 1..=clients {
-        step(stations, n, &mut solution, &mut marginals);
-    }
-    solution
+    let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
+    let mut family = Family::of(&stations);
+    (1..=clients).for_each(|n| family.step(n));
+    family.whole()
 }
 
-/// One client more: arrival theorem, then Little's law.
-fn step(stations: &[Station], n: u32, solution: &mut Closed, marginals: &mut [Marginals]) {
-    for (i, station) in stations.iter().enumerate() {
-        solution.residence_s[i] = residence_s(*station, solution.at_station[i], &marginals[i]);
+/// A network and the same without some of its stations of several servers. The chance that such a station is empty follows from
+/// how much faster the network is without it; taken as what the other chances leave of 1 it would lose all its digits with many
+/// servers.
+struct Family<'s> {
+    stations: &'s [Station],
+    /// Stations of several servers.
+    several: Vec<usize>,
+    /// By which of `several` it lacks, a bit each.
+    members: Vec<Member>,
+}
+
+/// One network of a family.
+struct Member {
+    solution: Closed,
+    /// Chances that each of `several` holds 0, 1, … requests, as far as fewer than all its servers are busy.
+    marginals: Vec<Vec<f64>>,
+}
+
+impl<'s> Family<'s> {
+    fn of(stations: &'s [Station]) -> Self {
+        let servers = |at: usize| if let Servers::Some(m) = stations[at].servers { m } else { 1 };
+        let several: Vec<usize> = (0..stations.len()).filter(|at| servers(*at) > 1).collect();
+        let first = |at: &usize| (0..servers(*at)).map(|j| if j == 0 { 1.0 } else { 0.0 }).collect();
+        let member =
+            |_| Member { solution: Closed::empty(stations.len()), marginals: several.iter().map(first).collect() };
+        let members = (0..1_usize << several.len()).map(member).collect();
+        Self { stations, several, members }
     }
-    let response = solution.response_s();
-    solution.throughput = if response > 0.0 { f64::from(n) / response } else { f64::INFINITY };
-    for (i, station) in stations.iter().enumerate() {
-        solution.at_station[i] = solution.throughput * solution.residence_s[i];
-        advance(&mut marginals[i], *station, solution.throughput);
+
+    fn whole(mut self) -> Closed {
+        self.members.swap_remove(0).solution
+    }
+
+    /// One client more in each: those that lack more first, since the others need them.
+    fn step(&mut self, n: u32) {
+        for lacks in (0..self.members.len()).rev() {
+            let lacked = |at: usize| self.several.iter().position(|s| *s == at).filter(|bit| lacks & 1 << bit != 0);
+            let there: Vec<bool> = (0..self.stations.len()).map(|at| lacked(at).is_none()).collect();
+            self.members[lacks].solve(self.stations, &self.several, &there, n);
+            for (bit, at) in self.several.iter().enumerate().filter(|(_, at)| there[**at]) {
+                let without = self.members[lacks | 1 << bit].solution.throughput;
+                self.members[lacks].advance(bit, self.stations[*at], without);
+            }
+        }
     }
 }
 
-fn first_marginals(servers: Servers) -> Marginals {
-    let Servers::Some(m) = servers else { return Vec::new() };
-    let mut p = vec![0.0; m.max(1) as usize];
-    p[0] = 1.0;
-    p
+impl Member {
+    /// Arrival theorem, then Little's law.
+    fn solve(&mut self, stations: &[Station], several: &[usize], there: &[bool], n: u32) {
+        let solution = &mut self.solution;
+        for (at, station) in stations.iter().enumerate().filter(|(at, _)| there[*at]) {
+            let marginals = several.iter().position(|s| *s == at).map_or(&[][..], |bit| &self.marginals[bit]);
+            solution.residence_s[at] = residence_s(*station, solution.at_station[at], marginals);
+        }
+        let response = solution.response_s();
+        solution.throughput = if response > 0.0 { f64::from(n) / response } else { f64::INFINITY };
+        for (at, queue) in solution.at_station.iter_mut().enumerate().filter(|_| response > 0.0) {
+            *queue = solution.throughput * solution.residence_s[at];
+        }
+    }
+
+    /// The marginal chances of a station with one client more: by balance between neighbouring states, and that it is empty by
+    /// the throughput `without` it.
+    fn advance(&mut self, bit: usize, station: Station, without: f64) {
+        let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
+        if !work.is_finite() {
+            return;
+        }
+        for j in (1..p.len()).rev() {
+            p[j] = work / j as f64 * p[j - 1];
+        }
+        p[0] *= self.solution.throughput / without;
+    }
 }
 
 /// What an arriving request meets with one client less in the network.
@@ -64,21 +116,6 @@ fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let idle: f64 =
         p.iter().zip(0u32..).take(p.len().saturating_sub(1)).map(|(p, j)| (m - 1.0 - f64::from(j)) * p).sum();
     station.demand_s / m * (1.0 + queue + idle)
-}
-
-/// The marginal chances with one client more, by balance between neighbouring states.
-fn advance(p: &mut [f64], station: Station, throughput: f64) {
-    let Servers::Some(m) = station.servers else { return };
-    let (m, work) = (f64::from(m.max(1)), throughput * station.demand_s);
-    let mut busy = work;
-    let mut sum = 0.0;
-    for j in (1..p.len()).rev() {
-        p[j] = work / j as f64 * p[j - 1];
-        busy += (m - j as f64) * p[j];
-        sum += p[j];
-    }
-    p[0] = (1.0 - busy / m).clamp(0.0, 1.0);
-    debug_assert!(sum.is_finite());
 }
 
 /// d ln(throughput) / d ln(speed) of every station, by a small step to both sides. They sum to 1: twice every speed is
@@ -123,6 +160,40 @@ mod tests {
         let busy: f64 = weights.iter().zip(0u32..).map(|(w, k)| w / all * f64::from(k.min(m))).sum();
         let stations = [Station { demand_s: s, servers: Servers::Some(m) }, Station::delay(z)];
         assert!(close(closed(&stations, n).throughput, busy / s), "{}", closed(&stations, n).throughput);
+    }
+
+    /// The same chain in logarithms, since its weights leave the range of a number: nothing drifts with many servers.
+    #[test]
+    fn many_servers_and_many_clients_stay_exact() {
+        for (m, n, z, s) in [(2, 40, 0.1, 0.05), (16, 64, 0.2, 0.1), (64, 256, 0.01, 0.1), (200, 800, 0.3, 0.1)] {
+            let ln_weight = |k: u32| -> f64 {
+                let ratio = |k: u32| (f64::from(n - k + 1) / z / (f64::from(k.min(m)) / s)).ln();
+                (1..=k).map(ratio).sum()
+            };
+            let all: Vec<f64> = (0..=n).map(ln_weight).collect();
+            let most = all.iter().fold(f64::MIN, |a, b| a.max(*b));
+            let sum =
+                |of: &dyn Fn(u32) -> f64| all.iter().zip(0u32..).map(|(w, k)| (w - most).exp() * of(k)).sum::<f64>();
+            let exact = sum(&|k| f64::from(k.min(m))) / sum(&|_| 1.0) / s;
+            let stations = [Station { demand_s: s, servers: Servers::Some(m) }, Station::delay(z)];
+            let ours = closed(&stations, n);
+            assert!(close(ours.throughput, exact), "{m} servers, {n} clients: {} and {exact}", ours.throughput);
+            assert!(close(ours.at_station.iter().sum(), f64::from(n)), "{ours:?}");
+        }
+    }
+
+    /// Two stations of several servers each, by the sum over all states (Gordon and Newell 1967).
+    #[test]
+    fn two_stations_of_several_servers_are_exact() {
+        let (d, m, n) = ([0.2, 0.3], [3u32, 5u32], 12u32);
+        let f = |at: usize, k: u32| (1..=k).map(|j| d[at] / f64::from(j.min(m[at]))).product::<f64>();
+        let z = |k: u32| (1..=k).map(|j| 0.5 / f64::from(j)).product::<f64>();
+        let all = |n: u32| -> f64 {
+            (0..=n).flat_map(|a| (0..=n - a).map(move |b| (a, b))).map(|(a, b)| f(0, a) * f(1, b) * z(n - a - b)).sum()
+        };
+        let station = |at: usize| Station { demand_s: d[at], servers: Servers::Some(m[at]) };
+        let ours = closed(&[station(0), station(1), Station::delay(0.5)], n);
+        assert!(close(ours.throughput, all(n - 1) / all(n)), "{ours:?}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Source: M. Reiser, S. Lavenberg, *Mean-Value Analysis of Closed Multichain Queuing Networks*, JACM 27 (1980); stations
 //! of several servers by their marginal probabilities as in E. Lazowska et al., *Quantitative System Performance* (1984),
-//! chapter 20.
+//! chapter 20, the chance that one is empty by the network without it (M. Reiser, *Mean-Value Analysis and Convolution Method
+//! for Queue-Dependent Servers in Closed Queueing Networks*, Performance Evaluation 1, 1981).
 
 mod closed;
 mod open;
@@ -37,6 +38,14 @@ impl Station {
     /// No waiting.
     pub const fn delay(demand_s: f64) -> Self {
         Self { demand_s, servers: Servers::Unlimited }
+    }
+
+    /// The same, as a delay where no client of so many ever waits.
+    fn where_some_wait(self, clients: u32) -> Self {
+        match self.servers {
+            Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),
+            _ => self,
+        }
     }
 
     /// The same station with all its servers faster by a factor.

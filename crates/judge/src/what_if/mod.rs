@@ -19,6 +19,9 @@ mod solve;
 use run::{Change, Estimate, Resource, Run, WhatIf};
 
 use crate::Facts;
+use crate::number::finite;
+use crate::sample::NORMAL_95;
+use contention::normal;
 use curve::{MOST_USERS, curve, under_way};
 use intervals::intervals;
 use model::{Model, Part};
@@ -101,11 +104,16 @@ fn drawn(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Ve
     let users = change.users.unwrap_or(now.users);
     let draws = if users > MANY_USERS { FEW_DRAWS } else { DRAWS };
     let mut random = fastrand::Rng::with_seed(1);
+    // What the change makes of the capacity is as sure as the capacity itself, at most.
+    let found = run.findings.capacity.as_ref().and_then(|c| c.low.zip(c.high));
+    let known = found.map(|(low, high)| (high / low).ln() / (2.0 * NORMAL_95)).and_then(finite);
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
         let model = pooled::with_demands_of(now, &drawn);
         let model = Model { contention: now.contention.map(|c| c.drawn(&mut random)), ..model };
-        answered(run, &model, &change::changed(&model, change), change)
+        let mut answer = answered(run, &model, &change::changed(&model, change), change);
+        answer.capacity.value *= (known.unwrap_or(0.0) * normal(&mut random)).exp();
+        answer
     };
     Some((0..draws).map(draw).collect())
 }

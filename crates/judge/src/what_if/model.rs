@@ -78,6 +78,8 @@ pub(super) struct Model {
     pub(super) link_bytes_per_s: Option<f64>,
     /// Requests that the server works on at a time where that is what stops it.
     pub(super) places: Option<f64>,
+    /// Response time with one client, seconds, without what a quota held.
+    pub(super) unloaded_s: f64,
     /// What a request waits for elsewhere: a distance, a sleep, a wake-up; seconds.
     pub(super) elsewhere_s: f64,
     pub(super) users: u32,
@@ -115,13 +117,19 @@ impl Model {
             model.link_bytes_per_s = Some(carries);
             model.others.extend(part(MEDIUM, "the link".into(), share / rate, 1.0));
         }
-        let unloaded_s = facts.unloaded.and_then(unloaded_s).unwrap_or(0.0);
-        let busy_s: f64 = model.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
-        model.elsewhere_s = (unloaded_s - busy_s).max(0.0);
+        model.unloaded_s = facts.unloaded.and_then(unloaded_s).unwrap_or(0.0);
+        model.leave_elsewhere();
         // As many places as the knee shows, where the verdict is that their number stops the server.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
         model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
         Some(model)
+    }
+
+    /// What the devices leave of the response time of one client, a request spends elsewhere.
+    pub(super) fn leave_elsewhere(&mut self) {
+        self.elsewhere_s = 0.0;
+        let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
+        self.elsewhere_s = (self.unloaded_s - busy_s).max(0.0);
     }
 
     /// All places, those of the server's workers included.

@@ -33,5 +33,6 @@ pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
     for part in &mut model.others {
         part.work_s = mean(&|m| m.others.iter().find(|p| p.id == part.id).map(|p| p.work_s), part.work_s);
     }
+    model.leave_elsewhere();
     model
 }

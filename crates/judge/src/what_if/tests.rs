@@ -58,6 +58,7 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
         others: Vec::new(),
         link_bytes_per_s: None,
         places: None,
+        unloaded_s: 450e-6,
         elsewhere_s: 50e-6,
         users,
         think_s,
