@@ -56,7 +56,7 @@ mod what_if;
 pub mod planted;
 
 pub use capacity::{Estimate, Pooled, pooled};
-pub use compare::{Pairing, compare};
+pub use compare::{Pairing, compare, same_protocol};
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
 pub use devices::{devices, devices_of_sides};

@@ -87,10 +87,11 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
 }
 
 /// The median response time of the lightest step, microseconds; the better of the two lightest, since one of them may have been
-/// disturbed.
+/// disturbed. Of several repeats it is that of the first, so that all are held against one objective.
 fn unloaded_median_us(run: &Run) -> Option<f64> {
+    let first_repeat = run.repeats().next().unwrap_or_default();
     let steps: Vec<&Trial> =
-        run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment)).collect();
+        first_repeat.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment)).collect();
     let first = lightest(&steps)?;
     let rest: Vec<&Trial> = steps.iter().copied().filter(|t| !std::ptr::eq(*t, first)).collect();
     let all = [Some(first), lightest(&rest)].into_iter().flatten();

@@ -4,10 +4,11 @@
 //! processes run, neighbours of a virtual machine) is the same in all of them, so only repeats show it: their interval is that of
 //! Student's t over the repeats.
 
-use run::{Bottleneck, Capacity, Repeat, Run, Sureness, Trial};
+use run::{Bottleneck, Capacity, Limits, Objective, Repeat, Run, Sureness, Trial};
 
 use crate::Facts;
 use crate::number::{figure, finite, positive};
+use crate::objective::limits;
 use crate::sample::Sample;
 use crate::single::good;
 use crate::student::t95;
@@ -25,8 +26,28 @@ pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     parts[..finished].iter().map(|trials| alone(run, trials)).collect()
 }
 
+/// A repeat as a run of its own, held against the objective of all.
+fn part(run: &Run, trials: &[Trial]) -> Run {
+    let Limits { p50_us, p99_us, p99_9_us, mean_us, errors, .. } = limits(run);
+    let mut plan = run.plan.clone();
+    plan.objective = Objective { p50_us, p99_us, p99_9_us, mean_us, errors };
+    Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
+}
+
+/// Of each repeat the trial at its capacity, or at its limit where none holds the objective.
+pub(crate) fn at_capacity(run: &Run) -> Vec<&Trial> {
+    let of = |trials: &'_ [Trial]| {
+        let part = part(run, trials);
+        let facts = Facts::of(&part);
+        let chances = crate::capacity::chances(&part.trials, &facts.limits);
+        let trial = crate::capacity::capacity(&facts, &chances).map(|(_, trial)| trial).or(facts.decisive)?;
+        part.trials.iter().position(|one| std::ptr::eq(one, trial))
+    };
+    run.repeats().filter_map(|trials| trials.get(of(trials)?)).collect()
+}
+
 fn alone(run: &Run, trials: &[Trial]) -> Repeat {
-    let part = Run { plan: run.plan.clone(), hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() };
+    let part = part(run, trials);
     let facts = Facts::of(&part);
     let chances = crate::capacity::chances(&part.trials, &facts.limits);
     let capacity = crate::capacity::capacity(&facts, &chances).map(|(capacity, _)| capacity).filter(|c| c.held);
@@ -47,7 +68,13 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 /// Puts the mean of the repeats, and how far they are apart, in the place of what all windows say together.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
-    let Some(Sample { n, mean, sd }) = Sample::of(&logs).filter(|_| logs.len() == repeats.len()) else { return };
+    if logs.len() < repeats.len() {
+        // What some repeats could not hold at all is not known to any precision, whatever the windows of the others say.
+        (capacity.low, capacity.high) = (None, None);
+        capacity.method += &format!("; only {} of {} repeats held any rate", logs.len(), repeats.len());
+        return;
+    }
+    let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
     // Repeats that are alike by chance know no more than their windows.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();

@@ -306,12 +306,15 @@ fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
 /// Time of the search that was not the server's.
 fn left_out(capacity: Option<&Capacity>, said: &mut Said) {
     let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
-    let with = l.rate.map(|with| format!("; with it the capacity is {}", rate(with))).unwrap_or_default();
+    let became = l.rate.map_or_else(
+        || "too little is left without them, so they are in it: measure again on a quiet machine".into(),
+        |with| format!("they are left out; with them the capacity is {}", rate(with)),
+    );
     said.warn(format!(
-        "a machine stood still {} times while the capacity of {} was searched: {} s are left out{with}",
+        "a machine stood still {} times, {} s in all, while the capacity of {} was searched: {became}",
         l.pauses,
-        rate(capacity.rate),
-        figure(l.seconds)
+        figure(l.seconds),
+        rate(capacity.rate)
     ));
 }
 

@@ -234,10 +234,15 @@ impl<'a> View<'a> {
         self.value("cpu.online").and_then(positive)
     }
 
-    /// Processors' worth of time that the hypervisor took away, from the recording itself: for trials whose derived
-    /// figures are not filled in yet.
+    /// Share of the time that the hypervisor kept one CPU from this host, the most of any; from the recording itself, for trials
+    /// whose derived figures are not filled in yet.
     pub fn stolen(&self) -> Option<f64> {
-        let us = self.side.recording.reading("cpu.steal", "total", self.window).value().and_then(finite)?;
+        let recording = &self.side.recording;
+        let us = |instance: &str| recording.reading("cpu.steal", instance, self.window).value().and_then(finite);
+        let of_steal = recording.columns.iter().filter(|c| c.counter.as_str() == "cpu.steal");
+        let each = of_steal.filter(|c| c.instance != "total").filter_map(|c| us(&c.instance));
+        // An older run may hold only the sum of all CPUs.
+        let us = each.reduce(f64::max).or_else(|| us("total"))?;
         ratio(us / 1e6, self.span_s?)
     }
 

@@ -95,7 +95,8 @@ pub struct Compared {
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
-    /// Chance of such a difference of ranks between two equal servers (Mann-Whitney, two-sided).
+    /// Chance that two equal servers are so far apart, two-sided: the larger of Student's and that of ranks (Mann-Whitney and its
+    /// relatives), or Student's where so few looks, none of which overlap, let ranks say no more.
     pub p: Option<f64>,
     /// What it comes to.
     pub word: ComparedWord,

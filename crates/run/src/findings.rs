@@ -132,7 +132,8 @@ pub struct LeftOut {
     pub seconds: f64,
     /// Pauses in them.
     pub pauses: usize,
-    /// The capacity by all of the time, requests per second.
+    /// The capacity by all of the time, requests per second; absent where too little was left without the pauses, so that the
+    /// capacity itself is by all of the time.
     pub rate: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,

@@ -25,34 +25,12 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     if !facts.run.asked() {
         return None;
     }
-    let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
-    let below = |t: &&Trial| failed_at.is_none_or(|f| good(t) < f);
-    let open = best(facts, &facts.search);
-    let closed = best(facts, &facts.sweep.iter().copied().filter(below).collect::<Vec<_>>());
-    let lone = lone(facts);
-    let candidates = [open, closed, best(facts, &lone)];
-    let found = candidates.into_iter().flatten().max_by(|a, b| good(a).total_cmp(&good(b)));
-    let tried = || facts.search.iter().chain(&facts.sweep).chain(&lone).copied();
-    let least = || tried().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate)).or(facts.decisive);
-    let mut trial = found.or_else(least)?;
-    // More than was ever completed is no capacity: within short windows a limit in seconds does not notice that work piles up.
-    let most = tried().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
-    let whole = pooled(&facts.run.trials, &facts.limits).filter(|_| open.is_some());
-    let whole = whole.filter(|p| p.estimate.low <= most).map(|mut p| {
-        (p.estimate.rate, p.estimate.high) = (p.estimate.rate.min(most), p.estimate.high.min(most));
-        p
-    });
+    let tried = Tried::of(facts);
+    let mut trial = tried.found().or_else(|| tried.least())?;
+    let whole = tried.pooled();
     if let Some(near) = whole.and_then(|p| nearest(facts, p.estimate.rate)) {
         trial = near;
     }
-    let method = match (found, &whole) {
-        (Some(_), Some(p)) => pooled_method(p),
-        (Some(_), None) => method(facts, open, closed),
-        (None, _) => format!(
-            "even the lowest load that was tried, {} offered, broke the objective; this is what it completed",
-            rate(trial.rates.offered_rate)
-        ),
-    };
     let failing = match &whole {
         Some(p) => past(facts, chances, p.estimate.rate),
         None => facts.failing,
@@ -62,8 +40,8 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
         failed_why: failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
         objective: facts.limits.text.clone(),
-        method,
-        held: found.is_some(),
+        method: tried.method(trial, whole.as_ref()),
+        held: tried.found().is_some(),
         low: whole.map(|p| p.estimate.low),
         high: whole.map(|p| p.estimate.high),
         windows: whole.map_or(0, |p| p.windows),
@@ -71,6 +49,61 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         variation: None,
     };
     Some((capacity, trial))
+}
+
+/// What held the objective, by how it was tried.
+struct Tried<'f, 'a> {
+    facts: &'f Facts<'a>,
+    /// The best of the open loop, of the closed loop, and of what was tried without a search.
+    open: Option<&'a Trial>,
+    closed: Option<&'a Trial>,
+    alone: Option<&'a Trial>,
+    /// All of them.
+    all: Vec<&'a Trial>,
+}
+
+impl<'f, 'a> Tried<'f, 'a> {
+    fn of(facts: &'f Facts<'a>) -> Self {
+        let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
+        let below: Vec<&Trial> =
+            facts.sweep.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f)).collect();
+        let lone = lone(facts);
+        let (open, closed, alone) = (best(facts, &facts.search), best(facts, &below), best(facts, &lone));
+        let all = facts.search.iter().chain(&facts.sweep).chain(&lone).copied().collect();
+        Self { facts, open, closed, alone, all }
+    }
+
+    fn found(&self) -> Option<&'a Trial> {
+        [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| good(a).total_cmp(&good(b)))
+    }
+
+    /// The lightest load, where nothing held.
+    fn least(&self) -> Option<&'a Trial> {
+        let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
+        lightest.or(self.facts.decisive)
+    }
+
+    /// The estimate of all windows. More than was ever completed is no capacity: within short windows a limit in seconds does not
+    /// notice that work piles up.
+    fn pooled(&self) -> Option<Pooled> {
+        let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+        let whole = pooled(&self.facts.run.trials, &self.facts.limits).filter(|_| self.open.is_some());
+        whole.filter(|p| p.estimate.low <= most).map(|mut p| {
+            (p.estimate.rate, p.estimate.high) = (p.estimate.rate.min(most), p.estimate.high.min(most));
+            p
+        })
+    }
+
+    fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
+        match (self.found(), whole) {
+            (Some(_), Some(p)) => pooled_method(p),
+            (Some(_), None) => method(self.facts, self.open, self.closed),
+            (None, _) => format!(
+                "even the lowest load that was tried, {} offered, broke the objective; this is what it completed",
+                rate(trial.rates.offered_rate)
+            ),
+        }
+    }
 }
 
 /// The one with the most good answers of those that held the objective.
@@ -116,7 +149,10 @@ fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a
 
 fn pooled_method(p: &Pooled) -> String {
     let left_out = match p.left_out {
-        Some(l) => format!("; {} s in which a machine stood still are left out", figure(l.seconds)),
+        Some(l) if l.rate.is_some() => {
+            format!("; {} s in which a machine stood still are left out", figure(l.seconds))
+        }
+        Some(l) => format!("; {} s in which a machine stood still are in them", figure(l.seconds)),
         None => String::new(),
     };
     format!("open loop, late requests of {} windows pooled{left_out}", p.windows)

@@ -45,7 +45,9 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     if seconds <= 0.0 {
         return Some(all);
     }
-    let Some(clean) = by(&windows, limits, full, true) else { return Some(all) };
+    let Some(clean) = by(&windows, limits, full, true) else {
+        return Some(Pooled { left_out: Some(LeftOut { seconds, pauses, rate: None, interval: None }), ..all });
+    };
     let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
     let left_out = LeftOut { seconds, pauses, rate: Some(all.estimate.rate), interval: Some(interval) };
     Some(Pooled { left_out: Some(left_out), ..clean })
@@ -61,7 +63,11 @@ fn full(trials: &[Trial]) -> Option<f64> {
 /// alone showed; of windows of an open loop.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (full, parts) = (full(trials), parts(limits));
-    let of_part = |t: &Trial, part: Part| Some(chance_held(&shown(t, part, false)?, &asked(part, full)));
+    // Pauses of a machine tell nothing of the server, where anything is left without them.
+    let of_part = |t: &Trial, part: Part| {
+        let shown = shown(t, part, true).or_else(|| shown(t, part, false))?;
+        Some(chance_held(&shown, &asked(part, full)))
+    };
     let of = |t: &Trial| {
         let open = !closed(t) && t.rates.offered_rate > 0.0 && t.broken().is_none();
         let all = parts.iter().filter_map(|part| of_part(t, *part).filter(|_| open));

@@ -1,10 +1,11 @@
 //! The capacities of both, each with the interval of its own windows.
 
-use run::{Compared, FigureUnit, Interval, Run, TrialKind};
+use run::{Compared, FigureUnit, Interval, Limits, Run, TrialKind};
 
 use super::contrast::{Cell, Contrast, FEWEST, Look, Pairing, Told, between, contrast};
 use super::figures::CAPACITY;
 use super::over::compared;
+use crate::capacity::pooled;
 use crate::sample::NORMAL_95;
 
 /// The capacities of a run: one for each repeat, with the interval of its own windows.
@@ -20,7 +21,9 @@ fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
 
 /// The capacities of both. Three runs or repeats a side show themselves how far they scatter; of fewer the windows of each say it.
 pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Compared> {
-    let held = [old, new].map(held);
+    // One objective for both: where nobody named one, each run made its own of what it saw unloaded.
+    let limits = old.first().map(|run| &run.findings.limits)?;
+    let held = [old, new].map(|runs| held(runs, limits));
     let cell: Cell = [0, 1].map(|side| looks(&held[side]));
     if cell.iter().any(Vec::is_empty) {
         return None;
@@ -40,10 +43,23 @@ pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Com
     Some(Compared { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared })
 }
 
-fn held(runs: &[Run]) -> Vec<(f64, Option<Interval>)> {
+fn held(runs: &[Run], limits: &Limits) -> Vec<(f64, Option<Interval>)> {
     // Where nothing was searched, the capacity is only what was tried.
     let searched = runs.iter().filter(|r| r.trials.iter().any(|t| t.kind == TrialKind::Search));
-    searched.flat_map(capacities).filter(|(c, _)| *c > 0.0).collect()
+    let of = |run: &Run| if alike(&run.findings.limits, limits) { capacities(run) } else { against(run, limits) };
+    searched.flat_map(of).filter(|(c, _)| *c > 0.0).collect()
+}
+
+fn alike(a: &Limits, b: &Limits) -> bool {
+    let all = |l: &Limits| [l.p50_us, l.p99_us, l.p99_9_us, l.mean_us, Some(l.errors)];
+    let near = |(a, b): (Option<f64>, Option<f64>)| a.zip(b).map_or(a == b, |(a, b)| (a - b).abs() <= 1e-6 * b.abs());
+    all(a).into_iter().zip(all(b)).all(near)
+}
+
+/// What the windows of each repeat of a run say of the capacity under another objective than its own.
+fn against(run: &Run, limits: &Limits) -> Vec<(f64, Option<Interval>)> {
+    let found = run.repeats().filter_map(|trials| pooled(trials, limits)).map(|pooled| pooled.estimate);
+    found.map(|e| (e.rate, Some(Interval { low: e.low, high: e.high }))).collect()
 }
 
 fn looks(held: &[(f64, Option<Interval>)]) -> Vec<Look> {

@@ -78,6 +78,7 @@ fn named(run: &Run) -> Vec<(String, String)> {
         ("version of loadline".to_owned(), run.version.clone()),
         ("command".to_owned(), plan.command.clone()),
         ("request".to_owned(), plan.load.requests.as_ref().map_or_else(|| request(&plan.load.protocol), set)),
+        ("objective".to_owned(), run.findings.limits.text.clone()),
         ("TLS".to_owned(), plan.load.tls.as_ref().map_or("none", |_| "yes").to_owned()),
     ];
     for host in &run.hosts {

@@ -35,14 +35,9 @@ pub fn compare(
 ) -> Result<Comparison, String> {
     comparable(old)?;
     comparable(new)?;
-    let protocols = [old.1, new.1].map(|runs| runs[0].plan.load.protocol.name());
-    if protocols[0] != protocols[1] {
-        return Err(format!(
-            "{} speaks {} and {} speaks {}: figures of different protocols do not compare",
-            old.0, protocols[0], new.0, protocols[1]
-        ));
-    }
-    let pairs = windows::pairs(old.1, new.1);
+    let of = |runs: &'_ [Run]| runs.iter().map(|run| run.plan.load.protocol.name()).collect::<Vec<_>>();
+    same_protocol((old.0, &of(old.1)), (new.0, &of(new.1)))?;
+    let pairs = windows::pairs(old.1, new.1, pairing);
     let both = Both { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
     let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
     comparisons.extend(capacity(old.1, new.1, pairing));
@@ -71,6 +66,19 @@ pub fn compare(
         verdict,
         decided_by,
     })
+}
+
+/// Whether all of both sides speak one protocol; the error is a sentence that says who does not.
+pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
+    let spoken: Vec<(&str, &str)> =
+        [old, new].into_iter().flat_map(|(who, all)| all.iter().map(move |protocol| (who, *protocol))).collect();
+    let Some((first, other)) = spoken.first().zip(spoken.iter().find(|(_, p)| *p != spoken[0].1)) else {
+        return Ok(());
+    };
+    Err(format!(
+        "{} speaks {} and {} speaks {}: figures of different protocols do not compare",
+        first.0, first.1, other.0, other.1
+    ))
 }
 
 fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use run::{Intensity, Run, Trial, TrialKind};
 
+use super::contrast::Pairing;
 use crate::number::finite;
 
 /// One window, and the run or repeat that it is of.
@@ -17,16 +18,16 @@ pub(super) struct Window<'a> {
 pub(super) type Pair<'a> = [Vec<Window<'a>>; 2];
 
 /// The conditions that both sides have.
-pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run]) -> Vec<Pair<'a>> {
-    let (old, mut new) = (by_condition(old), by_condition(new));
+pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run], pairing: Pairing) -> Vec<Pair<'a>> {
+    let (old, mut new) = (by_condition(old, pairing), by_condition(new, pairing));
     old.into_iter().filter_map(|(condition, old)| Some([old, new.remove(&condition)?])).collect()
 }
 
-fn by_condition(runs: &[Run]) -> BTreeMap<String, Vec<Window<'_>>> {
+fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'_>>> {
     let mut all: BTreeMap<String, Vec<Window<'_>>> = BTreeMap::new();
     let units = runs.iter().flat_map(Run::repeats).enumerate();
     for (unit, trial) in units.flat_map(|(unit, trials)| trials.iter().map(move |trial| (unit, trial))) {
-        if let Some(condition) = condition(trial) {
+        if let Some(condition) = condition(trial, pairing) {
             all.entry(condition).or_default().push(Window { unit, trial });
         }
     }
@@ -35,8 +36,12 @@ fn by_condition(runs: &[Run]) -> BTreeMap<String, Vec<Window<'_>>> {
 
 /// What was asked of the server in a trial, in words that two runs can share; searches choose their rates anew each time, so
 /// those compare with nothing.
-fn condition(trial: &Trial) -> Option<String> {
-    let comparable = matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment);
+fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
+    let comparable = match pairing {
+        // The searches that follow make the capacity alone: of their steps each is tried once.
+        Pairing::InTurns => trial.kind == TrialKind::Fixed,
+        Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
+    };
     if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none_or(|r| r <= 0.0) {
         return None;
     }
