@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime, Trial};
+use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime};
 
 use crate::conduct::Load;
-use crate::search::{self, Budget, Conductor};
-use crate::{Lab, LabError, Point, TargetSetup, Watch, preflight};
+use crate::live::Live;
+use crate::search::{self, Budget};
+use crate::{Lab, LabError, Point, TargetSetup, Watch};
 use crate::{class_turns, handshake_turns, people, prove};
 
 /// Connections of the trial without a server that shows the generator's own ceiling.
@@ -38,14 +39,6 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     class_turns::turns(&mut live, classes_s)?;
     live.prove(proof_s)?;
     live.lab.finish()
-}
-
-/// A server under the load of agents.
-struct Live<'w> {
-    lab: Lab<'w>,
-    target_setup: TargetSetup,
-    /// When this repeat's budget began; the first one's has the look at rest in it.
-    began_s: f64,
 }
 
 impl Live<'_> {
@@ -99,42 +92,5 @@ impl Live<'_> {
             }
             Err(e) => self.lab.note(format!("the generator's own ceiling is not known: {e}")),
         }
-    }
-}
-
-impl Conductor for Live<'_> {
-    fn run(&self) -> &Run {
-        &self.lab.run
-    }
-
-    fn load(&self) -> &LoadPlan {
-        &self.target_setup.load
-    }
-
-    fn elapsed_s(&self) -> f64 {
-        self.lab.elapsed_s() - self.began_s
-    }
-
-    fn stopped(&mut self) -> bool {
-        self.lab.stopped()
-    }
-
-    fn note(&mut self, sentence: String) {
-        self.lab.note(sentence);
-    }
-
-    fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {
-        let loads = [Load { host: self.target_setup.host(), addr: self.target_setup.addr.clone(), plan }];
-        self.lab.trial(&self.target_setup.observation, &loads, point).cloned()
-    }
-
-    fn ask(&mut self) -> Result<(), String> {
-        let answered = preflight::still_answers(&self.target_setup.addr, &self.target_setup.load)?;
-        self.lab.count(&answered);
-        Ok(())
-    }
-
-    fn gone(&mut self, why: &str) -> Result<(), LabError> {
-        self.lab.gone(why)
     }
 }

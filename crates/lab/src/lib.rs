@@ -19,6 +19,7 @@ mod hosts;
 #[allow(clippy::module_inception)]
 mod lab;
 pub mod levers;
+mod live;
 mod load_once;
 mod look;
 mod merge;

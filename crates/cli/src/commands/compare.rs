@@ -143,6 +143,8 @@ fn baseline(name: &str, new: &Path) -> anyhow::Result<Option<PathBuf>> {
 fn live_servers(args: &Args) -> anyhow::Result<Option<Comparison>> {
     output::catch_interrupts();
     let plans = [plan(args, 0)?, plan(args, 1)?];
+    let speaks = plans.each_ref().map(|plan| plan.load.protocol.name());
+    judge::same_protocol((&args.both[0], &speaks[..1]), (&args.both[1], &speaks[1..])).map_err(anyhow::Error::msg)?;
     let _servers = own_servers(args, &plans)?;
     let lab::InTurns { runs, turns } = lab::in_turns(plans, args.budget, &Interrupts)?;
     let comparison =

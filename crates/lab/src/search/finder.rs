@@ -19,14 +19,14 @@ const FEWEST_CONNECTIONS: f64 = 64.0;
 /// Searches for the capacity of a server that answered its first request within `response_s` seconds. What it comes to
 /// stands in the trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
-    // A first step shorter than one response would see nothing come back, and end the sweep.
-    let mut finder = Finder { conductor, budget, response_s, over: false };
-    let best = finder.sweep()?;
-    if best > 0.0 { finder.search(best) } else { Ok(()) }
+    let mut finder = Finder::new(conductor, budget, response_s);
+    while finder.step(conductor)? {}
+    Ok(())
 }
 
-struct Finder<'c> {
-    conductor: &'c mut dyn Conductor,
+/// A search, a step at a time: two of them can take turns.
+pub struct Finder {
+    phase: Phase,
     budget: Budget,
     /// Median response time of the last step, seconds.
     response_s: f64,
@@ -34,61 +34,99 @@ struct Finder<'c> {
     over: bool,
 }
 
-impl Finder<'_> {
-    fn over(&mut self) -> bool {
-        self.over || self.conductor.stopped()
+enum Phase {
+    Sweep(Sweep),
+    Rates(Aim, Limits),
+    Done,
+}
+
+impl Finder {
+    /// A search that has not begun.
+    pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
+        // A first step shorter than one response would see nothing come back, and end the sweep.
+        let sweep = Sweep::new(conductor.run().plan.search.max_connections);
+        Self { phase: Phase::Sweep(sweep), budget, response_s, over: false }
     }
 
-    /// Returns the highest rate of good answers. Refusals are quick: counting them would make a server that turns
-    /// everybody away look fast.
-    fn sweep(&mut self) -> Result<f64, LabError> {
-        let mut sweep = Sweep::new(self.conductor.run().plan.search.max_connections);
-        while let Some(n) = sweep.next() {
-            let length = self.budget.sweep_step(self.response_s);
-            if self.over() {
-                sweep.end("the run ended");
-                break;
-            }
-            if n > 1 && self.conductor.elapsed_s() + length.whole_s() > self.budget.sweep_until_s() {
-                sweep.end("its share of the budget is used up");
-                break;
-            }
-            let plan = step::plan(self.conductor, self.closed(n), length);
+    /// Whether the closed-loop sweep goes on, of which the objective is made where nobody named one.
+    pub fn sweeps(&self) -> bool {
+        matches!(&self.phase, Phase::Sweep(sweep) if sweep.next().is_some())
+    }
+
+    /// Tries what comes next; false when nothing does.
+    pub fn step(&mut self, conductor: &mut dyn Conductor) -> Result<bool, LabError> {
+        self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {
+            Phase::Sweep(sweep) => self.clients(conductor, sweep)?,
+            Phase::Rates(aim, limits) => self.rate(conductor, aim, limits)?,
+            Phase::Done => Phase::Done,
+        };
+        Ok(!matches!(self.phase, Phase::Done))
+    }
+
+    fn over(&self, conductor: &mut dyn Conductor) -> bool {
+        self.over || conductor.stopped()
+    }
+
+    /// A step of the sweep. It goes by the rate of good answers: refusals are quick, and counting them would make a server that
+    /// turns everybody away look fast.
+    fn clients(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
+        let Some(n) = sweep.next() else { return Ok(self.swept(conductor, &sweep)) };
+        let length = self.budget.sweep_step(self.response_s);
+        if self.over(conductor) {
+            sweep.end("the run ended");
+        } else if n > 1 && conductor.elapsed_s() + length.whole_s() > self.budget.sweep_until_s() {
+            sweep.end("its share of the budget is used up");
+        } else {
+            let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
-            let trial = self.step(plan, label, TrialKind::Sweep)?;
+            let trial = self.tried(conductor, plan, label, TrialKind::Sweep)?;
             sweep.saw(judge::good(&trial));
-            let left_s = self.budget.sweep_until_s() - self.conductor.elapsed_s();
+            let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
             sweep.hurry((left_s / self.budget.sweep_step(self.response_s).whole_s()) as u32);
         }
-        if let Some(why) = sweep.ended() {
-            self.conductor.note(format!("the closed-loop sweep ended because {why}"));
-        }
-        Ok(sweep.best())
+        Ok(Phase::Sweep(sweep))
     }
 
-    fn search(&mut self, best: f64) -> Result<(), LabError> {
-        let limits = judge::limits(self.conductor.run());
+    /// The sweep is over; where anything came back, rates come next.
+    fn swept(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Phase {
+        if let Some(why) = sweep.ended() {
+            conductor.note(format!("the closed-loop sweep ended because {why}"));
+        }
+        if sweep.best() <= 0.0 {
+            return Phase::Done;
+        }
+        let limits = judge::limits(conductor.run());
         // The sweep ended where clients only wait for each other; the search is for rates at which they do not.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
-        let mut aim = Aim::new(best, self.conductor.run().plan.search.precision);
-        while let Some(rate) = aim.next() {
-            let length = self.budget.search_step(self.response_s);
-            if self.over() || self.conductor.elapsed_s() + length.whole_s() > self.budget.search_until_s() {
-                break;
-            }
-            let trial = self.offer(rate, &limits, length, TrialKind::Search)?;
-            let held = judge::breach(&trial, &limits).is_none();
-            aim.saw(held, judge::pooled(self.conductor.run().last_repeat(), &limits).as_ref());
-        }
-        if !self.over() {
-            let length = self.budget.search_step(self.response_s);
-            self.offer(aim.overload(), &limits, length, TrialKind::Overload)?;
-        }
-        Ok(())
+        Phase::Rates(Aim::new(sweep.best(), conductor.run().plan.search.precision), limits)
     }
 
-    fn offer(&mut self, rate: f64, limits: &Limits, length: Length, kind: TrialKind) -> Result<Trial, LabError> {
+    /// A step of the search, or the one past it.
+    fn rate(&mut self, conductor: &mut dyn Conductor, mut aim: Aim, limits: Limits) -> Result<Phase, LabError> {
+        let length = self.budget.search_step(self.response_s);
+        let over = self.over(conductor);
+        let in_time = conductor.elapsed_s() + length.whole_s() <= self.budget.search_until_s();
+        if let Some(rate) = aim.next().filter(|_| in_time && !over) {
+            let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
+            let held = judge::breach(&trial, &limits).is_none();
+            aim.saw(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
+            return Ok(Phase::Rates(aim, limits));
+        }
+        if !over {
+            self.offer(conductor, aim.overload(), &limits, length, TrialKind::Overload)?;
+        }
+        Ok(Phase::Done)
+    }
+
+    fn offer(
+        &mut self,
+        conductor: &mut dyn Conductor,
+        rate: f64,
+        limits: &Limits,
+        length: Length,
+        kind: TrialKind,
+    ) -> Result<Trial, LabError> {
         let arrival = match rate * length.measure_s * WINDOWS >= ENOUGH_FOR_POISSON {
             true => Arrival::Poisson,
             false => Arrival::Constant,
@@ -98,23 +136,29 @@ impl Finder<'_> {
         // that it holds only because it fell behind.
         let needed =
             (rate * judge::longest_mean_us(limits).unwrap_or(1e6) / 1e6).clamp(FEWEST_CONNECTIONS, 65_536.0) as u32;
-        let max_connections = needed.min(self.conductor.run().plan.search.max_connections.max(1));
+        let max_connections = needed.min(conductor.run().plan.search.max_connections.max(1));
         let plan = LoadPlan {
             late_us: judge::late_us(limits),
-            ..step::plan(self.conductor, Intensity::Open { rate, arrival, max_connections }, length)
+            ..step::plan(conductor, Intensity::Open { rate, arrival, max_connections }, length)
         };
         let what = if kind == TrialKind::Overload { "overload at" } else { "offered" };
-        self.step(plan, format!("{what} {rate:.0}/s"), kind)
+        self.tried(conductor, plan, format!("{what} {rate:.0}/s"), kind)
     }
 
-    fn step(&mut self, plan: LoadPlan, label: String, kind: TrialKind) -> Result<Trial, LabError> {
-        let within_us = judge::limits(self.conductor.run()).p99_us;
+    fn tried(
+        &mut self,
+        conductor: &mut dyn Conductor,
+        plan: LoadPlan,
+        label: String,
+        kind: TrialKind,
+    ) -> Result<Trial, LabError> {
+        let within_us = judge::limits(conductor.run()).p99_us;
         let point = Point { label, kind, within_us, ..Point::default() };
-        let trial = match self.conductor.trial(plan, &point) {
+        let trial = match conductor.trial(plan, &point) {
             Ok(trial) => trial,
             Err(LabError::Lost { label, why }) => {
                 self.over = true;
-                self.conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
+                conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
                 return Ok(Trial::default());
             }
             Err(e) => return Err(e),
@@ -122,29 +166,30 @@ impl Finder<'_> {
         if kind == TrialKind::Sweep {
             self.response_s = trial.latency_us.p50 / 1e6;
         }
-        self.look_alive(&trial)?;
+        self.look_alive(conductor, &trial)?;
         Ok(trial)
     }
 
     /// A server that died is said at once and by name, and ends the search.
-    fn look_alive(&mut self, trial: &Trial) -> Result<(), LabError> {
+    fn look_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
         // A death that was seen was told with its time, and ended the run.
         let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING);
-        if self.conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
+        if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
         }
-        if let Err(why) = self.conductor.ask() {
+        if let Err(why) = conductor.ask() {
             self.over = true;
-            self.conductor.gone(&why)?;
+            conductor.gone(&why)?;
         }
         Ok(())
     }
+}
 
-    fn closed(&self, connections: u32) -> Intensity {
-        let (pipeline, think) = match &self.conductor.load().intensity {
-            Intensity::Closed { pipeline, think, .. } => (*pipeline, think.clone()),
-            _ => (1, ThinkTime::default()),
-        };
-        Intensity::Closed { connections, pipeline, think }
-    }
+/// A closed loop of so many clients, as the run's plan has it otherwise.
+fn closed(conductor: &dyn Conductor, connections: u32) -> Intensity {
+    let (pipeline, think) = match &conductor.load().intensity {
+        Intensity::Closed { pipeline, think, .. } => (*pipeline, think.clone()),
+        _ => (1, ThinkTime::default()),
+    };
+    Intensity::Closed { connections, pipeline, think }
 }

@@ -11,6 +11,6 @@ mod sweep;
 
 pub use aim::Aim;
 pub use conductor::Conductor;
-pub use finder::capacity;
+pub use finder::{Finder, capacity};
 pub use lengths::{Budget, Length};
 pub use sweep::Sweep;
