@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use probe::{Exporter, Observer, Sampler, Watching};
 use run::{Address, Incident, Observed, ObserverSpec, Recording, Role, Side, Trial, Window};
 use sys::clock::Origin;
+use testbed::named::Joining;
 
 use crate::Places;
 use crate::agent::AgentGroup;
@@ -50,6 +51,8 @@ pub struct Observation {
     /// The observer on the server's host, where that is another one.
     server_host: Option<RemoteObserver>,
     medium: Option<testbed::MediumGauge>,
+    /// The testbed of `loadline testbed` that both sides are hosts of.
+    testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
     /// Somebody else makes the load: there is no client's side.
     server_alone: bool,
@@ -72,6 +75,7 @@ impl Observation {
             server: server.map(observer),
             server_host: None,
             medium: None,
+            testbed: None,
             server_counters: None,
             server_alone: false,
             blind: false,
@@ -128,6 +132,17 @@ impl Observation {
     pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
         self.medium = Some(gauge);
         self
+    }
+
+    /// The same with the counters of what joins the hosts of a testbed of `loadline testbed`, as part of the server's side.
+    pub(crate) fn with_testbed(mut self, testbed: Joining) -> Self {
+        self.testbed = Some(testbed);
+        self
+    }
+
+    /// The testbed of `loadline testbed` that both sides are hosts of.
+    pub(crate) fn testbed(&self) -> Option<&Joining> {
+        self.testbed.as_ref()
     }
 
     /// The same with what the server counts itself; it becomes part of the server's side.
@@ -210,7 +225,8 @@ impl Observation {
                 row
             })
         });
-        medium.into_iter().chain(self.server_counters.as_ref().map(ServerCounters::exporter)).collect()
+        let testbed = self.testbed.clone().map(|testbed| -> Exporter { Box::new(move || testbed.sample()) });
+        medium.into_iter().chain(testbed).chain(self.server_counters.as_ref().map(ServerCounters::exporter)).collect()
     }
 
     /// Both sides over a while without load; shorter when `stop` says so.

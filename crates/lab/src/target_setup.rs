@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use run::{Address, AgentSpec, LoadPlan, RequestSet, ServePlan, TlsPlan};
+use testbed::named::Joining;
 
 use crate::agent::AgentGroup;
 use crate::hosts::Hosts;
@@ -120,7 +121,13 @@ impl TargetSetup {
             return Self::elsewhere(lab, found.addr, load, first_s);
         }
         let watched = Self::find_server(lab, &found.addr, &mut load)?;
-        let observation = lab.observation(found.addr.clone(), watched);
+        let testbed = watched.as_ref().and_then(joined);
+        let mut observation = lab.observation(found.addr.clone(), watched);
+        if let Some(testbed) = testbed {
+            let ([here, there], Joining { name, medium, made_of, .. }) = (&testbed.hosts, &testbed);
+            lab.note(format!("{here} and {there} are hosts of the testbed {name}, joined by {medium} ({made_of})"));
+            observation = observation.with_testbed(testbed);
+        }
         let [host, server_host] = Hosts::default().into_sides();
         Ok(Self { addr: found.addr, observation, load, first_s, host, server_host, _server: None })
     }
@@ -256,6 +263,12 @@ fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f
         ));
     }
     Ok(first.took_us / 1e6)
+}
+
+/// The testbed of `loadline testbed` in which this process is on one host and the server on another.
+fn joined(server: &Watched) -> Option<Joining> {
+    let there = server.netns_pid.or(server.pids.first().copied())?;
+    testbed::named::joining(std::process::id(), there)
 }
 
 /// `CPU 1`, or `CPUs 0, 2`.

@@ -49,7 +49,7 @@ pub struct LeverPlan {
     pub nice: i32,
     /// Processes whose speed is measured, or that it acts on.
     pub pids: Vec<u32>,
-    /// What it acts on in the file system: a control group, a directory.
+    /// What it acts on in the file system: a control group, a directory, the socket of a testbed's keeper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
 }

@@ -18,6 +18,7 @@ const BUFFER_BYTES: usize = 32 << 10;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const REQUEST: u16 = 0x1;
+const ACK: u16 = 0x4;
 const DUMP: u16 = 0x300;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
@@ -59,9 +60,19 @@ impl Netlink {
         kind: u16,
         dump: bool,
         body: &[&[u8]],
-        mut each: impl FnMut(u16, &[u8]) -> Walk,
+        each: impl FnMut(u16, &[u8]) -> Walk,
     ) -> Result<Walk> {
         self.send(kind, if dump { REQUEST | DUMP } else { REQUEST }, body)?;
+        self.walk(dump, each)
+    }
+
+    /// Asks for a change and waits until it is made or refused.
+    pub(crate) fn change(&mut self, kind: u16, body: &[&[u8]]) -> Result<()> {
+        self.send(kind, REQUEST | ACK, body)?;
+        self.walk(true, |_, _| Walk::On).map(drop)
+    }
+
+    fn walk(&mut self, dump: bool, mut each: impl FnMut(u16, &[u8]) -> Walk) -> Result<Walk> {
         loop {
             let (got, _) = net::recv(&self.fd, &mut self.answer[..], RecvFlags::empty())?;
             let mut rest = self.answer.get(..got).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! What the kernel says of links, queueing disciplines and routes, by rtnetlink. Source: rtnetlink(7),
-//! linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h. Read only.
+//! linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h. All but the rate of a class of `htb` is only read.
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
@@ -16,10 +16,19 @@ const GETQDISC: u16 = 38;
 const IFLA_IFNAME: u16 = 3;
 const RTA_DST: u16 = 1;
 const RTN_LOCAL: u8 = 2;
+const NEWTCLASS: u16 = 40;
 const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
+const HTB_PARMS: u16 = 1;
+const HTB_RATE64: u16 = 6;
+const HTB_CEIL64: u16 = 7;
+/// The rates are of an Ethernet: no table of sizes is needed.
+const LINKLAYER_ETHERNET: u8 = 1;
+/// A tick of the packet schedulers (PSCHED_SHIFT).
+const TICK_NS: u64 = 64;
 
 /// A queueing discipline and what it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +60,17 @@ impl Qdisc {
     pub fn handle_name(&self) -> String {
         if self.handle == 0 { "root".into() } else { format!("{:x}:", self.handle >> 16) }
     }
+}
+
+/// What a class of `htb` may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HtbRate {
+    /// Bits per second.
+    pub bits_per_s: u64,
+    /// What passes at once after a pause, as time at that rate, nanoseconds.
+    pub burst_ns: u64,
+    /// Bytes that it sends in its turn.
+    pub quantum_bytes: u32,
 }
 
 /// A routing netlink socket.
@@ -91,6 +111,17 @@ impl Rtnl {
         Ok(())
     }
 
+    /// Changes the rate of a class of `htb` that is there, right below the root of an interface. Needs CAP_NET_ADMIN in the
+    /// network namespace of the socket.
+    pub fn set_htb_rate(&mut self, ifindex: u32, class: u32, rate: &HtbRate) -> Result<()> {
+        let mut head = [0_u8; 20];
+        head[4..8].copy_from_slice(&ifindex.to_ne_bytes());
+        head[8..12].copy_from_slice(&class.to_ne_bytes());
+        head[12..16].copy_from_slice(&(class & 0xffff_0000).to_ne_bytes());
+        let options = attribute(TCA_OPTIONS, &htb_options(rate));
+        self.0.change(NEWTCLASS, &[&head, &attribute(TCA_KIND, b"htb\0"), &options])
+    }
+
     /// Whether an address belongs to this network namespace (the routing table says `local`).
     pub fn is_local(&mut self, addr: IpAddr) -> Result<bool> {
         let (family, bits, bytes) = match addr {
@@ -110,6 +141,19 @@ impl Rtnl {
             Err(e) => Err(e),
         }
     }
+}
+
+/// `struct tc_htb_opt` (rate, ceiling, their bursts in ticks, quantum, level, priority), and both rates in 64 bits.
+fn htb_options(rate: &HtbRate) -> Vec<u8> {
+    let bytes_per_s = rate.bits_per_s / 8;
+    // `struct tc_ratespec`: log of a cell, link layer, overhead (16), alignment (16), least packet (16), rate (32).
+    let mut spec = vec![0, LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0];
+    spec.extend(u32::try_from(bytes_per_s).unwrap_or(u32::MAX).to_ne_bytes());
+    let ticks = u32::try_from(rate.burst_ns / TICK_NS).unwrap_or(u32::MAX);
+    let mut parms = [spec.clone(), spec].concat();
+    [ticks, ticks, rate.quantum_bytes, 0, 0].iter().for_each(|word| parms.extend(word.to_ne_bytes()));
+    let wide = bytes_per_s.to_ne_bytes();
+    [attribute(HTB_PARMS, &parms), attribute(HTB_RATE64, &wide), attribute(HTB_CEIL64, &wide)].concat()
 }
 
 /// `struct tcmsg`: interface at 4, handle at 8, parent at 12, attributes from 20.
@@ -168,6 +212,18 @@ mod tests {
         assert!(rtnl.is_local("127.0.0.1".parse().unwrap()).unwrap());
         assert!(!rtnl.is_local("192.0.2.77".parse().unwrap()).unwrap());
         rtnl.qdiscs(&mut Qdisc::default(), |q| assert!(!q.kind.is_empty())).unwrap();
+    }
+
+    #[test]
+    fn the_rate_of_a_class_is_written_as_the_kernel_reads_it() {
+        let bytes = htb_options(&HtbRate { bits_per_s: 7_500_000, burst_ns: 400_000, quantum_bytes: 1538 });
+        let found: Vec<(u16, &[u8])> = attributes(&bytes).collect();
+        let (parms, wide) = (found[0].1, found[1].1);
+        assert_eq!(
+            (found.len(), parms.len(), u32_at(parms, 8), u32_at(parms, 20)),
+            (3, 44, Some(937_500), Some(937_500))
+        );
+        assert_eq!((u32_at(parms, 24), u32_at(parms, 32), u64_at(wide, 0)), (Some(6250), Some(1538), Some(937_500)));
     }
 
     #[test]

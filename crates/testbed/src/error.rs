@@ -41,6 +41,9 @@ pub enum TestbedError {
         /// What to do.
         advice: &'static str,
     },
+    /// The rate of a medium stays as it is.
+    #[error("the medium cannot be slowed: {0}")]
+    Speed(String),
     /// No such host.
     #[error("there is no host {name:?}; this testbed has {known}")]
     Host {

@@ -23,4 +23,4 @@ mod tools;
 pub use error::{Result, TestbedError};
 pub use media::{MEDIA, Medium, MediumSpec};
 pub use steer::Steered;
-pub use testbed::{MediumGauge, Spec, Testbed};
+pub use testbed::{MediumGauge, MediumSpeed, Spec, Testbed};

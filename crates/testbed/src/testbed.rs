@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use run::{Column, CounterId, Recording};
 use sys::netns::Netns;
 
-use crate::error::{Result, setup};
+use crate::error::{Result, TestbedError, setup};
 use crate::media::{Joined, Medium, MediumSpec, Wire};
 use crate::net::Net;
 use crate::steer::{self, Receiver, Steered};
@@ -139,9 +139,38 @@ impl Testbed {
         self.medium.catches_up_us()
     }
 
+    /// A handle that changes the medium's rate from any thread. It does not keep the testbed alive.
+    pub fn speed(&self) -> MediumSpeed {
+        MediumSpeed(Arc::downgrade(&self.medium))
+    }
+
     /// A handle that reads the medium's counters from any thread. It does not keep the testbed alive.
     pub fn gauge(&self) -> MediumGauge {
         MediumGauge(Arc::downgrade(&self.medium))
+    }
+}
+
+/// Changes the rate of a medium.
+#[derive(Clone)]
+pub struct MediumSpeed(Weak<dyn Joined>);
+
+impl std::fmt::Debug for MediumSpeed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MediumSpeed")
+    }
+}
+
+impl MediumSpeed {
+    /// The least share that a medium is left.
+    const LEAST: f64 = 0.01;
+
+    /// Gives every wire of the medium this share of its rate from now on; 1 is all of it.
+    pub fn set(&self, share: f64) -> Result<()> {
+        if !(Self::LEAST..=1.0).contains(&share) {
+            return Err(TestbedError::Speed(format!("{share} is no share of its rate from {} to 1", Self::LEAST)));
+        }
+        let medium = self.0.upgrade().ok_or_else(|| TestbedError::Speed("its testbed has ended".into()))?;
+        medium.set_speed(share).map_err(TestbedError::Speed)
     }
 }
 

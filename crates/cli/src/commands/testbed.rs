@@ -139,8 +139,12 @@ fn text(status: &Status) -> String {
         let count = |id| count(id, &wire.instance);
         let _ = writeln!(
             text,
-            "  {}: {} frames, {} bytes with framing, busy {:.3} s, {} waited, {} dropped, {} lost on purpose",
+            "  {}{}: {} frames, {} bytes with framing, busy {:.3} s, {} waited, {} dropped, {} lost on purpose",
             wire.instance,
+            status
+                .medium_use
+                .column("medium.rate", &wire.instance)
+                .map_or_else(String::new, |_| { format!(" at {} Mbit/s", count("medium.rate") * 8e-6) }),
             count("medium.frames"),
             count("medium.bytes"),
             count("medium.busy") / 1e6,

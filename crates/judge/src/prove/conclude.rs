@@ -214,6 +214,7 @@ fn in_words(lever: &str) -> &'static str {
         "client-cpu" => "the generator's CPU",
         "quota" => "the server's CPU quota",
         "disk" => "the server's disk",
+        "link" => "the link",
         "worker" => "the server's workers",
         "behind-cpu" => "the CPU of what the server waits for",
         _ => "what no lever touched",

@@ -12,6 +12,8 @@ use run::{Estimate, LeverSlots, ProofTrial};
 
 use crate::fit::robust::{Robust, inverse, product, robust, times};
 
+/// Slots for each lever, and for the level, without which the equations have little to stand on.
+const SLOTS_OF_A_LEVER: usize = 8;
 /// Slots that share a level of their own, so that slow drift is not put down to a lever.
 const SLOTS_OF_A_LEVEL: usize = 16;
 /// Slots whose residuals may hang together.
@@ -132,6 +134,12 @@ fn regress(trial: &ProofTrial) -> Result<Estimates, String> {
     })
 }
 
+/// Slots that an estimate of so many levers needs, at least.
+pub fn fewest_slots(levers: usize) -> usize {
+    // The first one has no slot before it.
+    SLOTS_OF_A_LEVER * (levers + 1) + 1
+}
+
 /// Slots after the first that completed something; the first one has no slot before it.
 fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
@@ -144,10 +152,10 @@ fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let completed = |t: &usize| trial.completed_rate[*t].is_finite() && trial.completed_rate[*t] > 0.0;
     let read = |t: &usize| trial.levers.iter().all(|l| l.speed[*t].is_finite());
     let slots: Vec<usize> = (1..n).filter(|t| completed(t) && read(t)).collect();
-    let needed = 8 * (trial.levers.len() + 1);
-    match slots.len() >= needed {
+    let needed = fewest_slots(trial.levers.len());
+    match slots.len() + 1 >= needed {
         true => Ok(slots),
-        false => Err(format!("only {} slots of {n} were measured, {needed} are needed", slots.len())),
+        false => Err(format!("only {} slots of {n} could be used, {needed} are needed", slots.len() + 1)),
     }
 }
 

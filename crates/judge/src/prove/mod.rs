@@ -10,6 +10,6 @@ mod turns;
 
 pub(crate) use conclude::conclude;
 pub use conclude::predicted;
-pub use estimate::{Estimates, estimate};
+pub use estimate::{Estimates, estimate, fewest_slots};
 pub use suspects::{SUSPECTS, Suspect, suspect_of};
 pub use turns::effect;

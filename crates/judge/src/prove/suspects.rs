@@ -27,6 +27,7 @@ pub const SUSPECTS: &[Suspect] = &[
     suspect("client-cpu", "client-cpu", what_is_left),
     suspect("server-cpu-quota", "quota", what_is_left),
     suspect("server-disk", "disk", what_is_left),
+    suspect("network-medium", "link", what_is_left),
     Suspect { behind: true, ..suspect("server-concurrency", "behind-cpu", what_is_left) },
     Suspect { refutes: false, ..suspect("server-rate-limit", "sources", what_is_left) },
     suspect("client-ports", "sources", what_is_left),

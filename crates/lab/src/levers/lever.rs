@@ -117,4 +117,6 @@ pub struct Reach {
     pub addr: Option<SocketAddr>,
     /// A directory on the server's disk in which may be written.
     pub dir: Option<PathBuf>,
+    /// Where the keeper of the testbed listens that joins the generator and the server.
+    pub keeper: Option<PathBuf>,
 }

@@ -11,6 +11,7 @@ mod descriptors;
 mod disk;
 mod keep_alive;
 mod lever;
+mod link;
 mod pace;
 mod quick_ack;
 mod quota;
@@ -37,6 +38,7 @@ pub const LEVERS: &[Lever] = &[
     behind_cpu::ROW,
     quota::ROW,
     disk::ROW,
+    link::ROW,
     worker::ROW,
     client_threads::ROW,
     sources::ROW,

@@ -186,6 +186,7 @@ fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         in_flight: in_flight(&lab.run),
         addr: setup.addr.inet(),
         dir: lab.run.plan.search.prove_dir.clone(),
+        keeper: setup.observation.testbed().map(|testbed| testbed.socket().to_path_buf()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use run::SlotPlan;
 
+use crate::levers::Lever;
+
 /// Slots in which each lever is on exactly as often as off.
 const BLOCK: usize = 8;
 /// Slots at the end in which all levers are off: throughput has to be back.
@@ -11,7 +13,7 @@ const FEWEST: [u32; 2] = [48, 32];
 /// Slots that are enough: more time makes them longer.
 const MOST: u32 = 320;
 /// Shortest slot, seconds.
-pub(super) const SHORTEST_S: f64 = 0.06;
+const SHORTEST_S: f64 = 0.06;
 /// Longest, seconds.
 const LONGEST_S: f64 = 0.5;
 /// Requests that a slot should complete: fewer scatter by more than a tenth. When time is short a wider interval is
@@ -20,17 +22,33 @@ const REQUESTS: [f64; 2] = [200.0, 25.0];
 /// Response times that a slot should last, so that what the one before left is a small part of it.
 const RESPONSES: [f64; 2] = [10.0, 5.0];
 
-/// Slots for a load of `rate` requests per second, each of which takes `response_s`, within `seconds`, none shorter than
-/// `least_s`, in which all levers show. `None` when that is too short for the fewest slots.
-pub(super) fn slots(load: (f64, f64), least_s: f64, first_s: f64, seconds: f64) -> Option<SlotPlan> {
-    (0..FEWEST.len()).find_map(|short| slots_if(short, load, least_s, first_s, seconds))
+/// What the levers of an experiment ask of its slots.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// The shortest in which all of them show, seconds.
+    pub(super) least_s: f64,
+    /// How many there must be, besides one that a pause of the machine may spoil.
+    pub(super) fewest: u32,
+}
+
+impl Wanted {
+    pub(super) fn of(levers: &[&Lever]) -> Self {
+        let least_s = levers.iter().map(|row| row.slot_s).fold(SHORTEST_S, f64::max);
+        Self { least_s, fewest: judge::prove::fewest_slots(levers.len()) as u32 + 1 }
+    }
+}
+
+/// Slots for a load of `rate` requests per second, each of which takes `response_s`, within `seconds`. `None` when that is
+/// too short for the fewest slots.
+pub(super) fn slots(load: (f64, f64), wanted: Wanted, first_s: f64, seconds: f64) -> Option<SlotPlan> {
+    (0..FEWEST.len()).find_map(|short| slots_if(short, load, wanted, first_s, seconds))
 }
 
 /// The same with time enough (0) or short of it (1).
 fn slots_if(
     short: usize,
     (rate, response_s): (f64, f64),
-    least_s: f64,
+    wanted: Wanted,
     first_s: f64,
     seconds: f64,
 ) -> Option<SlotPlan> {
@@ -39,10 +57,10 @@ fn slots_if(
     if short > 0 && wanted_s > LONGEST_S {
         return None;
     }
-    let wanted_s = wanted_s.clamp(least_s, LONGEST_S);
+    let wanted_s = wanted_s.clamp(wanted.least_s, LONGEST_S);
     let room_s = seconds - first_s;
     let count = (room_s / wanted_s).floor().min(f64::from(MOST));
-    if count < f64::from(FEWEST[short]) {
+    if count < f64::from(FEWEST[short].max(wanted.fewest)) {
         return None;
     }
     let slot_s = (room_s / count).clamp(wanted_s, LONGEST_S);
@@ -70,6 +88,7 @@ mod tests {
 
     #[test]
     fn slots_fit_the_time_and_the_load() {
+        let slots = |load, least_s, first_s, seconds| slots(load, Wanted { least_s, fewest: 25 }, first_s, seconds);
         let fast = slots((100_000.0, 0.001), SHORTEST_S, 0.5, 8.0).unwrap();
         assert!(fast.end_s() <= 8.0 + 1e-9 && fast.slot_s >= SHORTEST_S && fast.count > 100, "{fast:?}");
         let slow = slots((500.0, 0.03), SHORTEST_S, 0.5, 30.0).unwrap();
@@ -79,6 +98,16 @@ mod tests {
         assert_eq!(slots((100.0, 0.1), SHORTEST_S, 0.5, 5.0), None, "a dozen slots tell nothing");
         let short = slots((150.0, 0.04), SHORTEST_S, 0.4, 7.5).unwrap();
         assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
+    }
+
+    /// Three levers had 32 slots where 33 were needed, so that an experiment was made for nothing.
+    #[test]
+    fn there_are_as_many_slots_as_the_levers_need_or_none() {
+        let rows: Vec<&Lever> = crate::levers::LEVERS.iter().take(3).collect();
+        let of = |seconds| slots((115.0, 0.034), Wanted::of(&rows), 0.4, seconds).map(|slots| slots.count as usize);
+        let most = [7.0, 7.5, 8.0, 9.0, 10.0, 12.0].map(of);
+        assert!(most.iter().flatten().all(|count| *count > judge::prove::fewest_slots(3)), "{most:?}");
+        assert!(most[0].is_none() && most[5].is_some(), "{most:?}");
     }
 
     #[test]

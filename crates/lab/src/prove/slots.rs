@@ -22,9 +22,9 @@ pub(super) fn trial(
     reach: &Reach,
     seconds: f64,
 ) -> Result<Result<ProofTrial, String>, LabError> {
-    let least_s = rows.iter().map(|row| row.slot_s).fold(schedule::SHORTEST_S, f64::max);
+    let wanted = schedule::Wanted::of(rows);
     let fitting =
-        |stand: &Stand| Some((*stand, schedule::slots((stand.rate, stand.response_s), least_s, FIRST_S, seconds)?));
+        |stand: &Stand| Some((*stand, schedule::slots((stand.rate, stand.response_s), wanted, FIRST_S, seconds)?));
     let Some((stand, slots)) = stands.iter().find_map(fitting) else {
         let rate = stands.first().map_or(0.0, |stand| stand.rate);
         return Ok(Err(format!("{seconds:.1} s are too short for slots at {rate:.0} requests/s")));

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -32,12 +33,22 @@ pub(crate) struct Port {
 /// The running forwarder. It ends when this value goes.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
+    /// The full rate; `None` is without bound.
+    bits_per_s: Option<u64>,
+    /// Bits per second at this moment.
+    now: AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
 
 struct Shared {
     relay: Mutex<Box<dyn Relay>>,
-    stop: std::sync::atomic::AtomicBool,
+    stop: AtomicBool,
+}
+
+impl Shared {
+    fn relay(&self) -> MutexGuard<'_, Box<dyn Relay>> {
+        self.relay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct Loop {
@@ -57,8 +68,8 @@ struct Due {
 }
 
 impl Engine {
-    /// Starts the thread.
-    pub(crate) fn start(ports: Vec<Port>, relay: Box<dyn Relay>) -> io::Result<Self> {
+    /// Starts the thread; the relay has this rate.
+    pub(crate) fn start(ports: Vec<Port>, relay: Box<dyn Relay>, bits_per_s: Option<u64>) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         for (token, port) in ports.iter().enumerate() {
             epoll.add(&port.tap, token as u64, Interest::IN)?;
@@ -72,18 +83,32 @@ impl Engine {
             number: 0,
         };
         let thread = std::thread::Builder::new().name("medium".into()).spawn(move || inner.run(&epoll))?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, bits_per_s, now: AtomicU64::new(bits_per_s.unwrap_or(0)), thread: Some(thread) })
+    }
+
+    /// Bits per second at this moment; `None` is without bound.
+    pub(crate) fn bits_per_s(&self) -> Option<u64> {
+        self.bits_per_s.map(|_| self.now.load(Relaxed))
+    }
+
+    /// Gives the medium this share of its rate from the next frame on.
+    pub(crate) fn set_speed(&self, share: f64) -> Result<(), String> {
+        let full = self.bits_per_s.ok_or("it has no rate that could be changed")?;
+        let bits_per_s = ((full as f64 * share) as u64).max(1);
+        self.shared.relay().set_rate(bits_per_s);
+        self.now.store(bits_per_s, Relaxed);
+        Ok(())
     }
 
     /// What the medium did so far.
     pub(crate) fn counts(&self) -> Counts {
-        self.shared.relay.lock().unwrap_or_else(PoisonError::into_inner).counts(clock::monotonic_ns())
+        self.shared.relay().counts(clock::monotonic_ns())
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.shared.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.shared.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -98,7 +123,7 @@ impl Loop {
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
         let mut buffer = vec![0_u8; LONGEST];
-        while !self.shared.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        while !self.shared.stop.load(Relaxed) {
             let now = self.deliver();
             let Ok(ready) = epoll.wait(&mut events, Some(self.sleep_ns(now))) else { return };
             for at in 0..ready {
@@ -182,7 +207,7 @@ impl Loop {
     }
 
     fn relay(&self) -> MutexGuard<'_, Box<dyn Relay>> {
-        self.shared.relay.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.relay()
     }
 }
 

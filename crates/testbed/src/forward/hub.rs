@@ -87,6 +87,10 @@ impl Relay for Hub {
         Some((ticket, self.free_ns))
     }
 
+    fn set_rate(&mut self, bits_per_s: u64) {
+        self.bits_per_s = bits_per_s;
+    }
+
     fn counts(&mut self, now_ns: u64) -> Counts {
         let busy_ns = self.busy_ns - self.free_ns.saturating_sub(now_ns).min(self.busy_ns);
         let queue_bytes = self.stations.iter().map(|s| s.bytes).sum();
@@ -125,6 +129,17 @@ mod tests {
         waits(&mut hub, 1000, 2, 60, 9);
         let order: Vec<usize> = std::iter::from_fn(|| hub.settle(u64::MAX)).map(|s| s.0).collect();
         assert_eq!(order, [9, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_frame_takes_the_time_of_the_rate_at_its_turn() {
+        let mut hub = Hub::new(10_000_000, 192_000, 2);
+        waits(&mut hub, 0, 0, 1514, 0);
+        waits(&mut hub, 0, 0, 1514, 1);
+        assert_eq!(hub.settle(0), Some((0, 1538 * 800)));
+        hub.set_rate(5_000_000);
+        assert_eq!(hub.settle(u64::MAX), Some((1, 1538 * (800 + 1600))));
+        assert_eq!(hub.counts(u64::MAX).busy_ns, Some(1538 * (800 + 1600)));
     }
 
     #[test]

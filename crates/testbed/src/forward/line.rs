@@ -86,6 +86,10 @@ impl Relay for Line {
         self.travel(now_ns, from, bytes).map_or(Fate::Lost, Fate::Arrives)
     }
 
+    fn set_rate(&mut self, bits_per_s: u64) {
+        self.ways.iter_mut().filter_map(|way| way.rate.as_mut()).for_each(|rate| rate.set_rate(bits_per_s));
+    }
+
     fn counts(&mut self, now_ns: u64) -> Counts {
         let mut counts = self.counts;
         let rates = self.ways.iter_mut().filter_map(|way| way.rate.as_mut());

@@ -40,6 +40,9 @@ pub(crate) trait Relay: Send {
         None
     }
 
+    /// Changes the rate for every frame whose turn is still to come.
+    fn set_rate(&mut self, bits_per_s: u64);
+
     /// What it did so far; `queue` is as of `now_ns`.
     fn counts(&mut self, now_ns: u64) -> Counts;
 }

@@ -21,6 +21,11 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
+    /// Changes the rate for what is put at the end from now on; what waits already keeps its time.
+    pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
+        self.bits_per_s = bits_per_s;
+    }
+
     /// Nanoseconds that bytes take.
     pub(crate) fn time_ns(&self, bytes: usize) -> u64 {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
@@ -80,6 +85,14 @@ mod tests {
         assert_eq!(s.queued(1538 * 800), 84);
         assert_eq!(s.busy_ns(1000), 1000);
         assert_eq!(s.busy_ns(10_000_000), 1622 * 800);
+    }
+
+    #[test]
+    fn a_change_of_the_rate_is_for_what_comes_after_it() {
+        let (mut s, mut c) = (Serialiser::new(10_000_000, 192_000), Counts::default());
+        assert_eq!(s.push(0, 1514, &mut c), Some(1538 * 800));
+        s.set_rate(5_000_000);
+        assert_eq!(s.push(0, 1514, &mut c), Some(1538 * (800 + 1600)));
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub(super) trait MediumPlan: std::fmt::Debug + Send + Sync {
     fn join(&self, net: &Net) -> Result<Box<dyn Joined>>;
 }
 
+/// Why a medium cannot be slowed.
+pub(super) const NO_RATE: &str = "it is as fast as the CPUs: it has no rate that could be changed";
+
 /// A medium in use.
 pub(crate) trait Joined: Send + Sync {
     /// What each of its wires did so far.
@@ -43,6 +46,11 @@ pub(crate) trait Joined: Send + Sync {
 
     /// What it is made of, for notes: `kernel: …`, `user space: …`.
     fn made_of(&self) -> String;
+
+    /// Gives its wires this share of their rates from now on, above 0 to 1; the error says why it has none to give.
+    fn set_speed(&self, _share: f64) -> Result<(), String> {
+        Err(NO_RATE.into())
+    }
 
     /// Time on the wire that passes at once after a pause, microseconds; 0 where every frame takes its own.
     fn catches_up_us(&self) -> u64 {
@@ -55,7 +63,7 @@ pub(crate) trait Joined: Send + Sync {
 pub(crate) struct Wire {
     /// `ethernet10`, `switch to client1`, …
     pub(crate) name: String,
-    /// Bits per second; `None` is without bound.
+    /// Bits per second at this moment; `None` is without bound.
     pub(crate) bits_per_s: Option<u64>,
     /// Counts, or why there are none.
     pub(crate) counts: Result<Counts, String>,

@@ -9,9 +9,10 @@
 //! the server serves them together: five clients then use 79 % of it.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::medium::{Joined, MediumPlan, Wire};
-use super::qdiscs::Qdiscs;
+use super::qdiscs::{KernelWire, LATE_US, LONGEST_BYTES, Qdiscs, WIRE};
 use crate::arguments::Arguments;
 use crate::error::{Result, setup};
 use crate::forward::{Engine, FRAMING_BYTES, Hub};
@@ -21,9 +22,6 @@ use crate::tools;
 /// Bytes of a station that may wait for the wire: 1 s at 10 Mbit/s would hide losses, one window of a client must fit.
 const LIMIT_BYTES: u64 = 192_000;
 
-/// The longest frame with its framing.
-const LONGEST_BYTES: u64 = 1538;
-
 #[derive(Debug)]
 struct Shared {
     name: &'static str,
@@ -32,14 +30,11 @@ struct Shared {
 }
 
 struct Kernel {
-    name: &'static str,
-    bits_per_s: u64,
-    qdiscs: Qdiscs,
+    wire: KernelWire,
 }
 
 struct UserSpace {
     name: &'static str,
-    bits_per_s: u64,
     engine: Engine,
     /// What the hub reads and writes.
     ends: &'static str,
@@ -89,22 +84,26 @@ impl Shared {
             );
         }
         tools::tc(&net.middle.netns, &script)?;
-        let qdiscs = Qdiscs::of(&net.middle.netns)?;
-        Ok(Box::new(Kernel { name: self.name, bits_per_s: self.bits_per_s, qdiscs }))
+        let qdiscs = Arc::new(Qdiscs::of(&net.middle.netns)?);
+        Ok(Box::new(Kernel { wire: KernelWire::new(self.name.into(), "ifb0", &qdiscs, self.bits_per_s) }))
     }
 
     fn hub(&self, net: &Net, why: String) -> Result<Box<dyn Joined>> {
         let (ports, ends) = net.forwarded()?;
         let hub = Box::new(Hub::new(self.bits_per_s, LIMIT_BYTES, ports.len()));
-        let engine = Engine::start(ports, hub).map_err(setup("start the hub", "raise the limit of threads"))?;
-        Ok(Box::new(UserSpace { name: self.name, bits_per_s: self.bits_per_s, engine, ends, why }))
+        let engine = Engine::start(ports, hub, Some(self.bits_per_s));
+        let engine = engine.map_err(setup("start the hub", "raise the limit of threads"))?;
+        Ok(Box::new(UserSpace { name: self.name, engine, ends, why }))
     }
 }
 
 impl Joined for Kernel {
     fn wires(&self) -> Vec<Wire> {
-        let counts = self.qdiscs.root("ifb0", self.bits_per_s);
-        vec![Wire { name: self.name.into(), bits_per_s: Some(self.bits_per_s), counts }]
+        vec![self.wire.wire()]
+    }
+
+    fn set_speed(&self, share: f64) -> Result<(), String> {
+        self.wire.set_speed(share)
     }
 
     fn made_of(&self) -> String {
@@ -118,7 +117,11 @@ impl Joined for Kernel {
 
 impl Joined for UserSpace {
     fn wires(&self) -> Vec<Wire> {
-        vec![Wire { name: self.name.into(), bits_per_s: Some(self.bits_per_s), counts: Ok(self.engine.counts()) }]
+        vec![Wire { name: self.name.into(), bits_per_s: self.engine.bits_per_s(), counts: Ok(self.engine.counts()) }]
+    }
+
+    fn set_speed(&self, share: f64) -> Result<(), String> {
+        self.engine.set_speed(share)
     }
 
     fn made_of(&self) -> String {
@@ -145,21 +148,14 @@ pub(super) fn bridge(net: &Net) -> Result<()> {
     (0..net.hosts.len()).try_for_each(|host| Net::real_packets(net.netns(host), &["eth0".into()]))
 }
 
-/// How late the kernel's timer may be before the wire loses rate, as time on the wire; after a pause this much passes
-/// at once. `htb` sends into debt and waits until it is paid, so unlike with `tbf` the frame need not fit into it.
-pub(super) const LATE_US: u64 = 400;
-
-/// Numbers of classes: the wire, and the station of a host.
-const WIRE: &str = "1:fff";
-
 /// One rate for everything that leaves `dev`, framing counted.
 pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
     let burst = bits_per_s / 8 * LATE_US / 1_000_000;
     format!(
-        "qdisc add dev {dev} root handle 1: stab overhead {FRAMING_BYTES} mpu 84 linklayer ethernet htb default fff\n\
-         class add dev {dev} parent 1: classid {WIRE} htb rate {bits_per_s}bit ceil {bits_per_s}bit burst {burst} \
+        "qdisc add dev {dev} root handle 1: stab overhead {FRAMING_BYTES} mpu 84 linklayer ethernet htb default {WIRE:x}\n\
+         class add dev {dev} parent 1: classid 1:{WIRE:x} htb rate {bits_per_s}bit ceil {bits_per_s}bit burst {burst} \
          cburst {burst} quantum {LONGEST_BYTES}\n\
-         qdisc add dev {dev} parent {WIRE} bfifo limit {LIMIT_BYTES}\n"
+         qdisc add dev {dev} parent 1:{WIRE:x} bfifo limit {LIMIT_BYTES}\n"
     )
 }
 
@@ -172,7 +168,7 @@ fn stations(bits_per_s: u64, hosts: usize) -> String {
         let (class, [.., high, low]) = (host + 1, crate::net::mac(host));
         let _ = write!(
             script,
-            "class add dev ifb0 parent {WIRE} classid 1:{class:x} htb rate 8bit ceil 10gbit burst 1 cburst 1600 \
+            "class add dev ifb0 parent 1:{WIRE:x} classid 1:{class:x} htb rate 8bit ceil 10gbit burst 1 cburst 1600 \
              quantum {LONGEST_BYTES}\n\
              qdisc add dev ifb0 parent 1:{class:x} bfifo limit {LIMIT_BYTES}\n\
              filter add dev ifb0 parent 1: protocol all prio 1 u32 match u16 0x{high:02x}{low:02x} 0xffff at -4 \

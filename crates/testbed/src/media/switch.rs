@@ -1,11 +1,13 @@
 //! A switch: full duplex, each port with its own rate each way. A bridge, and an `htb` on both ends of each cable.
 
-use super::medium::{Joined, MediumPlan, Wire};
-use super::qdiscs::Qdiscs;
+use std::sync::Arc;
+
+use super::medium::{Joined, MediumPlan, NO_RATE, Wire};
+use super::qdiscs::{KernelWire, LATE_US, Qdiscs};
 use super::shared;
 use crate::arguments::{self, Arguments};
 use crate::error::Result;
-use crate::net::Net;
+use crate::net::{Net, port_name};
 use crate::tools;
 
 #[derive(Debug)]
@@ -13,11 +15,8 @@ struct Switch {
     bits_per_s: Option<u64>,
 }
 
-struct Running {
-    bits_per_s: Option<u64>,
-    hosts: Vec<(String, Qdiscs)>,
-    middle: Qdiscs,
-}
+/// Both directions of every port; none without a rate.
+struct Running(Vec<KernelWire>);
 
 pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
     let plain = arguments.take_plain();
@@ -31,38 +30,42 @@ pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, Str
 impl MediumPlan for Switch {
     fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
         shared::bridge(net)?;
-        if let Some(rate) = self.bits_per_s {
-            let script: String = shared::ports(net).iter().map(|port| shared::rate(port, rate)).collect();
-            tools::tc(&net.middle.netns, &script)?;
-            (0..net.hosts.len()).try_for_each(|host| tools::tc(net.netns(host), &shared::rate("eth0", rate)))?;
+        let Some(rate) = self.bits_per_s else { return Ok(Box::new(Running(Vec::new()))) };
+        let script: String = shared::ports(net).iter().map(|port| shared::rate(port, rate)).collect();
+        tools::tc(&net.middle.netns, &script)?;
+        (0..net.hosts.len()).try_for_each(|host| tools::tc(net.netns(host), &shared::rate("eth0", rate)))?;
+        let middle = Arc::new(Qdiscs::of(&net.middle.netns)?);
+        let mut wires = Vec::with_capacity(2 * net.hosts.len());
+        for (n, host) in net.hosts.iter().enumerate() {
+            let own = Arc::new(Qdiscs::of(net.netns(n))?);
+            wires.push(KernelWire::new(format!("switch from {}", host.name), "eth0", &own, rate));
+            wires.push(KernelWire::new(format!("switch to {}", host.name), &port_name(n), &middle, rate));
         }
-        let view = |(n, host): (usize, &crate::net::Host)| Ok((host.name.clone(), Qdiscs::of(net.netns(n))?));
-        let hosts = net.hosts.iter().enumerate().map(view).collect::<Result<_>>()?;
-        Ok(Box::new(Running { bits_per_s: self.bits_per_s, hosts, middle: Qdiscs::of(&net.middle.netns)? }))
+        Ok(Box::new(Running(wires)))
     }
 }
 
 impl Joined for Running {
     fn wires(&self) -> Vec<Wire> {
-        let Some(rate) = self.bits_per_s else { return Vec::new() };
-        let wire = |name: String, counts| Wire { name, bits_per_s: Some(rate), counts };
-        let each = self.hosts.iter().enumerate().flat_map(|(n, (host, qdiscs))| {
-            [
-                wire(format!("switch from {host}"), qdiscs.root("eth0", rate)),
-                wire(format!("switch to {host}"), self.middle.root(&format!("port{}", n + 1), rate)),
-            ]
-        });
-        each.collect()
+        self.0.iter().map(KernelWire::wire).collect()
+    }
+
+    fn set_speed(&self, share: f64) -> Result<(), String> {
+        match self.0.is_empty() {
+            true => Err(NO_RATE.into()),
+            // Each is tried: one that fails must not leave the others slow.
+            false => self.0.iter().map(|wire| wire.set_speed(share)).fold(Ok(()), Result::and),
+        }
     }
 
     fn made_of(&self) -> String {
-        match self.bits_per_s {
-            Some(_) => "kernel: a bridge with htb on both ends of each port".into(),
-            None => "kernel: a bridge whose ports have no rate".into(),
+        match self.0.is_empty() {
+            false => "kernel: a bridge with htb on both ends of each port".into(),
+            true => "kernel: a bridge whose ports have no rate".into(),
         }
     }
 
     fn catches_up_us(&self) -> u64 {
-        self.bits_per_s.map_or(0, |_| shared::LATE_US)
+        if self.0.is_empty() { 0 } else { LATE_US }
     }
 }

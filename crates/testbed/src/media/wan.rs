@@ -11,7 +11,6 @@ struct Wan(LinePlan);
 
 struct Running {
     engine: Engine,
-    plan: LinePlan,
     /// What the forwarder reads and writes.
     ends: &'static str,
 }
@@ -36,14 +35,19 @@ impl MediumPlan for Wan {
     fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
         let (ports, ends) = net.forwarded()?;
         let relay = Box::new(Line::new(self.0, ports.len()));
-        let engine = Engine::start(ports, relay).map_err(setup("start the forwarder", "raise the limit of threads"))?;
-        Ok(Box::new(Running { engine, plan: self.0, ends }))
+        let engine = Engine::start(ports, relay, self.0.bits_per_s);
+        let engine = engine.map_err(setup("start the forwarder", "raise the limit of threads"))?;
+        Ok(Box::new(Running { engine, ends }))
     }
 }
 
 impl Joined for Running {
     fn wires(&self) -> Vec<Wire> {
-        vec![Wire { name: "wan".into(), bits_per_s: self.plan.bits_per_s, counts: Ok(self.engine.counts()) }]
+        vec![Wire { name: "wan".into(), bits_per_s: self.engine.bits_per_s(), counts: Ok(self.engine.counts()) }]
+    }
+
+    fn set_speed(&self, share: f64) -> Result<(), String> {
+        self.engine.set_speed(share)
     }
 
     fn made_of(&self) -> String {

@@ -1,0 +1,59 @@
+//! Takes a share of the rate of the testbed's medium that joins the generator and the server.
+//!
+//! The whole medium is slowed, every wire and both directions of each: the elasticity is that of the medium, whichever of its
+//! wires is full.
+
+use std::sync::mpsc::Receiver;
+
+use run::{AgentCommand, LeverPart, LeverPlan, Prove};
+use testbed::named::Slowing;
+
+use super::lever::{Lever, Place, Pull, Reach};
+use super::pace::Pace;
+
+pub(super) const ROW: Lever = Lever {
+    id: "link",
+    help: "lowers the rate of the medium of a testbed (`loadline testbed`) by a quarter, both directions",
+    tests: &["network-medium"],
+    // A testbed of this user, made for experiments: its rate is no state of anybody else's.
+    needs: Prove::Default,
+    always: false,
+    // What waits for a slow wire fills some of the next slot.
+    slot_s: 0.15,
+    planned: 1.0 - STAYS,
+    rights: "client and server are hosts of one testbed of this user, whose medium has a rate",
+    intrusion: "everything on the testbed's medium is slower in half of the slots",
+    dose: "the rate that the medium is given, over its own",
+    undo: "the testbed's keeper gives the medium its rate back when the agent's connection ends, also after a kill",
+    place: Place::ServerHere,
+    pull: Pull::Slots { plan, act },
+};
+
+/// Share of the rate that stays.
+const STAYS: f64 = 0.75;
+
+fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    let keeper = reach.keeper.clone();
+    let keeper = keeper.ok_or("client and server are not on two hosts of a testbed (`loadline testbed`); the rate of another link is not changed")?;
+    Slowing::begin(&keeper).map_err(|e| e.to_string())?;
+    Ok(LeverPlan { lever: ROW.id.into(), path: Some(keeper), ..LeverPlan::default() })
+}
+
+fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
+    let keeper = plan.path.as_ref().ok_or("no testbed was named")?;
+    let mut slowing = Slowing::begin(keeper).map_err(|e| e.to_string())?;
+    Pace::new(plan).switch(&commands, STAYS, |on| slowing.set(if on { STAYS } else { 1.0 }).map_err(|e| e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_no_testbed_that_is_said() {
+        let why = plan(&Reach::default()).unwrap_err();
+        assert!(why.contains("not on two hosts of a testbed"), "{why}");
+        let gone = Reach { keeper: Some("/nowhere/x.sock".into()), ..Reach::default() };
+        assert!(plan(&gone).unwrap_err().contains("cannot be reached"));
+    }
+}

@@ -1,0 +1,97 @@
+//! The process that keeps a testbed and answers for it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use run::Recording;
+
+use super::slowing::{LONGEST_WORD, SLOW, Slowed};
+use super::socket::{clear, fail, socket_of};
+use super::status::{HostStatus, Status};
+use crate::error::Result;
+use crate::testbed::{Spec, Testbed};
+
+/// Makes a testbed and keeps it until [`down`]; `ready` is called once it can be used. Returns when it has ended.
+pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> {
+    let path = socket_of(name)?;
+    let listener = listen(name, &path)?;
+    let began = Instant::now();
+    let outcome = Testbed::build(spec).map(|bed| {
+        ready(&status_of(name, &bed, began));
+        serve(&listener, name, &bed, began)
+    });
+    // The testbed is gone here; whoever waits for the end of its answer sees that now.
+    clear(&path);
+    outcome.map(drop)
+}
+
+/// Answers until one asks for the end; keeps that connection open until the testbed is gone.
+fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
+    let slowed = Slowed::new(bed.speed());
+    for stream in listener.incoming() {
+        let Ok(mut stream) = stream else { continue };
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
+        let mut word = String::new();
+        if BufReader::new((&stream).take(LONGEST_WORD)).read_line(&mut word).is_err() {
+            continue;
+        }
+        match word.split_whitespace().next() {
+            Some("down") => return Some(stream),
+            Some(SLOW) => slowed.hold(stream, word),
+            _ => {
+                let text = serde_json::to_string(&status_of(name, bed, began)).unwrap_or_default();
+                // Who does not want to read the answer need not.
+                let _ = stream.write_all(text.as_bytes());
+            }
+        }
+    }
+    None
+}
+
+fn status_of(name: &str, bed: &Testbed, began: Instant) -> Status {
+    let mut medium_use = Recording::default();
+    bed.gauge().sample(began.elapsed().as_secs_f64(), &mut medium_use);
+    let host = |host: &str| {
+        let (address, netns_pid) = bed.address(host).ok().zip(bed.netns_pid(host).ok())?;
+        Some(HostStatus { name: host.into(), address, netns_pid })
+    };
+    Status {
+        name: name.into(),
+        medium: bed.medium().into(),
+        made_of: bed.made_of(),
+        keeper: std::process::id(),
+        age_s: began.elapsed().as_secs_f64(),
+        hosts: bed.hosts().filter_map(host).collect(),
+        medium_use,
+    }
+}
+
+fn listen(name: &str, path: &Path) -> Result<UnixListener> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let refuse = |e: std::io::Error| {
+        let advice = "set XDG_RUNTIME_DIR to a directory that you may write";
+        fail(name, format!("cannot keep its socket {}: {e}; {advice}", path.display()))
+    };
+    let make = || std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refuse);
+    make()?;
+    let owner = std::fs::metadata(directory).map_err(refuse)?;
+    if owner.uid() != rustix::process::geteuid().as_raw() {
+        return Err(fail(name, format!("{} belongs to another user", directory.display())));
+    }
+    if UnixStream::connect(path).is_ok() {
+        return Err(fail(name, "it is up already; choose another name, or take it down first"));
+    }
+    // What is left of a keeper that was killed.
+    let _ = std::fs::remove_file(path);
+    match UnixListener::bind(path) {
+        // Somebody took the last other testbed down in between, and the directory with it.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            make()?;
+            UnixListener::bind(path).map_err(refuse)
+        }
+        bound => bound.map_err(refuse),
+    }
+}
