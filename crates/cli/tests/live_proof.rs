@@ -76,17 +76,22 @@ fn a_server_that_sleeps_is_what_no_lever_touches() {
     assert!(remainder >= 0.9, "untouched: {remainder}");
 }
 
+/// A control group that gives a fifth of a CPU, and a server that computes in it.
+fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
+    // Periods of 50 ms: a slot holds eight of them, so that it matters little whether it is seven and a half.
+    let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
+    let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
+    let port = free_port();
+    let mut command = group.command(binary);
+    command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
+    let server = Running::start(command, port, tempfile::tempdir().unwrap());
+    Some((group, server))
+}
+
 #[test]
 fn a_quota_is_proven_by_lowering_it_and_is_what_it_was_afterwards() {
     let (_alone, binary) = alone_with_release!("proof of server-cpu-quota");
-    // Periods of 50 ms: a slot holds eight of them, so that it matters little whether it is seven and a half.
-    let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
-    let made = ControlGroup::make("proof of server-cpu-quota", "cpu", &one, &[("cpu.max", "10000 50000")]);
-    let Some(group) = made else { return };
-    let port = free_port();
-    let mut command = group.command(&binary);
-    command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
-    let server = Running::start(command, port, tempfile::tempdir().unwrap());
+    let Some((group, server)) = with_a_quota("proof of server-cpu-quota", &binary) else { return };
     let before = group.cpu_quota();
     let url = format!("http://{}/", server.addr);
     let run = prove(&binary, &url, &["--connections", "16", "--budget", "60s", "--intrusive"]);
@@ -145,4 +150,22 @@ fn an_application_behind_a_proxy_is_named_and_proven() {
     assert!(process.ends_with(&format!(":{}", app.pid())), "{process} is not {}", app.pid());
     let measured = &run["findings"]["proof"]["measured"];
     assert_eq!(measured["lever"], "behind-cpu", "{said}");
+}
+
+#[test]
+fn a_quota_of_what_stands_behind_a_proxy_is_named_and_proven() {
+    let (_alone, binary) = alone_with_release!("proof of a quota behind a server");
+    let Some((group, app)) = with_a_quota("proof of a quota behind a server", &binary) else { return };
+    let Some(server) = nginx(1, &format!("proxy_pass http://{};", app.addr), "") else {
+        return skip("proof of a quota behind a server", "nginx is not installed");
+    };
+    let before = group.cpu_quota();
+    let url = format!("http://{}/", server.addr);
+    let run = prove(&binary, &url, &["--connections", "16", "--budget", "60s", "--intrusive"]);
+    let (said, waits_for) = (verdict(&run), &run["findings"]["bottleneck"]["waits_for"]);
+    proven(&run, "server-concurrency");
+    assert_eq!((&waits_for["address"], &waits_for["limit"]), (&app.addr.to_string().into(), &"quota".into()), "{said}");
+    assert!(said.contains("CPU quota"), "{said}");
+    assert_eq!(run["findings"]["proof"]["measured"]["lever"], "behind-quota", "{said}");
+    assert_eq!(group.cpu_quota(), before, "the quota is what it was");
 }

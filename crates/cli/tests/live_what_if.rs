@@ -87,7 +87,7 @@ fn twice_the_quota_is_predicted() {
     assert_eq!(before["findings"]["bottleneck"]["id"], "server-cpu-quota", "{}", verdict(&before));
 }
 
-/// A link with half as much, seen by the shaper's queue alone: no counter says what it carries.
+/// A link with half as much.
 #[test]
 fn twice_the_link_is_predicted() {
     let (_alone, binary) = alone_with_release!("what-if of a link");

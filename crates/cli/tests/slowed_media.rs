@@ -1,128 +1,77 @@
-//! A medium that is full is proven by slowing it, and is as fast as it was afterwards, also when loadline was killed.
+//! A medium that is full is proven by slowing it, and is as fast as it was afterwards, also when loadline was killed; a link
+//! that cannot be slowed is proven by longer requests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{
-    Held, alone, binary, bottleneck, eventually, eventually_within, has_testbed, json_of, num, signal, verdict,
-};
+use testkit::{Held, Way, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
 
-const PORT: u16 = 8080;
+/// A page that takes most of a medium to itself.
+const PAGE: [&str; 2] = ["--body-bytes", "20000"];
 
-/// A named testbed with a server in it. It ends with this value.
-struct Lan {
-    dir: tempfile::TempDir,
-    _server: Held,
-}
-
-impl Lan {
-    /// Nothing where this machine cannot make one.
-    fn up(test: &str, medium: &str) -> Option<Self> {
-        let dir = tempfile::tempdir().unwrap();
-        let output = testbed(dir.path(), &["up", "lan", "--medium", medium]).output().unwrap();
-        let words = String::from_utf8_lossy(&output.stderr).into_owned();
-        if !has_testbed(test, &words) {
-            return None;
-        }
-        assert!(output.status.success(), "{words}");
-        let listen = format!("10.77.0.1:{PORT}");
-        let mut serve = inside(dir.path(), "server", &["serve", "http", "--listen", &listen, "--body-bytes", "20000"]);
-        let server = Held::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-        let lan = Self { dir, _server: server };
-        let listens = format!(":{PORT:04X} 00000000:0000 0A");
-        let table = format!("/proc/{}/net/tcp", lan.status()["hosts"][0]["netns_pid"]);
-        eventually(|| std::fs::read_to_string(&table).unwrap().contains(&listens).then_some(()));
-        Some(lan)
-    }
-
-    /// loadline in the client's host.
-    fn client(&self, args: &[&str]) -> Command {
-        inside(self.dir.path(), "client1", args)
-    }
-
-    fn status(&self) -> Value {
-        let output = testbed(self.dir.path(), &["status", "lan", "--json"]).output().unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()[0].clone()
-    }
-
-    /// Bytes per second that each wire has at this moment.
-    fn rates(&self) -> Vec<f64> {
-        let status = self.status();
-        let columns = status["medium_use"]["columns"].as_array().unwrap();
-        columns.iter().filter(|c| c["counter"] == "medium.rate").map(|c| num(&c["values"][0])).collect()
-    }
-}
-
-impl Drop for Lan {
-    fn drop(&mut self) {
-        let _ = testbed(self.dir.path(), &["down", "lan"]).output();
-    }
-}
-
-fn testbed(dir: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(binary!());
-    command.arg("testbed").args(args).env("XDG_RUNTIME_DIR", dir);
-    command
-}
-
-fn inside(dir: &Path, host: &str, args: &[&str]) -> Command {
-    let mut command = testbed(dir, &["exec", "lan", host, "--"]);
-    command.arg(binary!()).args(args);
-    command
-}
-
-fn url() -> String {
-    format!("http://10.77.0.1:{PORT}/")
-}
-
-/// Proves the verdict on a full medium, and says how throughput followed it.
-fn proven(test: &str, medium: &str) {
-    let _alone = alone();
-    let Some(lan) = Lan::up(test, medium) else { return };
-    let before = lan.rates();
-    let run = json_of(&mut lan.client(&["prove", &url(), "--connections", "8", "--budget", "40s"]));
+/// Expects a full link that this lever proved.
+#[track_caller]
+fn proven_by(lever: &str, run: &Value) {
     let proof = &run["findings"]["proof"];
-    assert_eq!(
-        (bottleneck(&run), &proof["outcome"]),
-        ("network-medium", &"proven".into()),
-        "{}\n{proof:#}",
-        verdict(&run)
-    );
-    assert_eq!(
-        (&proof["prediction"]["lever"], &proof["measured"]["lever"]),
-        (&"link".into(), &"link".into()),
-        "{proof:#}"
-    );
-    let shares = proof["elasticities"].as_array().unwrap();
+    let said = verdict(run);
+    assert_eq!((bottleneck(run), &proof["outcome"]), ("network-medium", &"proven".into()), "{said}\n{proof:#}");
+    assert_eq!([&proof["prediction"]["lever"], &proof["measured"]["lever"]], [lever, lever], "{proof:#}");
+    println!("{}", proof["why"]);
+}
+
+fn slowed(test: &str, medium: &str) {
+    let _alone = alone();
+    let Some(way) = Way::up(test, binary!(), medium) else { return };
+    let before = way.rates();
+    let run = way.run("prove", &PAGE, &["--connections", "8", "--budget", "40s"]);
+    proven_by("link", &run);
+    let shares = run["findings"]["proof"]["elasticities"].as_array().unwrap();
     let link = shares.iter().find(|share| share["lever"] == "link").unwrap();
-    println!("{medium}: {}, elasticity {link}", proof["why"]);
-    assert!(num(&link["value"]) > 0.7, "{proof:#}");
-    assert_eq!(lan.rates(), before);
+    println!("{medium}: elasticity {link}");
+    assert!(num(&link["value"]) > 0.7, "{shares:#?}");
+    assert_eq!(run["medium"]["medium"], medium, "{}", run["medium"]);
+    assert_eq!(way.rates(), before);
 }
 
 #[test]
 fn a_full_shared_wire_is_proven() {
-    proven("a_full_shared_wire_is_proven", "ethernet10");
+    slowed("a_full_shared_wire_is_proven", "ethernet10");
 }
 
 #[test]
 fn a_full_switch_is_proven() {
-    proven("a_full_switch_is_proven", "switch:20M");
+    slowed("a_full_switch_is_proven", "switch:20M");
 }
 
 #[test]
 fn a_medium_is_as_fast_as_before_once_whoever_slowed_it_was_killed() {
     let _alone = alone();
-    let Some(lan) = Lan::up("a kill while a medium is slow", "switch:20M") else { return };
-    let full = lan.rates();
-    let out = lan.dir.path().join("out");
-    let mut command = lan.client(&["prove", &url(), "--connections", "8", "--budget", "40s", "--out"]);
-    let proving = Held::start(command.arg(out).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    eventually_within(Duration::from_secs(40), || (lan.rates() != full).then_some(()));
+    let Some(way) = Way::up("a kill while a medium is slow", binary!(), "switch:20M") else { return };
+    let (full, server, out) = (way.rates(), way.serve(&PAGE), tempfile::tempdir().unwrap());
+    let mut command = way.client("prove", &server, &["--connections", "8", "--budget", "40s", "--out"]);
+    let proving = Held::start(
+        command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()),
+    );
+    eventually_within(Duration::from_secs(40), || (way.rates() != full).then_some(()));
     signal(proving.pid(), "KILL");
-    eventually(|| (lan.rates() == full).then_some(()));
+    eventually(|| (way.rates() == full).then_some(()));
+}
+
+/// A link like any other, to loadline: its interface says that it carries 10 Mbit/s, and uploads fill it.
+#[test]
+fn a_link_that_is_full_of_uploads_is_proven_by_longer_requests() {
+    let _alone = alone();
+    let Some(way) = Way::up("a link full of uploads", binary!(), "wan:rate=10M") else { return };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![b'x'; 9_000]).unwrap();
+    let body = file.path().to_str().unwrap();
+    let post = ["--body", body, "--connections", "4", "--budget", "60s"];
+    let run = way.run_on_a_link("prove", &[], &post);
+    assert!(run["medium"].is_null(), "{}", run["medium"]);
+    proven_by("request-bytes", &run);
+    let ratio = num(&run["findings"]["proof"]["measured"]["ratio"]);
+    assert!((0.65..=0.85).contains(&ratio), "a third more on the link: {ratio}");
 }

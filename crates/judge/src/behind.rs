@@ -2,8 +2,9 @@
 
 use run::{Behind, BehindLimit, BehindLoad, Evidence, FigureUnit, Own, Trial, WaitsFor};
 
+use crate::disks::is_full;
 use crate::evidence::measured;
-use crate::number::{figure, percent, ratio};
+use crate::number::{figure, percent, positive, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
 use crate::view::{Task, View, busy};
@@ -11,6 +12,8 @@ use crate::view::{Task, View, busy};
 /// Share of its CPUs, or of one thread's time, from which a process behind the server is full. Lower than for the server
 /// itself: it has nothing to do while an answer of its travels and the next request is made.
 const FULL: f64 = 0.9;
+/// Share of the periods of a quota in which it ran out from which it is what holds a process.
+const HELD: f64 = 0.25;
 /// A process of which a lock lets one thread run at a time uses no more CPUs than this.
 const ONE_CPU: f64 = 1.05;
 
@@ -33,17 +36,40 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
+    let [cpu_quota, throttled] = quota(view, &behind.address);
     let cpus_full =
         cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > FULL);
     let one_cpu = processes.len() == 1 && cpu_used.is_some_and(|used| (FULL..ONE_CPU).contains(&used));
     let limit = match busiest_thread {
+        _ if throttled.is_some_and(|share| share >= HELD) => Some(BehindLimit::Quota),
         _ if cpus_full => Some(BehindLimit::Cpu),
         Some(share) if share > FULL => Some(BehindLimit::Thread),
-        _ => one_cpu.then_some(BehindLimit::Lock),
+        _ if one_cpu => Some(BehindLimit::Lock),
+        _ => of_disk(view, &own).then_some(BehindLimit::Disk),
     };
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
-    BehindLoad { behind: behind.clone(), connections, cpu_used, cpu_allowed, busiest_thread, limit }
+    let behind = behind.clone();
+    BehindLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
+}
+
+/// CPUs that the quotas at an address give, and the share of their periods in which one ran out.
+fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
+    let read = |id| view.side.recording.reading(id, address, view.window).value().and_then(positive);
+    let periods = read("behind.cpu_periods");
+    let out = view.side.recording.reading("behind.cpu_throttled_periods", address, view.window).value();
+    let share = periods.zip(out).map(|(periods, out)| (out / periods).clamp(0.0, 1.0));
+    [read("behind.cpu_quota"), share]
+}
+
+/// Whether a disk of the host is full, and these processes move more to and from disks than the server does.
+fn of_disk(view: &View<'_>, these: &Own<'_>) -> bool {
+    let moved = |own: &Own<'_>| -> f64 {
+        let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
+        of("process.read_bytes") + of("process.write_bytes")
+    };
+    let a_request = ratio(moved(these), view.trial.measured.tally.completed as f64).is_some_and(|bytes| bytes >= 1.0);
+    a_request && moved(these) > moved(&view.side.own()) && is_full(view)
 }
 
 /// The nearest of them that is full: what stands behind that one waits for nothing.
@@ -53,16 +79,21 @@ pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
 
 /// What the server waits for, where it is seen.
 pub(crate) fn waits_for(loads: &[BehindLoad]) -> Option<WaitsFor> {
-    let Behind { address, processes, pids, .. } = full(loads)?.behind.clone();
-    Some(WaitsFor { address, processes, pids })
+    let full = full(loads)?;
+    let Behind { address, processes, pids, .. } = full.behind.clone();
+    Some(WaitsFor { address, processes, pids, limit: full.limit })
 }
 
 /// What a person can do about it.
 pub(crate) fn advice(waits_for: &WaitsFor) -> String {
-    format!(
-        "What answers at {} is full and the server is not: give it more workers or CPUs, or profile it at this load.",
-        waits_for.address
-    )
+    let do_this = match waits_for.limit {
+        Some(BehindLimit::Quota) => {
+            "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`), or have it do less a request"
+        }
+        Some(BehindLimit::Disk) => "have it serve from memory, flush less often, or give it a faster disk",
+        _ => "give it more workers or CPUs, or profile it at this load",
+    };
+    format!("What answers at {} is full and the server is not: {do_this}.", waits_for.address)
 }
 
 /// The sentence of a verdict that names what the server waits for.
@@ -80,6 +111,15 @@ pub(crate) fn sentence(load: &BehindLoad) -> String {
             figure(used),
             figure(allowed)
         ),
+        Some(BehindLimit::Quota) => format!(
+            "the server waits for {}, whose CPU quota{} ran out in {} of its periods",
+            named(&load.behind),
+            load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {} CPUs", figure(cpus))),
+            percent(load.throttled.unwrap_or(0.0))
+        ),
+        Some(BehindLimit::Disk) => {
+            format!("the server waits for {}, which waits for the full disk of its host", named(&load.behind))
+        }
         _ => format!(
             "the server waits for {}, which used {} of the {} CPUs that it may use",
             named(&load.behind),
@@ -114,7 +154,12 @@ fn line(view: &View<'_>, load: &BehindLoad) -> Evidence {
     };
     let connections = load.connections.unwrap_or(0.0);
     let does = match load.cpu_used {
-        Some(used) => format!("used {} CPUs", figure(used)),
+        Some(used) => match load.throttled {
+            Some(share) if share >= HELD => {
+                format!("used {} CPUs and was held by its quota in {} of the periods", figure(used), percent(share))
+            }
+            _ => format!("used {} CPUs", figure(used)),
+        },
         None => "could not be watched".to_string(),
     };
     let of = if connections == 1.0 { "connection" } else { "connections" };
@@ -174,6 +219,53 @@ mod tests {
         assert_eq!(found.behind[0].limit, Some(BehindLimit::Thread));
         assert!(verdict.evidence.iter().any(|e| e.text.contains("24 connections to 127.0.0.1:8001")), "{verdict:#?}");
         assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
+    }
+
+    /// An application that its quota stops in so many of ten periods a second, or that writes to a disk that is full.
+    fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
+        let behind = Behind {
+            address: "127.0.0.1:8001".into(),
+            depth: 1,
+            processes: vec!["python3:812".into()],
+            pids: vec![812],
+            ..Behind::default()
+        };
+        let mut run = PlantedRun::new(20_000.0, 200.0)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .level(Who::Server, "behind.connections", "127.0.0.1:8001", 24.0)
+            .level(Who::Server, "behind.cpu_quota", "127.0.0.1:8001", 0.2)
+            .per_s(Who::Server, "behind.cpu_periods", "127.0.0.1:8001", |_| 10.0)
+            .per_s(Who::Server, "behind.cpu_throttled_periods", "127.0.0.1:8001", move |_| out)
+            .per_s(Who::Server, "process.cpu", "python3:812", |p| p.x * 1000.0)
+            .per_s(Who::Server, "process.write_bytes", "python3:812", move |p| p.x * app_bytes)
+            .per_s(Who::Server, "process.write_bytes", "srv:100", move |p| p.x * own_bytes)
+            .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * disk_us)
+            .change(move |t, _| t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]))
+            .run();
+        crate::judge(&mut run);
+        run
+    }
+
+    #[test]
+    fn a_quota_behind_the_server_is_what_it_waits_for() {
+        let found = held(9.0, 0.0, 0.0, 0.0).findings;
+        let (verdict, load) = (&found.bottleneck, &found.behind[0]);
+        assert_eq!((load.limit, load.cpu_quota), (Some(BehindLimit::Quota), Some(0.2)), "{verdict:#?}");
+        assert!(load.throttled.is_some_and(|share| (0.85..=0.95).contains(&share)), "{load:?}");
+        assert!(verdict.sentence.contains("whose CPU quota of 0.200 CPUs ran out in 90"), "{}", verdict.sentence);
+        assert!(verdict.advice.iter().any(|advice| advice.contains("raise its CPU quota")), "{:?}", verdict.advice);
+        let seldom = held(1.0, 0.0, 0.0, 0.0).findings;
+        assert_eq!((seldom.behind[0].limit, &seldom.bottleneck.waits_for), (None, &None));
+    }
+
+    #[test]
+    fn a_full_disk_that_the_process_behind_writes_to_is_what_the_server_waits_for() {
+        let found = held(0.0, 4900.0, 4096.0, 0.0).findings;
+        assert_eq!(found.behind[0].limit, Some(BehindLimit::Disk), "{:#?}", found.bottleneck);
+        assert!(found.bottleneck.sentence.contains("the full disk of its host"), "{}", found.bottleneck.sentence);
+        assert_eq!(held(0.0, 4900.0, 0.0, 0.0).findings.behind[0].limit, None, "somebody else's disk");
+        let own = held(0.0, 4900.0, 4096.0, 8192.0).findings;
+        assert_eq!((own.bottleneck.id.as_str(), own.behind[0].limit), ("server-disk", None));
     }
 
     #[test]

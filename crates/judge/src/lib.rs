@@ -20,6 +20,7 @@ pub mod counters_csv;
 mod decide;
 mod demand;
 mod devices;
+mod disks;
 mod drift;
 mod evidence;
 mod expect;

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use run::{FORMAT, HostInfo, Incident, IncidentKind, Note, Plan, RequestPlan, Run, RunDir, Tally, Trial};
+use run::{FORMAT, HostInfo, Incident, IncidentKind, MediumInfo, Note, Plan, RequestPlan, Run, RunDir, Tally, Trial};
 use sys::clock::Origin;
+use testbed::named::Joining;
 
 use crate::act::Ended;
 use crate::agent::AgentGroup;
@@ -96,6 +97,14 @@ impl<'w> Lab<'w> {
         if !self.run.hosts.iter().any(|h| h.name == host.name) {
             self.run.hosts.push(host);
         }
+    }
+
+    /// Client and server are hosts of a testbed.
+    pub(crate) fn joined(&mut self, testbed: &Joining) {
+        let Joining { name, hosts, medium, made_of, shared_wire, .. } = testbed.clone();
+        let [here, there] = &hosts;
+        self.note(format!("{here} and {there} are hosts of the testbed {name}, joined by {medium} ({made_of})"));
+        self.run.medium = Some(MediumInfo { testbed: name, hosts, medium, made_of, shared_wire });
     }
 
     /// Looks at both sides for a while without any load.

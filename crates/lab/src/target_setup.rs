@@ -124,8 +124,7 @@ impl TargetSetup {
         let testbed = watched.as_ref().and_then(joined);
         let mut observation = lab.observation(found.addr.clone(), watched);
         if let Some(testbed) = testbed {
-            let ([here, there], Joining { name, medium, made_of, .. }) = (&testbed.hosts, &testbed);
-            lab.note(format!("{here} and {there} are hosts of the testbed {name}, joined by {medium} ({made_of})"));
+            lab.joined(&testbed);
             observation = observation.with_testbed(testbed);
         }
         let [host, server_host] = Hosts::default().into_sides();

@@ -35,6 +35,12 @@ pub struct BehindLoad {
     pub cpu_used: Option<f64>,
     /// CPUs that they may use.
     pub cpu_allowed: Option<f64>,
+    /// CPUs that the quotas of its control groups give; absent where there is none, or in runs of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
+    /// Share of the quota's periods, 0 to 1, in which it ran out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<f64>,
     /// Share of the time, 0 to 1, in which its busiest thread ran or wanted to.
     pub busiest_thread: Option<f64>,
     /// What of it is full; absent where nothing is.
@@ -45,12 +51,16 @@ pub struct BehindLoad {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BehindLimit {
+    /// Its CPU quota: it is stopped for the rest of the periods in which that ran out.
+    Quota,
     /// All CPUs that it may use.
     Cpu,
     /// One thread, while other CPUs idle.
     Thread,
     /// One CPU's worth of time and no more, of whichever of its threads: a lock lets one of them run (Python's, say).
     Lock,
+    /// The disk of its host, which it reads from or writes to.
+    Disk,
 }
 
 /// What a server waits for, where that was found behind it.
@@ -64,4 +74,7 @@ pub struct WaitsFor {
     /// As in [`Behind::pids`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
+    /// What of it is full; absent in runs of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<BehindLimit>,
 }

@@ -278,6 +278,27 @@ pub const COUNTERS: &[CounterSpec] = &[
         Gauge,
         "sock_diag: connections that the server's processes, or those behind it, hold to this address",
     ),
+    c(
+        "behind.cpu_quota",
+        "Behind",
+        Processors,
+        Gauge,
+        "CPUs that the quotas of the control groups behind this address give",
+    ),
+    c(
+        "behind.cpu_periods",
+        "Behind",
+        Count,
+        Cumulative,
+        "cpu.stat nr_periods of these groups: enforcement periods with a quota",
+    ),
+    c(
+        "behind.cpu_throttled_periods",
+        "Behind",
+        Count,
+        Cumulative,
+        "cpu.stat nr_throttled of these groups: periods in which a quota ran out",
+    ),
     c("listen.queue", "Listener", Count, Gauge, "sock_diag rqueue: connections that wait to be accepted"),
     c(
         "listen.limit",

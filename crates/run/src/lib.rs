@@ -113,7 +113,7 @@ pub use requests::{
     RequestPlan, RequestSet, from_base64, to_base64,
 };
 pub use results::{LimitedBy, Results};
-pub use rundir::{FORMAT, HostInfo, Note, Run, RunDir, RunDirError, schema};
+pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError, schema};
 pub use rundir_read::{
     MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES, MAX_TRIALS, load_run, parse_run,
     read_text,

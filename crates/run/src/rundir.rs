@@ -33,6 +33,9 @@ pub struct Run {
     pub plan: Plan,
     /// The hosts that took part.
     pub hosts: Vec<HostInfo>,
+    /// What joins client and server, where both are hosts of one testbed of `loadline testbed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub medium: Option<MediumInfo>,
     /// The counters before any load, by side: `client`, `server`.
     pub at_rest: Vec<Side>,
     /// The operating points, in the order they were tried.
@@ -103,6 +106,22 @@ pub struct HostInfo {
     pub memory_bytes: u64,
     /// Facts that bear on the results: sysctls, clock source, virtualisation.
     pub facts: std::collections::BTreeMap<String, String>,
+}
+
+/// The medium of a named testbed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MediumInfo {
+    /// The testbed's name.
+    pub testbed: String,
+    /// The client's host there, and the server's.
+    pub hosts: [String; 2],
+    /// What was asked for, as in `loadline list media`.
+    pub medium: String,
+    /// What it is made of, in one sentence.
+    pub made_of: String,
+    /// Whether it is one wire for all hosts and both ways (half duplex).
+    pub shared_wire: bool,
 }
 
 /// Something to know, with what to do about it.

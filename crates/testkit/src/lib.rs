@@ -40,7 +40,7 @@ pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};
 pub use slurm::Slurm;
 #[cfg(feature = "virtual-server")]
 pub use virtual_server::{Pauses, VirtualServer};
-pub use way::Way;
+pub use way::{Server, Way};
 
 /// The program of the crate under test; only in the tests of the crate that makes it.
 #[macro_export]

@@ -49,8 +49,17 @@ impl Way {
         assert!(output.status.success(), "{}", said(&output));
     }
 
+    /// Bytes per second that each wire of the medium has at this moment.
+    pub fn rates(&self) -> Vec<f64> {
+        let output = self.testbed(&["status", "way", "--json"]).output().unwrap();
+        let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let columns = status[0]["medium_use"]["columns"].as_array().unwrap();
+        let rates = columns.iter().filter(|column| column["counter"] == "medium.rate");
+        rates.map(|column| column["values"][0].as_f64().unwrap()).collect()
+    }
+
     /// A `serve http` with these flags.
-    fn serve(&self, flags: &[&str]) -> Server {
+    pub fn serve(&self, flags: &[&str]) -> Server {
         let mut command = self.inside("server", Path::new("/bin/sh"));
         command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);
         let addr = format!("{SERVER}:{}", self.port.replace(self.port.get() + 1));
@@ -66,15 +75,30 @@ impl Way {
     #[track_caller]
     pub fn run(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
         let server = self.serve(server);
+        json_of(&mut self.client(what, &server, more))
+    }
+
+    /// A command of loadline on `client1` against a server.
+    pub fn client(&self, what: &str, server: &Server, more: &[&str]) -> Command {
         let mut command = self.inside("client1", &self.binary);
         let url = format!("http://{}/", server.addr);
         command.args([what, &url, "--server-pid", &server.pid]).args(more);
-        json_of(&mut command)
+        command
+    }
+
+    /// The run of a command of loadline on `client1` that does not know that it is in a testbed: its link is one as any other.
+    #[track_caller]
+    pub fn run_on_a_link(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
+        let server = self.serve(server);
+        let mut command = self.inside("client1", Path::new("/usr/bin/env"));
+        let url = format!("http://{}/", server.addr);
+        command.arg("XDG_RUNTIME_DIR=/nowhere").arg(&self.binary);
+        json_of(command.args([what, &url, "--server-pid", &server.pid]).args(more))
     }
 }
 
 /// A server in a host; it ends with this value.
-struct Server {
+pub struct Server {
     child: Child,
     pid: String,
     addr: String,

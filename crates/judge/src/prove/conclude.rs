@@ -2,7 +2,7 @@
 
 use run::{Bottleneck, Effect, Elasticity, Estimate, Evidence, NextBottleneck, Proof, ProofOutcome, Run, Sureness};
 
-use super::suspects::{SUSPECTS, suspect_of};
+use super::suspects::{SUSPECTS, Suspect, suspect_of};
 use super::turns::{Held, effect, held};
 use super::{Estimates, estimate};
 use crate::number::{figure, percent};
@@ -30,15 +30,20 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     if NAMES_NOTHING.contains(&id) {
         return Proof::default();
     }
-    let suspect = suspect_of(&run.findings.bottleneck).filter(|suspect| suspect.lever == lever);
+    let suspect = suspect_of(&run.findings.bottleneck, Some(lever)).filter(|suspect| suspect.lever == lever);
     let ratio = suspect.map_or(1.0, |suspect| (suspect.ratio)(run, dose));
     let lever = lever.to_string();
     let prediction = Effect { lever, dose, ratio, low: ratio, high: ratio, at: String::new() };
     Proof { prediction: Some(prediction), why: "the experiment was not made".into(), ..Proof::default() }
 }
 
-fn lever_of(verdict: &Bottleneck) -> Option<&'static str> {
-    suspect_of(verdict).map(|suspect| suspect.lever)
+/// The row that tries the verdict: that of the lever of which something was predicted.
+fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
+    suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
+}
+
+fn lever_of(proof: &Proof, verdict: &Bottleneck) -> Option<&'static str> {
+    suspect(proof, verdict).map(|suspect| suspect.lever)
 }
 
 /// Concludes from the proof's trials and changes the argued verdict where they say so. Without a trial both stay.
@@ -55,7 +60,7 @@ pub(crate) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
 
 /// The verdict held against the turns with and without its own lever; nothing where there were none.
 fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<Held> {
-    let suspect = suspect_of(verdict)?;
+    let suspect = suspect(proof, verdict)?;
     let measured = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
     let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
     let said = held(&measured, predicted);
@@ -98,8 +103,8 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
     }
     let shares = shares(proof);
     // What was refuted already stands for nothing; a lever that was not pulled belongs to what none touched.
-    let refuted_before = turns == Some(Held::No) && suspect_of(verdict).is_some_and(|suspect| suspect.refutes);
-    let pulled = lever_of(verdict).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
+    let refuted_before = turns == Some(Held::No) && suspect(proof, verdict).is_some_and(|suspect| suspect.refutes);
+    let pulled = lever_of(proof, verdict).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
     let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
     let predicts = proof.prediction.is_some();
     match weigh(&shares, argued, predicts) {
@@ -180,7 +185,8 @@ fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estim
     };
     (verdict.id, verdict.confidence) = (id.into(), SHOWN);
     // What it was said to wait for did not carry it.
-    verdict.waits_for = verdict.waits_for.take().filter(|_| lever == "behind-cpu");
+    let behind = SUSPECTS.iter().any(|suspect| suspect.behind.is_some() && suspect.lever == lever);
+    verdict.waits_for = verdict.waits_for.take().filter(|_| behind);
     verdict.evidence = evidence(shares);
     let advice = RULES.iter().find(|r| r.id == id).map_or(&[][..], |r| r.advice);
     verdict.advice = advice.iter().map(|a| (*a).to_string()).collect();
@@ -201,8 +207,8 @@ fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimat
     proof.why = format!("tried, and too close to tell: {}", shares_sentence(shares));
     verdict.confidence = verdict.confidence.min(CLOSE);
     verdict.evidence.extend(evidence(shares));
-    let other =
-        shares.iter().map(|(lever, _)| lever.as_str()).find(|l| lever_of(verdict) != Some(l) && *l != REMAINDER);
+    let own = lever_of(proof, verdict);
+    let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
     let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
     let why = format!("{} carries a share of its own: {}", in_words(other), shares_sentence(shares));
     verdict.next = Some(NextBottleneck { id: other.into(), rate: None, why });
@@ -217,6 +223,7 @@ fn in_words(lever: &str) -> &'static str {
         "link" => "the link",
         "worker" => "the server's workers",
         "behind-cpu" => "the CPU of what the server waits for",
+        "behind-quota" => "the CPU quota of what the server waits for",
         _ => "what no lever touched",
     }
 }
@@ -227,6 +234,7 @@ fn with_lever(lever: &str) -> &'static str {
         "sources" => "with twice the source addresses",
         "client-threads" => "with more threads of the generator",
         "window" => "with half of the bytes in flight",
+        "request-bytes" => "with requests that put a third more on the link",
         "quick-ack" => "with acknowledgements at once",
         "keep-alive" => "with connections that are kept",
         "descriptors" => "with twice as many descriptors",
@@ -297,7 +305,7 @@ mod tests {
         let mut verdict = Bottleneck { id: id.into(), confidence: 0.95, ..Bottleneck::default() };
         let mut run = Run::default();
         run.findings.bottleneck = verdict.clone();
-        let mut proof = predicted(&run, lever_of(&verdict).unwrap_or("server-cpu"), 0.25);
+        let mut proof = predicted(&run, lever_of(&Proof::default(), &verdict).unwrap_or("server-cpu"), 0.25);
         proof.trials.push(slots(server, client));
         conclude(&mut proof, &mut verdict);
         (proof, verdict)
@@ -315,24 +323,51 @@ mod tests {
 
     #[test]
     fn what_the_server_waits_for_is_proven_by_its_own_lever() {
-        let tried = |elasticity: f64| {
-            let waits_for = Some(run::WaitsFor { address: "127.0.0.1:8001".into(), ..Default::default() });
+        let tried = |elasticity: f64, limit, lever: &str| {
+            let waits_for = Some(run::WaitsFor { address: "127.0.0.1:8001".into(), limit, ..Default::default() });
             let id = "server-concurrency".to_string();
             let mut verdict = Bottleneck { id, confidence: 0.8, waits_for, ..Bottleneck::default() };
             let mut run = Run::default();
             run.findings.bottleneck = verdict.clone();
-            let mut proof = predicted(&run, lever_of(&verdict).unwrap(), 0.25);
+            let mut proof = predicted(&run, lever_of(&Proof::default(), &verdict).unwrap(), 0.25);
             let mut slots = slots(elasticity, 0.01);
-            slots.levers[0].lever = "behind-cpu".into();
+            slots.levers[0].lever = lever.into();
             proof.trials.push(slots);
             conclude(&mut proof, &mut verdict);
             (proof, verdict)
         };
-        let (proof, verdict) = tried(0.97);
+        let (proof, verdict) = tried(0.97, None, "behind-cpu");
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-concurrency"), "{}", proof.why);
         assert!(proof.why.contains("the CPU of what the server waits for taken away"), "{}", proof.why);
-        let (proof, verdict) = tried(0.02);
+        let (proof, _) = tried(0.97, Some(run::BehindLimit::Quota), "behind-quota");
+        assert_eq!(proof.outcome, ProofOutcome::Proven, "{}", proof.why);
+        assert!(proof.why.contains("the CPU quota of what the server waits for taken away"), "{}", proof.why);
+        let (proof, verdict) = tried(0.02, None, "behind-cpu");
         assert_eq!((proof.outcome, &verdict.waits_for), (ProofOutcome::Refuted, &None), "{}", proof.why);
+    }
+
+    /// The lever that was pulled is the one of which something was predicted: of two, not always the first.
+    #[test]
+    fn a_full_link_is_proven_by_whichever_of_its_levers_was_pulled() {
+        let verdict = Bottleneck { id: "network-medium".into(), confidence: 0.8, ..Bottleneck::default() };
+        let mut run = Run::default();
+        run.findings.bottleneck = verdict.clone();
+        for (lever, ratio, outcome) in
+            [("request-bytes", 0.75, ProofOutcome::Proven), ("request-bytes", 1.0, ProofOutcome::Refuted)]
+        {
+            let (mut proof, mut verdict) = (predicted(&run, lever, 0.25), verdict.clone());
+            proof.switched.push(turns(lever, ratio));
+            conclude(&mut proof, &mut verdict);
+            assert_eq!(proof.outcome, outcome, "{}", proof.why);
+            assert!(proof.why.contains("a third more on the link"), "{}", proof.why);
+        }
+        let (mut proof, mut verdict) = (predicted(&run, "link", 0.25), verdict);
+        let mut slots = slots(0.97, 0.01);
+        slots.levers[0].lever = "link".into();
+        proof.trials.push(slots);
+        conclude(&mut proof, &mut verdict);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "network-medium"), "{}", proof.why);
+        assert!(proof.why.contains("of the link taken away"), "{}", proof.why);
     }
 
     #[test]
@@ -353,7 +388,7 @@ mod tests {
         let mut verdict = Bottleneck { id: id.into(), confidence: 0.9, ..Bottleneck::default() };
         let mut run = Run::default();
         run.findings.bottleneck = verdict.clone();
-        let lever = lever_of(&verdict).unwrap();
+        let lever = lever_of(&Proof::default(), &verdict).unwrap();
         let mut proof = predicted(&run, lever, -1.0);
         proof.switched.push(turns(lever, ratio));
         if slots_too {

@@ -1,6 +1,6 @@
 //! Which lever tries which verdict, and what the verdict says will happen when it is pulled.
 
-use run::{Bottleneck, Run, Trial};
+use run::{BehindLimit, Bottleneck, Run, Trial};
 
 use crate::single::good;
 
@@ -11,8 +11,9 @@ pub struct Suspect {
     pub bottleneck: &'static str,
     /// Row of `LEVERS`.
     pub lever: &'static str,
-    /// Whether it is tried on what the verdict says that the server waits for.
-    pub behind: bool,
+    /// What of it is full that the server is said to wait for; none where the verdict is of the server, the client or the
+    /// link.
+    pub behind: Option<BehindLimit>,
     /// Whether throughput that stays refutes the bottleneck. A rate limit need not be one by address.
     pub refutes: bool,
     /// Throughput with the lever over throughput without it, after a dose.
@@ -28,7 +29,12 @@ pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu-quota", "quota", what_is_left),
     suspect("server-disk", "disk", what_is_left),
     suspect("network-medium", "link", what_is_left),
-    Suspect { behind: true, ..suspect("server-concurrency", "behind-cpu", what_is_left) },
+    suspect("network-medium", "request-bytes", what_is_left),
+    behind(BehindLimit::Cpu, "behind-cpu"),
+    behind(BehindLimit::Thread, "behind-cpu"),
+    behind(BehindLimit::Lock, "behind-cpu"),
+    behind(BehindLimit::Quota, "behind-quota"),
+    behind(BehindLimit::Disk, "disk"),
     Suspect { refutes: false, ..suspect("server-rate-limit", "sources", what_is_left) },
     suspect("client-ports", "sources", what_is_left),
     suspect("tcp-window", "window", what_is_left),
@@ -38,13 +44,24 @@ pub const SUSPECTS: &[Suspect] = &[
 ];
 
 const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, f64) -> f64) -> Suspect {
-    Suspect { bottleneck, lever, behind: false, refutes: true, ratio }
+    Suspect { bottleneck, lever, behind: None, refutes: true, ratio }
 }
 
-/// The row that tries a verdict.
-pub fn suspect_of(verdict: &Bottleneck) -> Option<&'static Suspect> {
-    let behind = verdict.waits_for.is_some();
-    SUSPECTS.iter().find(|suspect| suspect.behind == behind && (behind || suspect.bottleneck == verdict.id))
+const fn behind(limit: BehindLimit, lever: &'static str) -> Suspect {
+    Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
+}
+
+/// The rows that try a verdict; the first that can be pulled is to.
+pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
+    // Older runs say of none what of it is full: its CPUs were all that was looked at.
+    let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(BehindLimit::Cpu));
+    let id = verdict.id.clone();
+    SUSPECTS.iter().filter(move |suspect| suspect.behind == behind && (behind.is_some() || suspect.bottleneck == id))
+}
+
+/// The row that tries a verdict with this lever; without that the first one.
+pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
+    suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }
 
 /// Throughput follows the resource.

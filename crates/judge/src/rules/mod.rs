@@ -31,7 +31,7 @@ mod tcp_delayed_ack;
 mod tcp_window;
 mod unknown;
 
-pub(crate) use network_medium::{carried, medium_use};
+pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Verdict};
 pub(crate) use server_rate_limit::keeps_good_answers_at_one_rate;
 pub(crate) use unknown::none_good;

@@ -86,15 +86,34 @@ fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
 
 /// The fuller way of an interface and the bytes per second on it, framing counted.
 fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
-    let grown = |id| view.side.recording.reading(id, name, view.window).value();
-    let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
-    let out = way("interface.tx_bytes", "interface.tx_packets");
-    let back = way("interface.rx_bytes", "interface.rx_packets");
-    match (out, back) {
+    match both_ways(view, name) {
         (Some(o), Some(b)) if b > o => Some(("interface.rx_bytes", b)),
         (Some(o), _) => Some(("interface.tx_bytes", o)),
         (None, b) => Some(("interface.rx_bytes", b?)),
     }
+}
+
+/// Bytes per second out of an interface and into it, framing counted.
+fn both_ways(view: &View<'_>, name: &str) -> (Option<f64>, Option<f64>) {
+    let grown = |id| view.side.recording.reading(id, name, view.window).value();
+    let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
+    (way("interface.tx_bytes", "interface.tx_packets"), way("interface.rx_bytes", "interface.rx_packets"))
+}
+
+/// The same of a side's busiest interface.
+pub(crate) fn ways(view: &View<'_>) -> Option<(f64, f64)> {
+    let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| name != "lo");
+    let both = interfaces.filter_map(|(name, _)| {
+        let (out, back) = both_ways(view, &name);
+        out.zip(back)
+    });
+    both.max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)))
+}
+
+/// Bytes per second on the busiest wire of a medium, framing counted.
+pub(crate) fn medium_bytes(view: &View<'_>) -> Option<f64> {
+    let wires = view.instances("medium.bytes").into_iter();
+    wires.filter_map(|(_, bytes)| ratio(bytes, view.span_s?)).reduce(f64::max)
 }
 
 /// Bytes per second on the busiest interface of a trial, whatever it could carry.

@@ -119,7 +119,7 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
         percent(stalled)
     );
     // The pressure is of the whole host, and a thread that sleeps in io_uring counts as one that waits for I/O.
-    let works = super::server_disk::fullest(view, view.span_s? * 1e6)?;
+    let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= 0.1)
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(STALLED), text))
 }

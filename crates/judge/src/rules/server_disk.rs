@@ -4,10 +4,10 @@ use run::FigureUnit;
 
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
+use crate::disks::{Load, fullest, is_full, needed};
 use crate::evidence::measured;
-use crate::number::{figure, percent, ratio};
+use crate::number::{figure, percent};
 use crate::single::server_of;
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-disk",
@@ -24,14 +24,6 @@ pub(super) const RULE: Rule = Rule {
               waits for the disk nearly all the time, that is what the server waits for. The kernel counts flushes (fsync) apart from that time, so they are added to it. A server whose few \
               threads wait for a disk that is mostly idle is held by their number, not by the disk.",
 };
-
-/// Share of the time with a request out from which a disk counts as full.
-const BUSY: f64 = 0.85;
-/// The same where some thread of the host waits for the disk at least [`AWAITED`] of the time: writes that a file's lock puts
-/// one behind another leave the disk a pause between them.
-const BUSY_AND_AWAITED: f64 = 0.7;
-/// Share of the time in which some thread waits for a disk from which the disk is what is waited for.
-const AWAITED: f64 = 0.8;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let view = match server(facts) {
@@ -93,36 +85,6 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         sentence: format!("the server waits for its disk {disk}, which was busy {} of the time", percent(busy)),
         evidence,
     }
-}
-
-/// Share of the time from which a disk is full, by how much of it threads waited.
-fn needed(stalled: Option<f64>) -> f64 {
-    if stalled.is_some_and(|s| s >= AWAITED) { BUSY_AND_AWAITED } else { BUSY }
-}
-
-fn is_full(view: &View<'_>) -> bool {
-    let load = fullest(view, view.span_s.unwrap_or(0.0) * 1e6);
-    load.is_some_and(|load| load.out + load.flushing >= needed(view.share_of_time("pressure.io_some")))
-}
-
-/// How a disk spent the time, in shares of it.
-pub(super) struct Load {
-    disk: String,
-    /// With a read or write out.
-    pub(super) out: f64,
-    /// Flushing, which the kernel does not count as a request out.
-    pub(super) flushing: f64,
-}
-
-/// The disk that had most to do.
-pub(super) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
-    let flushes = view.side.recording.instances("disk.flushing");
-    let of = |disk: &str| flushes.value(disk, view.window).and_then(|us| ratio(us, span_us));
-    let disks = view.instances("disk.busy").into_iter().filter_map(|(disk, us)| {
-        let flushing = of(&disk).unwrap_or(0.0);
-        Some(Load { out: ratio(us, span_us)?, flushing, disk })
-    });
-    disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
 #[cfg(test)]

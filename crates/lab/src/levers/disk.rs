@@ -18,7 +18,7 @@ use super::pace::Pace;
 pub(super) const ROW: Lever = Lever {
     id: "disk",
     help: "writes to the server's disk past the page cache and flushes",
-    tests: &["server-disk"],
+    tests: &["server-disk", "server-concurrency"],
     needs: Prove::Default,
     always: false,
     slot_s: 0.15,

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
+use judge::prove::RequestWay;
 use run::{AgentCommand, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
@@ -117,6 +118,8 @@ pub struct Reach {
     pub addr: Option<SocketAddr>,
     /// A directory on the server's disk in which may be written.
     pub dir: Option<PathBuf>,
+    /// What an exchange puts on the link on the way of the requests.
+    pub request_way: RequestWay,
     /// Where the keeper of the testbed listens that joins the generator and the server.
     pub keeper: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@
 //! requests is another load: the same one with and without it, in turns.
 
 mod behind_cpu;
+mod behind_quota;
 mod client_cpu;
 mod client_threads;
 mod descriptors;
@@ -15,6 +16,7 @@ mod link;
 mod pace;
 mod quick_ack;
 mod quota;
+mod request_bytes;
 mod server_cpu;
 mod sources;
 mod thief;
@@ -36,6 +38,7 @@ pub const LEVERS: &[Lever] = &[
     server_cpu::ROW,
     client_cpu::ROW,
     behind_cpu::ROW,
+    behind_quota::ROW,
     quota::ROW,
     disk::ROW,
     link::ROW,
@@ -45,6 +48,7 @@ pub const LEVERS: &[Lever] = &[
     quick_ack::ROW,
     keep_alive::ROW,
     window::ROW,
+    request_bytes::ROW,
     descriptors::ROW,
 ];
 

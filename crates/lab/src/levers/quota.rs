@@ -15,8 +15,7 @@ pub(super) const ROW: Lever = Lever {
     tests: &["server-cpu-quota"],
     needs: Prove::Intrusive,
     always: false,
-    // Several periods of the quota, which are 100 ms as a rule.
-    slot_s: 0.4,
+    slot_s: SLOT_S,
     planned: 1.0 - STAYS,
     rights: "the right to write cpu.max (cpu.cfs_quota_us) of the server's control group",
     intrusion: "everything in the server's control group runs slower in half of the slots",
@@ -27,19 +26,27 @@ pub(super) const ROW: Lever = Lever {
 };
 
 /// Share of the quota that stays.
-const STAYS: f64 = 0.75;
+pub(super) const STAYS: f64 = 0.75;
+/// Several periods of the quota, which are 100 ms as a rule, seconds.
+pub(super) const SLOT_S: f64 = 0.4;
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    let quota = reach.server_pids.first().and_then(|pid| CpuQuota::of(*pid));
-    let quota = quota.ok_or("the server's control group has no CPU quota, or is not known here")?;
-    let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
-    write.map_err(|e| format!("{} cannot be written: {e}", quota.file.display()))?;
-    let pids = reach.server_pids.clone();
-    Ok(LeverPlan { lever: ROW.id.into(), pids, ..LeverPlan::default() })
+    plan_of(ROW.id, &reach.server_pids, "the server")
 }
 
-fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
-    let quota = plan.pids.first().and_then(|pid| CpuQuota::of(*pid)).ok_or("the server has no CPU quota any more")?;
+/// The quota of these processes: workers share the first one's.
+pub(super) fn plan_of(lever: &str, pids: &[u32], whose: &str) -> Result<LeverPlan, String> {
+    let quota = pids.first().and_then(|pid| CpuQuota::of(*pid));
+    let quota = quota.ok_or_else(|| format!("the control group of {whose} has no CPU quota, or is not known here"))?;
+    let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
+    write.map_err(|e| format!("{} cannot be written: {e}", quota.file.display()))?;
+    Ok(LeverPlan { lever: lever.into(), pids: pids.to_vec(), ..LeverPlan::default() })
+}
+
+/// Lowers the quota of the plan's processes while it is on.
+pub(super) fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
+    let quota =
+        plan.pids.first().and_then(|pid| CpuQuota::of(*pid)).ok_or("its processes have no CPU quota any more")?;
     let (before, after) = (quota.text.clone(), quota.times(STAYS));
     let file = quota.file.clone();
     let write = |text: &str| std::fs::write(&file, text).map_err(|e| format!("writing {}: {e}", file.display()));

@@ -25,8 +25,9 @@ const OTHER: f64 = 0.12;
 /// Tries the verdict, with so many connections in about so many seconds. What cannot be done is said in the run's proof.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let stand = Stand::filled(&lab.run, connections);
-    let own = own(lab);
+    let (own, others) = own(lab, setup, &stand);
     begin(lab, own);
+    others.into_iter().for_each(|(row, why)| untried(lab, row, why));
     let mut left_s = seconds;
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
         left_s -= in_turns(lab, setup, &stand, row, seconds * TURNS)?;
@@ -48,7 +49,7 @@ pub(crate) fn prove_all(
     seconds: f64,
 ) -> Result<(), LabError> {
     let stand = Stand::of(&lab.run, connections);
-    let own = own(lab);
+    let (own, _) = own(lab, setup, &stand);
     begin(lab, own);
     let suspect = own.map(|own| own.id);
     let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
@@ -61,10 +62,31 @@ pub(crate) fn prove_all(
     in_slots(lab, setup, &[stand], |_| true, left_s)
 }
 
-/// The lever that tries the verdict.
-fn own(lab: &Lab<'_>) -> Option<&'static Lever> {
-    let suspect = judge::prove::suspect_of(&lab.run.findings.bottleneck)?;
-    LEVERS.iter().find(|row| row.id == suspect.lever)
+/// A lever that cannot be pulled, and why.
+type Refused = (&'static Lever, String);
+
+/// The lever that tries the verdict: of those that would, the first that can be pulled, else the first; and those before it.
+fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Lever>, Vec<Refused>) {
+    let suspects = judge::prove::suspects_of(&lab.run.findings.bottleneck);
+    let rows: Vec<&Lever> = suspects.filter_map(|s| LEVERS.iter().find(|row| row.id == s.lever)).collect();
+    let (reach, load) = (reach(lab, setup), closed(setup, stand.connections));
+    let mut refused = Vec::new();
+    for row in &rows {
+        match allowed(lab, setup, row).and_then(|()| possible(row, &reach, &load)) {
+            Ok(()) => return (Some(row), refused),
+            Err(why) => refused.push((*row, why)),
+        }
+    }
+    // Where the first is pulled all the same, it says itself why it cannot be.
+    (rows.first().copied(), refused.split_off(refused.len().min(1)))
+}
+
+/// Whether a lever can be pulled here; the error says why not.
+fn possible(row: &Lever, reach: &Reach, load: &run::LoadPlan) -> Result<(), String> {
+    match row.pull {
+        Pull::Slots { plan, .. } => plan(reach).map(drop),
+        Pull::Turns(_) | Pull::Held { .. } => altered(row, reach, load).map(drop),
+    }
 }
 
 /// Writes the prediction down; `own` is the lever that tries the verdict.
@@ -186,6 +208,7 @@ fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         in_flight: in_flight(&lab.run),
         addr: setup.addr.inet(),
         dir: lab.run.plan.search.prove_dir.clone(),
+        request_way: judge::prove::request_way(&lab.run),
         keeper: setup.observation.testbed().map(|testbed| testbed.socket().to_path_buf()),
     }
 }

@@ -2,6 +2,8 @@
 //! them. A socket that was held against the server's descriptors once is not looked up again, so a server of ten thousand
 //! connections and a pool that stays costs one walk through its descriptors.
 //!
+//! Who answers there may be held by a CPU quota, which is looked for at its control groups.
+//!
 //! Looked at in the server's network namespace; who answers may be in any of this machine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -17,7 +19,13 @@ use crate::find::{sockets_of, who_answers};
 use crate::source::{CAPTURED, Round, Source, none};
 use crate::tree::Tree;
 
+use super::cgroup::Throttle;
+use super::cgroup_paths::{Mount, mounts};
+
 const IDS: &[&str] = &["behind.connections"];
+const QUOTA: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
+/// Processes at an address that are asked for their quotas: workers share one.
+const MOST_ASKED: usize = 16;
 /// Steps from the server that are followed.
 const DEEPEST: u32 = 3;
 /// Addresses that are followed.
@@ -26,10 +34,11 @@ const MOST: usize = 64;
 const MOST_ENDS: usize = 16_384;
 
 /// A step of the chain: an address, who answers there, and where the connections to it come from.
-#[derive(Clone)]
 struct Stop {
     behind: Behind,
     pids: Vec<u32>,
+    /// The quotas of its processes, each once.
+    throttles: Vec<Throttle>,
 }
 
 struct Chain {
@@ -38,6 +47,8 @@ struct Chain {
     edition: Option<u64>,
     diag: Option<Diag>,
     family: Family,
+    quotas: Family,
+    mounts: Option<Vec<Mount>>,
     stops: Vec<Stop>,
     /// Addresses at which the server answers to itself.
     own: HashSet<String>,
@@ -51,6 +62,8 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
         edition: None,
         diag: None,
         family: Family::new(IDS).at_most(MOST),
+        quotas: Family::new(QUOTA).at_most(MOST),
+        mounts: None,
         stops: Vec::new(),
         own: HashSet::new(),
         holders: HashMap::new(),
@@ -60,17 +73,17 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
 impl Source for Chain {
     fn sample(&mut self, round: &mut Round<'_>) {
         let Some(listen) = self.listen.clone() else {
-            return none(round, &self.family, "only a server whose listener is known has anything behind it");
+            return self.nothing(round, "only a server whose listener is known has anything behind it");
         };
         if !round.tree.is_live() {
-            return none(round, &self.family, CAPTURED);
+            return self.nothing(round, CAPTURED);
         }
         self.begin(round);
         match self.ends(&listen, round.tree) {
             Ok(ends) => self.look(&ends, round),
             Err(e) => {
                 self.diag = None;
-                none(round, &self.family, &format!("sock_diag does not answer: {e}"));
+                self.nothing(round, &format!("sock_diag does not answer: {e}"));
             }
         }
     }
@@ -80,12 +93,16 @@ impl Source for Chain {
 type End = (u32, Address);
 
 impl Chain {
+    fn nothing(&self, round: &mut Round<'_>, why: &str) {
+        [&self.family, &self.quotas].into_iter().for_each(|family| none(round, family, why));
+    }
+
     /// What former trials met is there for this one from its first sample on.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) != Some(edition) {
             self.holders.clear();
-            self.stops.iter().cloned().for_each(|stop| round.process_set.met(stop.behind, stop.pids));
+            self.stops.iter().for_each(|stop| round.process_set.met(stop.behind.clone(), stop.pids.clone()));
         }
     }
 
@@ -136,6 +153,34 @@ impl Chain {
                 round.writer.put(slots, 0, count);
             }
         }
+        self.throttled(round);
+    }
+
+    /// Writes what the quotas at each address did.
+    fn throttled(&mut self, round: &mut Round<'_>) {
+        if self.stops.iter().all(|stop| stop.throttles.is_empty()) {
+            return none(round, &self.quotas, "nothing behind the server has a CPU quota");
+        }
+        for stop in self.stops.iter_mut().filter(|stop| !stop.throttles.is_empty()) {
+            let Some(slots) = self.quotas.slots(round.writer, stop.behind.address.as_bytes()) else { continue };
+            let periods: Option<Vec<(f64, f64)>> = stop.throttles.iter_mut().map(Throttle::periods).collect();
+            let sum = |of: fn(&(f64, f64)) -> f64| periods.as_ref().map(|all| all.iter().map(of).sum());
+            round.writer.put(slots, 0, stop.throttles.iter().map(|throttle| throttle.cpus).sum());
+            round.writer.put_some(slots, 1, sum(|(all, _)| *all));
+            round.writer.put_some(slots, 2, sum(|(_, out)| *out));
+        }
+    }
+
+    /// The quotas of processes, each once.
+    fn throttles(&mut self, pids: &[u32], tree: &Tree) -> Vec<Throttle> {
+        let mounts = self.mounts.get_or_insert_with(|| mounts(tree));
+        let mut found: Vec<Throttle> = Vec::new();
+        for throttle in pids.iter().take(MOST_ASKED).filter_map(|pid| Throttle::of(*pid, tree, mounts)) {
+            if found.iter().all(|known| known.folder != throttle.folder) {
+                found.push(throttle);
+            }
+        }
+        found
     }
 
     /// Sockets that are closed: their numbers may be given to others.
@@ -180,7 +225,8 @@ impl Chain {
         };
         let behind = Behind { address, depth, from, ..Behind::default() };
         round.process_set.met(behind.clone(), pids.clone());
-        self.stops.push(Stop { behind, pids });
+        let throttles = self.throttles(&pids, round.tree);
+        self.stops.push(Stop { behind, pids, throttles });
     }
 }
 

@@ -238,6 +238,31 @@ impl CpuQuota {
     }
 }
 
+/// A CPU quota, and the counts of its periods.
+pub(super) struct Throttle {
+    /// The group whose quota it is.
+    pub(super) folder: PathBuf,
+    /// CPUs that it gives.
+    pub(super) cpus: f64,
+    file: Kept,
+}
+
+impl Throttle {
+    /// The quota that binds a process; `None` where it has none.
+    pub(super) fn of(pid: u32, tree: &Tree, mounts: &[Mount]) -> Option<Self> {
+        let text = std::fs::read(tree.process(pid, "cgroup")).ok()?;
+        let (cpus, folder) = resolve(tree, mounts, &text)?.cpu?.tightest(quota);
+        let file = Kept::new(folder.join("cpu.stat"));
+        cpus.map(|cpus| Self { folder, cpus, file })
+    }
+
+    /// Periods so far, and those in which it ran out.
+    pub(super) fn periods(&mut self) -> Option<(f64, f64)> {
+        let text = self.file.read().ok()?;
+        Some((keyed(text, "nr_periods")?, keyed(text, "nr_throttled")?))
+    }
+}
+
 /// Processors that a group may use: quota over period; `None` without a quota.
 fn quota(version: Version, folder: &Path) -> Option<f64> {
     let read = |file: &str| std::fs::read(folder.join(file)).ok();

@@ -25,8 +25,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     rows.extend(trial.server.as_ref().map(|server| end(run, "server", server, "server-cpu")));
     rows.extend(behind.iter().map(|load| stop(run, load)));
     let caption = format!(
-        "From the client to what stands behind the server, at {}. The elasticity is how much of a change of its CPU's speed \
-         throughput followed.",
+        "From the client to what stands behind the server, at {}. The elasticity is how much of a change of its speed throughput followed: \
+         of its CPU, or of what of it is full.",
         pick::name(trial)
     );
     let mut table = Table { caption, columns, rows, ..Table::default() };
@@ -67,12 +67,19 @@ fn stop(run: &Run, load: &BehindLoad) -> Vec<Cell> {
     let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(|w| w.address == load.behind.address);
     let from = if load.behind.from.is_empty() { "server" } else { load.behind.from.as_str() };
     let full = match load.limit {
+        Some(BehindLimit::Quota) => Cell::from("its CPU quota").toned(Tone::Bad),
+        Some(BehindLimit::Disk) => Cell::from("its host's disk").toned(Tone::Bad),
         Some(BehindLimit::Cpu) => Cell::from("its CPUs").toned(Tone::Bad),
         Some(BehindLimit::Lock) => Cell::from("one thread at a time").toned(Tone::Bad),
         Some(BehindLimit::Thread) => Cell::from("one thread").toned(Tone::Bad),
         None => Cell::from("no"),
     };
-    let elasticity = if waited_for { elasticity(run, "behind-cpu") } else { Cell::absent("not tried") };
+    let lever = match load.limit {
+        Some(BehindLimit::Quota) => "behind-quota",
+        Some(BehindLimit::Disk) => "disk",
+        _ => "behind-cpu",
+    };
+    let elasticity = if waited_for { elasticity(run, lever) } else { Cell::absent("not tried") };
     vec![
         load.behind.address.clone().into(),
         first_of(&load.behind.processes),

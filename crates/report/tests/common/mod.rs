@@ -29,6 +29,7 @@ pub fn find() -> Run {
         elapsed_s: 29.4,
         plan: plan(),
         hosts: vec![host()],
+        medium: None,
         at_rest: vec![],
         trials,
         findings: findings(),

@@ -1,0 +1,71 @@
+//! What an exchange puts on the link on the way that requests take: what longer requests add to.
+//!
+//! On one wire for both ways (half duplex) that is all of it. On a link whose ways are apart (full duplex) requests load the
+//! one of them alone, so that longer requests try a full link only where theirs is the fuller way. Nothing tells the duplex of
+//! a link that is no testbed's: it is taken for one of two ways, as a switched Ethernet is. If it is one wire, requests are at
+//! least half of what is on it, and the effect is smaller than predicted, never larger.
+
+use run::Run;
+
+use crate::number::{positive, ratio};
+use crate::rules::{medium_bytes, ways};
+use crate::view::View;
+
+/// See the head of this file.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum RequestWay {
+    /// What an exchange puts on the link was not seen.
+    #[default]
+    NotSeen,
+    /// Answers fill the link, and requests do not travel that way.
+    OfAnswers,
+    /// Bytes of an exchange on the way of the requests, framing counted.
+    Bytes(f64),
+}
+
+/// Of the decisive trial.
+pub fn request_way(run: &Run) -> RequestWay {
+    let trial = run.findings.picks.decisive.and_then(|at| run.trials.get(at));
+    let Some(trial) = trial else { return RequestWay::NotSeen };
+    let of_each = |bytes_per_s: f64| ratio(bytes_per_s, trial.rates.completed_rate).and_then(positive);
+    if run.medium.as_ref().is_some_and(|medium| medium.shared_wire) {
+        let bytes = trial.server.as_ref().and_then(|side| medium_bytes(&View::new("server", trial, side)));
+        return bytes.and_then(of_each).map_or(RequestWay::NotSeen, RequestWay::Bytes);
+    }
+    match ways(&View::new("client", trial, &trial.client)) {
+        Some((out, back)) if out >= back => of_each(out).map_or(RequestWay::NotSeen, RequestWay::Bytes),
+        Some(_) => RequestWay::OfAnswers,
+        None => RequestWay::NotSeen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{PlantedRun, Who};
+
+    fn way(out: f64, back: f64, shared: Option<bool>) -> RequestWay {
+        let mut run = PlantedRun::new(1000.0, 200.0)
+            .per_s(Who::Client, "interface.tx_bytes", "eth0", move |p| p.x * out)
+            .per_s(Who::Client, "interface.rx_bytes", "eth0", move |p| p.x * back)
+            .per_s(Who::Server, "medium.bytes", "hub", move |p| p.x * (out + back))
+            .run();
+        run.medium = shared.map(|shared_wire| run::MediumInfo { shared_wire, ..run::MediumInfo::default() });
+        crate::judge(&mut run);
+        request_way(&run)
+    }
+
+    fn bytes(way: RequestWay) -> f64 {
+        if let RequestWay::Bytes(bytes) = way { bytes.round() } else { f64::NAN }
+    }
+
+    #[test]
+    fn requests_load_their_own_way_or_the_one_wire_that_there_is() {
+        // Two packets a request, of 24 B of framing each.
+        assert_eq!(bytes(way(9000.0, 300.0, None)), 9048.0);
+        assert_eq!(way(300.0, 9000.0, None), RequestWay::OfAnswers);
+        assert_eq!(way(300.0, 9000.0, Some(false)), RequestWay::OfAnswers);
+        assert_eq!(bytes(way(300.0, 9000.0, Some(true))), 9300.0);
+        assert_eq!(request_way(&Run::default()), RequestWay::NotSeen);
+    }
+}

@@ -1,0 +1,29 @@
+//! Lowers the CPU quota of what the server waits for by a quarter.
+
+use run::{LeverPlan, Prove};
+
+use super::lever::{Lever, Place, Pull, Reach};
+use super::quota;
+
+pub(super) const ROW: Lever = Lever {
+    id: "behind-quota",
+    help: "lowers the CPU quota of the control group of what the server waits for by a quarter",
+    tests: &["server-concurrency"],
+    needs: Prove::Intrusive,
+    always: false,
+    slot_s: quota::SLOT_S,
+    planned: 1.0 - quota::STAYS,
+    rights: "the right to write cpu.max (cpu.cfs_quota_us) of that control group",
+    intrusion: "everything in that control group runs slower in half of the slots, for whoever else uses it, too",
+    dose: "what is written, over what stood there",
+    undo: "what stood there is written down first and put back, also after a kill by the next who looks",
+    place: Place::ServerHere,
+    pull: Pull::Slots { plan, act: quota::act },
+};
+
+fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    match reach.behind_pids.is_empty() {
+        true => Err("no process that the server waits for is known here".into()),
+        false => quota::plan_of(ROW.id, &reach.behind_pids, "what the server waits for"),
+    }
+}

@@ -1,0 +1,76 @@
+//! Requests carry padding, so that an exchange puts a third more on the way that requests take: a link that is full there
+//! takes a quarter fewer of them.
+
+use judge::prove::RequestWay;
+use run::{LoadPlan, Protocol, Prove};
+
+use super::lever::{Altered, Lever, Place, Pull, Reach};
+
+pub(super) const ROW: Lever = Lever {
+    id: "request-bytes",
+    help: "sends requests with a header of padding, so that an exchange puts a third more on the link",
+    tests: &["network-medium"],
+    needs: Prove::Default,
+    always: false,
+    slot_s: 0.0,
+    planned: DOSE,
+    rights: "none: requests of HTTP/1.1, whose way is the fuller one or is the answers' wire, too",
+    intrusion: "the server reads a header X-Padding of up to 8,000 bytes",
+    dose: "bytes that are added over bytes with them, on the way of the requests, framing counted",
+    undo: "the connections end with their load",
+    place: Place::Load,
+    pull: Pull::Turns(altered),
+};
+
+/// Of what an exchange puts on the link with padding, the share that is padding.
+const DOSE: f64 = 0.25;
+/// Servers take header lines of 8 KiB.
+const MOST_BYTES: f64 = 8_000.0;
+/// Bytes of a segment besides what it carries (Ethernet with its framing 38, IPv4 20, TCP with timestamps 32), and what it
+/// carries.
+const SEGMENT: (f64, f64) = (90.0, 1_448.0);
+/// `X-Padding: ` and the end of its line.
+const NAME: &str = "X-Padding";
+const AROUND: usize = NAME.len() + 4;
+
+fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+    let bytes = match reach.request_way {
+        RequestWay::Bytes(bytes) => bytes,
+        RequestWay::OfAnswers => return Err("answers fill the link, and requests do not travel that way".into()),
+        RequestWay::NotSeen => return Err("what an exchange puts on the link was not seen".into()),
+    };
+    let wanted = bytes * DOSE / (1.0 - DOSE) / (1.0 + SEGMENT.0 / SEGMENT.1);
+    if wanted > MOST_BYTES {
+        return Err(format!("an exchange puts {bytes:.0} bytes on the link, too many for a header to add a third"));
+    }
+    let (Protocol::Http1(_), None) = (&load.protocol, &load.requests) else {
+        return Err("only requests of HTTP/1.1 that are all alike are padded".into());
+    };
+    let mut on = load.clone();
+    let padding = "x".repeat((wanted as usize).saturating_sub(AROUND).max(1));
+    if let Some((_, headers)) = on.protocol.path_and_headers() {
+        headers.push((NAME.into(), padding));
+    }
+    Ok(Altered { off: load.clone(), on, dose: DOSE, held: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_padded_until_an_exchange_is_a_third_longer() {
+        let reach = |request_way| Reach { request_way, ..Reach::default() };
+        let made = altered(&reach(RequestWay::Bytes(15_380.0)), &LoadPlan::default()).unwrap();
+        let Protocol::Http1(http) = &made.on.protocol else { panic!() };
+        let added = (http.headers[0].1.len() + AROUND) as f64 * 1_538.0 / 1_448.0;
+        assert!((added / 15_380.0 - 1.0 / 3.0).abs() < 0.01 && made.dose == 0.25, "{added}");
+        assert!(made.off.protocol.http().unwrap().headers.is_empty());
+        let refused = |way| altered(&reach(way), &LoadPlan::default()).unwrap_err();
+        assert!(refused(RequestWay::Bytes(30_000.0)).contains("too many"));
+        assert!(refused(RequestWay::OfAnswers).contains("do not travel that way"));
+        assert!(refused(RequestWay::NotSeen).contains("not seen"));
+        let other = LoadPlan { protocol: Protocol::Raw { send_file: None, expect_bytes: None }, ..LoadPlan::default() };
+        assert!(altered(&reach(RequestWay::Bytes(900.0)), &other).unwrap_err().contains("HTTP/1.1"));
+    }
+}
