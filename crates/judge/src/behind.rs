@@ -77,6 +77,11 @@ pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
     loads.iter().find(|load| load.limit.is_some())
 }
 
+/// Whether a CPU quota holds it.
+pub(crate) fn held(loads: &[BehindLoad]) -> bool {
+    full(loads).is_some_and(|load| load.limit == Some(BehindLimit::Quota))
+}
+
 /// What the server waits for, where it is seen.
 pub(crate) fn waits_for(loads: &[BehindLoad]) -> Option<WaitsFor> {
     let full = full(loads)?;
@@ -223,6 +228,11 @@ mod tests {
 
     /// An application that its quota stops in so many of ten periods a second, or that writes to a disk that is full.
     fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
+        held_under(&[], out, disk_us, app_bytes, own_bytes)
+    }
+
+    /// The same under these numbers of clients alone.
+    fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
         let behind = Behind {
             address: "127.0.0.1:8001".into(),
             depth: 1,
@@ -230,7 +240,9 @@ mod tests {
             pids: vec![812],
             ..Behind::default()
         };
-        let mut run = PlantedRun::new(20_000.0, 200.0)
+        let planted_run = PlantedRun::new(20_000.0, 200.0);
+        let planted_run = if steps.is_empty() { planted_run } else { planted_run.steps(steps).rates(&[]) };
+        let mut run = planted_run
             .level(Who::Server, "connection.receive_queue", "", 60.0)
             .level(Who::Server, "behind.connections", "127.0.0.1:8001", 24.0)
             .level(Who::Server, "behind.cpu_quota", "127.0.0.1:8001", 0.2)
@@ -254,6 +266,8 @@ mod tests {
         assert!(load.throttled.is_some_and(|share| (0.85..=0.95).contains(&share)), "{load:?}");
         assert!(verdict.sentence.contains("whose CPU quota of 0.200 CPUs ran out in 90"), "{}", verdict.sentence);
         assert!(verdict.advice.iter().any(|advice| advice.contains("raise its CPU quota")), "{:?}", verdict.advice);
+        let one_load = held_under(&[64], 9.0, 0.0, 0.0, 0.0).findings.bottleneck;
+        assert!(one_load.id == "server-concurrency" && one_load.sentence.contains("CPU quota"), "{one_load:#?}");
         let seldom = held(1.0, 0.0, 0.0, 0.0).findings;
         assert_eq!((seldom.behind[0].limit, &seldom.bottleneck.waits_for), (None, &None));
     }

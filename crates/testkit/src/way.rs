@@ -85,16 +85,6 @@ impl Way {
         command.args([what, &url, "--server-pid", &server.pid]).args(more);
         command
     }
-
-    /// The run of a command of loadline on `client1` that does not know that it is in a testbed: its link is one as any other.
-    #[track_caller]
-    pub fn run_on_a_link(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
-        let server = self.serve(server);
-        let mut command = self.inside("client1", Path::new("/usr/bin/env"));
-        let url = format!("http://{}/", server.addr);
-        command.arg("XDG_RUNTIME_DIR=/nowhere").arg(&self.binary);
-        json_of(command.args([what, &url, "--server-pid", &server.pid]).args(more))
-    }
 }
 
 /// A server in a host; it ends with this value.

@@ -33,8 +33,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         Ok(view) => view,
         Err(verdict) => return verdict,
     };
-    let (from, to, growth) = match facts.plateau {
-        Plateau::Flat { from, to, growth } => (from, to, growth),
+    let flat = match facts.plateau {
+        Plateau::Flat { from, to, growth } => Some((from, to, growth)),
+        // The kernel counts the periods that were cut short: that needs no other load beside it.
+        Plateau::Grows | Plateau::NotTried if behind::held(&facts.behind) => None,
         Plateau::Grows => return Verdict::RuledOut("more clients still brought more throughput".into()),
         Plateau::NotTried => {
             return Verdict::CannotSay(vec!["a sweep over the number of clients (loadline find)".into()]);
@@ -82,8 +84,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "connection.rtt on the server's side: whether the queue is in the server or in the network".into(),
         ]);
     };
-    let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
-    let mut evidence = vec![line(&view, "completed_rate", "", text)];
+    let flat = flat.map(|(from, to, growth)| {
+        let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
+        line(&view, "completed_rate", "", text)
+    });
+    let mut evidence: Vec<run::Evidence> = flat.into_iter().collect();
     let text =
         format!("the server used {} of {} CPUs, its busiest thread {}", figure(used), figure(allowed), percent(thread));
     evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text));
