@@ -4,6 +4,7 @@
 //! needs another load, that is made in turns ([`turns`]); else it is switched in slots of one load ([`slots`]), together
 //! with those that every such experiment has, since only all parts together add up to 1.
 
+mod asked;
 mod pulled;
 mod schedule;
 mod slots;
@@ -12,8 +13,9 @@ mod turns;
 
 use run::{Prove, Untried};
 
+use self::asked::{look, put_back};
 use self::stand::{Stand, closed};
-use crate::levers::{Altered, LEVERS, Lever, Place, Pull, Reach, in_flight, put_back};
+use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, in_flight};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
@@ -26,7 +28,7 @@ const OTHER: f64 = 0.12;
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let stand = Stand::filled(&lab.run, connections);
     let own = own(lab);
-    begin(lab, own);
+    begin(lab, setup, own);
     let mut left_s = seconds;
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
         left_s -= in_turns(lab, setup, &stand, row, seconds * TURNS)?;
@@ -49,7 +51,7 @@ pub(crate) fn prove_all(
 ) -> Result<(), LabError> {
     let stand = Stand::of(&lab.run, connections);
     let own = own(lab);
-    begin(lab, own);
+    begin(lab, setup, own);
     let suspect = own.map(|own| own.id);
     let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
     of_turns.sort_by_key(|row| Some(row.id) != suspect);
@@ -68,26 +70,20 @@ fn own(lab: &Lab<'_>) -> Option<&'static Lever> {
 }
 
 /// Writes the prediction down; `own` is the lever that tries the verdict.
-fn begin(lab: &mut Lab<'_>, own: Option<&Lever>) {
-    put_back().into_iter().for_each(|sentence| lab.note(sentence));
+fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>) {
+    put_back(lab, setup);
     let row = own.unwrap_or(&LEVERS[0]);
     let mut proof = judge::prove::predicted(&lab.run, row.id, row.planned);
     proof.prediction.iter_mut().for_each(|p| p.at = jiff::Timestamp::now().to_string());
     lab.run.findings.proof = Some(proof);
 }
 
-/// Whether a lever may be pulled, and can be where it belongs.
-fn allowed(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever) -> Result<(), String> {
+/// Whether a lever may be pulled.
+fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
         return Err("it touches the server's own limits or processes, which --prove=intrusive allows".into());
     }
-    let far = setup.hosts_of(row.place).into_iter().find(|host| host.is_remote());
-    match far.filter(|_| row.place == Place::ServerHere) {
-        Some(host) => {
-            Err(format!("what it changes is looked up on this host alone; run `loadline prove` on {}", host.name()))
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
@@ -103,9 +99,8 @@ fn in_turns(
     row: &'static Lever,
     seconds: f64,
 ) -> Result<f64, LabError> {
-    let made =
-        allowed(lab, setup, row).and_then(|()| altered(row, &reach(lab, setup), &closed(setup, stand.connections)));
     let begin_s = lab.elapsed_s();
+    let made = allowed(lab, row).and_then(|()| altered(lab, setup, row, &closed(setup, stand.connections)));
     match made {
         Ok(altered) => {
             match turns::trial(lab, setup, stand, (row, &altered), seconds)? {
@@ -122,11 +117,13 @@ fn in_turns(
 }
 
 /// The loads without and with a lever of turns, and what is held changed under the latter.
-fn altered(row: &Lever, reach: &Reach, load: &run::LoadPlan) -> Result<Altered, String> {
+fn altered(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, load: &run::LoadPlan) -> Result<Altered, String> {
+    let reach = reach(lab, setup);
     match row.pull {
-        Pull::Turns(alter) => alter(reach, load),
-        Pull::Held { plan, .. } => {
-            let (held, load) = plan(reach, load)?;
+        Pull::Turns(alter) => alter(&reach, load),
+        Pull::Held { plan, load: shown, .. } => {
+            let held = plan(&reach)?;
+            let load = shown(&look(setup, lab.program(), row, &held)?, load);
             Ok(Altered { off: load.clone(), on: load, dose: row.planned, held: Some(held) })
         }
         Pull::Slots { .. } => Err("it is switched in slots".into()),
@@ -146,8 +143,9 @@ fn in_slots(
     let reach = reach(lab, setup);
     let mut rows = Vec::new();
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        let Pull::Slots { plan, .. } = row.pull else { continue };
-        match allowed(lab, setup, row).and_then(|()| plan(&reach)) {
+        let Pull::Slots { plan, look: asks, .. } = row.pull else { continue };
+        let planned = allowed(lab, row).and_then(|()| plan(&reach));
+        match planned.and_then(|plan| asks.map(|_| look(setup, lab.program(), row, &plan)).transpose()) {
             Ok(_) => rows.push(row),
             Err(why) => untried(lab, row, why),
         }
@@ -156,7 +154,7 @@ fn in_slots(
         Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
         Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| said(proof, &why)),
     }
-    put_back().into_iter().for_each(|sentence| lab.note(sentence));
+    put_back(lab, setup);
     lab.save()
 }
 
