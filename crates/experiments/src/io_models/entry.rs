@@ -1,7 +1,5 @@
 //! One entry of one model: its server, its loads, and what became of both.
 
-use std::collections::BTreeMap;
-
 use lab::{Lab, LabError, Load, Places, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
@@ -59,7 +57,7 @@ fn conduct(
 ) -> Result<Trial, LabError> {
     let sizes: Vec<u32> = plans.iter().map(connections).collect();
     let layout = servers::layout(&sizes, parameters.count("processes", 0), sys::limits::descriptors().0);
-    let plan = ServePlan { listen: stage.listen()?, ..server(parameters, contender, places) };
+    let plan = ServePlan { listen: stage.listen()?, ..contender.server(parameters, places) };
     let mut servers = Servers::start(lab, stage.server(), &plan, &layout)?;
     let observation = stage.observation(servers.pids(), servers.addr(0), places)?;
     let load = |(block, (plan, at)): (usize, (&LoadPlan, &usize))| -> Load<'_> {
@@ -76,20 +74,4 @@ fn conduct(
     trial.results.wire_use = records::wire(&trial).map(|wire| wire.use_);
     verdict::put(&mut trial, plans, ended.as_ref());
     Ok(trial)
-}
-
-/// The server of a contender, on a processor of its own where that has places.
-pub(super) fn server(parameters: &Parameters, contender: &Contender, places: &Places) -> ServePlan {
-    let mut options =
-        BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);
-    options.extend(contender.option.iter().map(|option| (option.clone(), "1".to_string())));
-    ServePlan {
-        service: "echo".into(),
-        model: contender.model.clone(),
-        strategy: contender.strategy.clone(),
-        backlog: parameters.count("backlog", 4096),
-        cpus: places.server.clone(),
-        options,
-        ..ServePlan::default()
-    }
 }

@@ -6,7 +6,6 @@ use run::{LoadPlan, Trial};
 
 use super::contender::Contender;
 use super::counts::{self, Counts};
-use super::entry::server;
 use super::held::Ended;
 use super::loads::connections;
 use super::verdict;
@@ -24,7 +23,7 @@ pub(super) fn conduct(
     contender: &Contender,
     plans: &[LoadPlan],
 ) -> Result<Trial, LabError> {
-    let plan = server(parameters, contender, &Places::default());
+    let plan = contender.server(parameters, &Places::default());
     let hosts = OnHosts::start(lab, &parameters.text("listen", ""), &plan)?;
     lab.run.plan.target.url = format!("tcp://{}/", hosts.addr);
     lab.note(MISSING);
