@@ -10,6 +10,7 @@ mod delayed;
 mod programs;
 mod rows;
 mod show;
+mod sshd;
 
 use std::process::ExitCode;
 

@@ -73,3 +73,14 @@ fn an_experiment_without_hosts_refuses_a_medium() {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && words.contains("leave --medium out"), "{words}");
 }
+
+#[test]
+fn an_experiment_of_one_machine_refuses_hosts() {
+    let args = ["lab", "bursty", "--quick", "--client-hosts", "a", "--via", "env {host}", "--agent-path", "/nothing"];
+    let output = std::process::Command::new(binary!()).args(args).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && words.contains("request-rate, adding-clients, io-models take hosts"),
+        "{words}"
+    );
+}

@@ -16,6 +16,8 @@ pub struct Experiment {
     pub page: &'static str,
     /// Its plan. `[lab]` holds its parameters, `[lab.quick]` what `--quick` puts in their place.
     pub toml: &'static str,
+    /// Whether it can be played on the hosts of a plan (`--client-hosts`, `--server-host`).
+    pub on_hosts: bool,
     /// Conducts it: keeps trials in the lab, and fits and checks in its findings.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
 }

@@ -25,6 +25,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "simple clients stop at the server's capacity, S-Clients do not (source 1)",
         page: sclients::REQUEST_RATE,
         toml: include_str!("../../../experiments/request-rate.toml"),
+        on_hosts: true,
         run: sclients::request_rate::run,
     },
     Experiment {
@@ -32,6 +33,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "what a server completes when it is offered ever more than it takes (source 1)",
         page: sclients::OVERLOAD,
         toml: include_str!("../../../experiments/overload.toml"),
+        on_hosts: false,
         run: sclients::overload::run,
     },
     Experiment {
@@ -39,6 +41,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "what peaks cost a server whose mean load is below its capacity (source 1)",
         page: sclients::BURSTY,
         toml: include_str!("../../../experiments/bursty.toml"),
+        on_hosts: false,
         run: sclients::bursty::run,
     },
     Experiment {
@@ -46,6 +49,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "the same server behind delay and loss (source 1)",
         page: sclients::WAN,
         toml: include_str!("../../../experiments/wan.toml"),
+        on_hosts: false,
         run: sclients::wan::run,
     },
     records::THROUGHPUT_PROFILE,
@@ -55,6 +59,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "every I/O model of the server under the three entries of the published table (source 4)",
         page: io_models::IO_MODELS,
         toml: include_str!("../../../experiments/io-models.toml"),
+        on_hosts: true,
         run: io_models::run,
     },
     event::API,
@@ -76,6 +81,7 @@ pub fn run(
     watch: &mut dyn Watch,
 ) -> Result<Run, LabError> {
     plan.command = format!("lab {}", experiment.name);
+    check_hosts(experiment, &plan)?;
     let parameters = Parameters::of(&mut plan, quick);
     let mut whole = once((experiment, &parameters), plan.clone(), 0, out, watch)?;
     let dir = out.map(RunDir::create).transpose()?;
@@ -98,6 +104,16 @@ fn save(run: &Run, dir: Option<&RunDir>) -> Result<(), LabError> {
     dir.map_or(Ok(()), |dir| dir.save(run).map_err(LabError::from))
 }
 
+/// Hosts are for experiments that can be played there.
+fn check_hosts(experiment: &Experiment, plan: &Plan) -> Result<(), LabError> {
+    if plan.hosts.is_empty() || experiment.on_hosts {
+        return Ok(());
+    }
+    let others: Vec<&str> = EXPERIMENTS.iter().filter(|e| e.on_hosts).map(|e| e.name).collect();
+    let why = format!("it is played on this machine alone; {} take hosts", others.join(", "));
+    Err(LabError::set_up(format!("preparing {} on other hosts", experiment.name), why))
+}
+
 fn once(
     (experiment, parameters): (&Experiment, &Parameters),
     plan: Plan,
@@ -107,7 +123,9 @@ fn once(
 ) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
     lab.begin_repeat(repeat);
-    lab.host(probe::host_info("localhost", "client and server"));
+    if lab.run.plan.hosts.is_empty() {
+        lab.host(probe::host_info("localhost", "client and server"));
+    }
     let outcome = (experiment.run)(&mut lab, parameters);
     match outcome {
         Ok(()) => lab.finish(),

@@ -40,6 +40,8 @@ impl Host for Fleet {
 pub(crate) struct Hosts {
     clients: Option<Fleet>,
     server: Option<Via>,
+    /// This host, where the server was given none.
+    here: Local,
 }
 
 impl Hosts {
@@ -59,6 +61,11 @@ impl Hosts {
         let names: Vec<&str> = members.iter().map(|(host, _)| host.name()).collect();
         hosts.clients = (!members.is_empty()).then(|| Fleet { name: names.join(", "), members: members.clone() });
         Ok(hosts)
+    }
+
+    /// Where the server runs.
+    pub(crate) fn server(&self) -> &dyn Host {
+        self.server.as_ref().map_or(&self.here, |via| via)
     }
 
     /// Where generators run, and where the server does; this host where no other was named.

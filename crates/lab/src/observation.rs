@@ -209,12 +209,13 @@ impl Observation {
         }
     }
 
-    /// What is told is part of the recording of a server on this machine.
+    /// What is told, which becomes part of the server's recording.
     fn told_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
-        if self.server_host.is_some() {
+        let exporters = self.exporters();
+        if self.server_host.is_some() && exporters.is_empty() {
             return None;
         }
-        probe::listen(self.exporters(), interval_s, origin).ok()
+        probe::listen(exporters, interval_s, origin).ok()
     }
 
     fn exporters(&self) -> Vec<Exporter> {

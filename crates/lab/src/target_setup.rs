@@ -47,7 +47,7 @@ pub fn start_server(
     plan: ServePlan,
 ) -> Result<(AgentGroup, SocketAddr, Vec<String>), LabError> {
     let mut group = AgentGroup::default();
-    group.start(host, program, "server", &AgentSpec::Serve(plan))?;
+    group.start(host, program, "server", &AgentSpec::Serve { plan, far: host.is_remote() })?;
     let ready = group.await_ready(LISTENS_WITHIN)?.into_iter().next().unwrap_or_default();
     let addr = ready
         .listening
@@ -221,7 +221,7 @@ impl TargetSetup {
     pub(crate) fn hosts_of(&self, place: Place) -> Vec<&dyn Host> {
         match place {
             Place::Load => Vec::new(),
-            Place::Server | Place::ServerHere => vec![&*self.server_host],
+            Place::Server => vec![&*self.server_host],
             Place::Clients => match self.host.members() {
                 members if members.is_empty() => vec![&*self.host],
                 members => members.into_iter().map(|(host, _)| host).collect(),

@@ -37,9 +37,19 @@ pub enum AgentSpec {
     /// Observe the host that the agent runs on, one trial after the other.
     Watch(WatchSpec),
     /// Serve.
-    Serve(ServePlan),
+    Serve {
+        /// How.
+        plan: ServePlan,
+        /// Its conductor is on another host: it ends when nothing is heard of that, too, since the line may be cut.
+        #[serde(default, skip_serializing_if = "is_false")]
+        far: bool,
+    },
     /// Pull a lever while a load is on.
     Lever(LeverPlan),
+    /// Look whether a lever can be pulled on this host.
+    Look(LeverPlan),
+    /// Put back what levers whose agents were killed left changed on this host.
+    PutBack,
     /// Hold cold connections until told to stop.
     Cold {
         /// How many, and how they come about.

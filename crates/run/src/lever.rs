@@ -54,6 +54,14 @@ pub struct LeverPlan {
     pub path: Option<std::path::PathBuf>,
 }
 
+/// What was found on the host of a lever before it is pulled there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LeverFound {
+    /// Descriptors that its processes may hold together while it is held; 0 where it is not about them.
+    pub descriptors: u64,
+}
+
 /// What a lever did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

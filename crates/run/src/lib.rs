@@ -97,7 +97,7 @@ pub use instance::Instance;
 pub use instances::{Instances, Recorded};
 pub use intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
 pub use key::Key;
-pub use lever::{LeverPart, LeverPlan, SlotPlan};
+pub use lever::{LeverFound, LeverPart, LeverPlan, SlotPlan};
 pub use measured::{Around, Measured};
 pub use moments::Moment;
 pub use observer::{Observed, ObserverSpec, Role};

@@ -315,7 +315,7 @@ pub struct SearchPlan {
     /// Whether the verdict is tried by an experiment.
     #[serde(skip_serializing_if = "Prove::is_default")]
     pub prove: Prove,
-    /// A directory on the server's disk in which an experiment may write; absent: the disk is not tried.
+    /// A directory on the server's disk, on the server's host, in which an experiment may write; absent: the disk is not tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prove_dir: Option<std::path::PathBuf>,
 }

@@ -11,10 +11,10 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ColdPart, Incident, LeverPart, LoadPart, Observed, Phase, Tick, WatchedHost};
+use crate::{ColdPart, Incident, LeverFound, LeverPart, LoadPart, Observed, Phase, Tick, WatchedHost};
 
 /// Version of these lines. Both ends must have the same.
-pub const WIRE: u32 = 4;
+pub const WIRE: u32 = 5;
 
 /// Longest line but those of [`is_long`], bytes.
 pub const LINE_BYTES: usize = 64 << 10;
@@ -161,6 +161,8 @@ pub enum AgentReport {
     Tick(Tick),
     /// The end of a load agent.
     Part(Box<LoadPart>),
+    /// A lever can be pulled on the agent's host; where it cannot, that is [`AgentReport::Failed`].
+    Found(LeverFound),
     /// The end of an agent that pulled a lever.
     Lever(LeverPart),
     /// The end of an agent that held cold connections.

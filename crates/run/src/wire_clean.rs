@@ -73,7 +73,8 @@ impl AgentReport {
                     .collect();
                 found.missing.iter_mut().for_each(clean);
             }
-            Self::Beat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) | Self::Lever(_) | Self::Held(_) => {}
+            Self::Beat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) => {}
+            Self::Found(_) | Self::Lever(_) | Self::Held(_) => {}
         }
         self
     }

@@ -32,8 +32,8 @@ pub use loadline::{
 };
 pub use need::{has, has_testbed, is_root, program, python_with, required, skip, two_processors};
 pub use process::{
-    Held, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop, python_server,
-    refusing, script_server, signal, signalled,
+    Held, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop, peak_kib,
+    python_server, refusing, script_server, signal, signalled,
 };
 pub use remote::SshHosts;
 pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};

@@ -103,7 +103,7 @@ pub fn children(pid: u32) -> Vec<u32> {
 }
 
 /// The most that a process ever had in memory, KiB; 0 once it has ended.
-pub(crate) fn peak_kib(pid: u32) -> u64 {
+pub fn peak_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)

@@ -9,12 +9,12 @@ use crate::compare::Compared;
 use crate::programs::{self, Server};
 
 /// An engine that only starts the program.
-const HERE: &str = "env LOADLINE_HOST={host}";
+pub(super) const HERE: &str = "env LOADLINE_HOST={host}";
 /// Agents whose begin is timed.
-const AGENTS: &str = "12";
+pub(super) const AGENTS: &str = "12";
 
 /// A run of `load` against nginx with generators or the server behind an engine.
-fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
+pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
     let url = format!("http://{}/file", nginx.addr);
     let program = programs::loadline()?.display().to_string();
     let mut args = vec!["load", &url, "--json", "--connections", "24", "--at-rest", "0", "--via", via];

@@ -6,6 +6,7 @@ mod echo;
 mod event;
 mod generator;
 mod hosts;
+mod hosts_ready;
 mod latency;
 mod mix;
 mod probe;
@@ -226,6 +227,17 @@ pub(crate) const ROWS: &[Row] = &[
     row("hosts-apart-0", "windows of two agents apart at no delay, us", AtMost(1000.0), None, hosts::apart_0),
     row("hosts-apart-20", "the same with one of them 20 ms away", AtMost(1000.0), None, hosts::apart_20),
     row("hosts-apart-100", "the same with one of them 100 ms away", AtMost(1000.0), None, hosts::apart_100),
+    row("hosts-ready-local", "s until 12 agents begin a load, started here", AtMost(0.5), None, hosts_ready::local),
+    row("hosts-ready-ssh", "the same by ssh over a connection that is up", AtMost(1.5), None, hosts_ready::ssh),
+    row("hosts-ready-ssh-cold", "the same with a connection of its own each", AtMost(8.0), None, hosts_ready::ssh_cold),
+    row("hosts-ready-slurm", "the same by srun, within an allocation", AtMost(1.0), None, hosts_ready::slurm),
+    row(
+        "hosts-ready-own",
+        "the same by an engine of one's own (BENCH_VIA, BENCH_HOST): podman, crun, kubectl",
+        AtMost(1.5),
+        None,
+        hosts_ready::own,
+    ),
     row("hosts-twelve", "what 12 agents add to a run of one, s", AtMost(1.0), None, hosts::twelve),
     row("hosts-sample", "CPU of a sample by a remote observer, us", AtMost(2000.0), None, hosts::sample),
 ];

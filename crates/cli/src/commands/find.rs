@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// server and generator
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
     prove: Proving,
-    /// A directory on the server's disk in which the experiment may write: tries the disk
+    /// A directory on the server's disk, on the server's host, in which the experiment may write: tries the disk
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     prove_dir: Option<std::path::PathBuf>,
 }

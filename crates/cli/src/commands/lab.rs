@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use run::Plan;
 
-use crate::args::{Names, OutArgs, RepeatArgs, read_variables, units};
+use crate::args::{HostArgs, Names, OutArgs, RepeatArgs, read_variables, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -31,9 +31,14 @@ pub(crate) struct Args {
     /// What joins server and clients, where the experiment has hosts: hub100, switch:1G (`loadline list media`)
     #[arg(long, value_name = "MEDIUM", value_parser = Names::Rows("media"))]
     medium: Option<String>,
+    /// Where the experiment's own server listens, on --server-host, as the clients reach it [default: that host's name]
+    #[arg(long, value_name = "ADDRESS[:PORT]", help_heading = "Other hosts")]
+    listen: Option<String>,
     /// Print the experiment's plan and do nothing
     #[arg(long)]
     show_plan: bool,
+    #[command(flatten)]
+    hosts: HostArgs,
     #[command(flatten)]
     repeat: RepeatArgs,
     #[command(flatten)]
@@ -60,6 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let parsed = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
         set(&mut plan, name, parsed);
     }
+    on_hosts(args, &mut plan)?;
     if let Some(medium) = &args.medium {
         anyhow::ensure!(
             plan.lab.contains_key("medium"),
@@ -79,6 +85,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
     finish::ended(result, &Ends { kept, json: args.out.json, used: None })
+}
+
+/// The hosts of the experiment, where some were named: they are joined by what joins them.
+fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
+    args.hosts.apply(plan)?;
+    if plan.hosts.is_empty() {
+        anyhow::ensure!(
+            args.listen.is_none(),
+            "--listen is for a server on another host: name that with --server-host"
+        );
+        return Ok(());
+    }
+    anyhow::ensure!(args.medium.is_none(), "hosts are joined by what joins them: leave --medium out");
+    plan.lab.remove("medium");
+    if let Some(listen) = &args.listen {
+        set(plan, "listen", listen.clone().into());
+    }
+    Ok(())
 }
 
 /// A parameter, for the quick run too.

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Also pull levers that touch the server's own limits and processes: its CPU quota, one of its workers
     #[arg(long, help_heading = "Experiment")]
     intrusive: bool,
-    /// A directory on the server's disk in which may be written: tries the disk
+    /// A directory on the server's disk, on the server's host, in which may be written: tries the disk
     #[arg(long, value_name = "DIR", help_heading = "Experiment")]
     prove_dir: Option<PathBuf>,
     #[command(flatten)]

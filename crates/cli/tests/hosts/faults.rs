@@ -81,7 +81,7 @@ fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it
     let (run, output) = hosts.run("conductor", &load, |hosts| {
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
         nginx.logged(100);
-        let conductor = conductor();
+        let conductor = conductor("load");
         signal(conductor, "STOP");
         let began = Instant::now();
         // All of them end by themselves meanwhile.
@@ -119,13 +119,13 @@ fn a_server_s_host_that_stands_still_is_seen_from_there() {
     assert!(lengths.iter().any(|s| (0.1..most).contains(s)), "{lengths:?}, it stood still for {stood:?}");
 }
 
-/// The loadline of this test that makes a load.
-fn conductor() -> u32 {
-    let is_load = |pid: &u32| {
+/// The loadline of this test that does this.
+pub(super) fn conductor(command: &str) -> u32 {
+    let is_it = |pid: &u32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|b| *b == 0).any(|word| word == b"load")
+        line.split(|b| *b == 0).any(|word| word == command.as_bytes())
     };
-    testkit::children(std::process::id()).into_iter().find(is_load).unwrap()
+    testkit::children(std::process::id()).into_iter().find(is_it).unwrap()
 }
 
 #[test]

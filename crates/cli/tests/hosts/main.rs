@@ -3,6 +3,8 @@
 
 mod by_hand;
 mod faults;
+mod lab;
+mod levers;
 mod stage;
 
 use std::process::Command;
@@ -62,8 +64,9 @@ fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");
     }
-    let why = |lever: &str| names_where(&proof["untried"], "lever", lever, "why");
-    assert!(why("quota").contains("run `loadline prove` on server"), "{proof:#}");
+    // Looked up there: nginx has one worker.
+    let why = names_where(&proof["untried"], "lever", "worker", "why");
+    assert_eq!(why, "on server, the server has no two worker processes", "{proof:#}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
@@ -187,6 +190,18 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     assert_eq!(names_of_loads(&run), ["n1", "n2", "n3", "n4"], "{text}");
     assert!(nginx.logged(completed) >= completed, "{text}");
 
+    // And its experiment, which brings its own server.
+    slurm.await_idle(4);
+    let mut lab = vec!["lab", "request-rate", "--quick", "--client-hosts", "slurm", "--server-host", "server"];
+    lab.extend(["--server-via", &inside, "--agent-path", own, "--listen", slurm.hosts.address("server")]);
+    let small = ["simple_clients=[4]", "most_descriptors=100", "s_clients_a_host=1", "seconds=1", "warmup_s=0.3"];
+    small.iter().for_each(|set| lab.extend(["--set", set]));
+    let (run, output) = slurm.run(4, &lab, |_| {});
+    let text = said(&output);
+    assert_eq!(crate::stage::names(&run["hosts"], "name"), ["n1", "n2", "n3", "n4", "server"], "{text}");
+    assert_eq!(crate::stage::names(&run["trials"][1]["host_loads"], "host"), ["n1", "n2", "n3", "n4"], "{text}");
+
+    slurm.await_idle(4);
     let lost = with(&["--connections", "8", "--duration", "60s"]);
     let before = nginx.logged(0);
     names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));

@@ -68,7 +68,7 @@ fn proxy(bench: &Bench, lab: &Lab<'_>, web: &Web, name: &str) -> Result<(AgentGr
     plan.options.insert("timed".into(), "true".into());
     plan.options.insert("array".into(), ARRAY.to_string());
     let mut group = AgentGroup::default();
-    group.start(&Local::default(), lab.program(), "proxy", &AgentSpec::Serve(plan))?;
+    group.start(&Local::default(), lab.program(), "proxy", &AgentSpec::Serve { plan, far: false })?;
     let ready = group.await_ready(PATIENCE)?.into_iter().next().unwrap_or_default();
     let missing = || LabError::Agent { name: "proxy".into(), why: "it did not say where it listens".into() };
     let addr = ready.listening.ok_or_else(missing)?;

@@ -56,6 +56,7 @@ of the slope holds zero, or it is below 2 %), visible growth for select and poll
 system call at array_max 10, both on the same connections in turn; uring against epoll at array_max 64; independence of
 the hot rate; declaring over revoking.",
     toml: include_str!("../../../../experiments/event-api.toml"),
+    on_hosts: false,
     run: api::run,
 };
 
@@ -72,5 +73,6 @@ connections growing. Reported: completed rate, response time, the proxy's CPU ti
 
 Checked: epoll and uring complete as much with the most cold connections as without; select and poll do not.",
     toml: include_str!("../../../../experiments/proxy.toml"),
+    on_hosts: false,
     run: proxy::run,
 };

@@ -1,5 +1,12 @@
 //! A server that takes part, read from its name in the plan once.
 
+use std::collections::BTreeMap;
+
+use lab::Places;
+use run::ServePlan;
+
+use crate::Parameters;
+
 /// A model, and what else it is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contender {
@@ -19,6 +26,22 @@ impl Contender {
         let (model, strategy) = name.split_once('+').unwrap_or((name, ""));
         let (model, option) = model.split_once(':').map_or((model, None), |(model, option)| (model, Some(option)));
         Self { name: name.into(), model: model.into(), option: option.map(String::from), strategy: strategy.into() }
+    }
+
+    /// Its server, on a processor of its own where that has places.
+    pub(super) fn server(&self, parameters: &Parameters, places: &Places) -> ServePlan {
+        let mut options =
+            BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);
+        options.extend(self.option.iter().map(|option| (option.clone(), "1".to_string())));
+        ServePlan {
+            service: "echo".into(),
+            model: self.model.clone(),
+            strategy: self.strategy.clone(),
+            backlog: parameters.count("backlog", 4096),
+            cpus: places.server.clone(),
+            options,
+            ..ServePlan::default()
+        }
     }
 }
 

@@ -9,10 +9,26 @@ use run::{Trial, Window};
 
 use lab::agent::AgentGroup;
 
+/// What servers say when they are asked: their counts, and why threads of them ended.
+pub(super) type Answer = (BTreeMap<String, u64>, Vec<String>);
+
 /// Between two questions.
 const EVERY: Duration = Duration::from_millis(100);
+/// From the call of `conduct` to the first connect; only places the servers' answers in the trial's time.
+const LEAD: Duration = Duration::from_millis(60);
 /// A server that is busy answers late.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Asks servers; the sums of what they say.
+pub(super) fn ask(crews: &mut [AgentGroup]) -> Answer {
+    let (mut counts, mut failures) = (BTreeMap::<String, u64>::new(), Vec::new());
+    for group in crews {
+        let (one, failed) = group.counts(PATIENCE);
+        one.into_iter().for_each(|(name, n)| *counts.entry(name).or_default() += n);
+        failures.extend(failed);
+    }
+    (counts, failures)
+}
 
 /// The answers: seconds since the trial's origin, and the sums over all server processes.
 #[derive(Clone, Debug, Default)]
@@ -23,23 +39,28 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// Conducts while the servers are asked.
+    pub(super) fn during<T>(ask: impl FnMut() -> Answer + Send, conduct: impl FnOnce() -> T) -> (T, Self) {
+        let (stop, origin) = (AtomicBool::new(false), Instant::now() + LEAD);
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| Self::watch(ask, origin, &stop));
+            let outcome = conduct();
+            stop.store(true, Ordering::Relaxed);
+            (outcome, asking.join().unwrap_or_default())
+        })
+    }
+
     /// Asks until told to stop.
-    pub(super) fn watch(crews: &mut [AgentGroup], origin: Instant, stop: &AtomicBool) -> Self {
+    fn watch(mut ask: impl FnMut() -> Answer, origin: Instant, stop: &AtomicBool) -> Self {
         let mut counted = Self::default();
         while !stop.load(Ordering::Relaxed) {
-            counted.ask(crews, origin);
+            counted.keep(ask(), origin);
             std::thread::sleep(EVERY);
         }
         counted
     }
 
-    fn ask(&mut self, crews: &mut [AgentGroup], origin: Instant) {
-        let (mut counts, mut failures) = (BTreeMap::<String, u64>::new(), Vec::new());
-        for group in crews {
-            let (one, failed) = group.counts(PATIENCE);
-            one.into_iter().for_each(|(name, n)| *counts.entry(name).or_default() += n);
-            failures.extend(failed);
-        }
+    fn keep(&mut self, (counts, failures): Answer, origin: Instant) {
         // The origin is a little in the future when the first question is asked.
         let t_s = Instant::now().saturating_duration_since(origin).as_secs_f64();
         if !counts.is_empty() {
@@ -48,6 +69,13 @@ impl Counts {
         if !failures.is_empty() {
             self.failures = failures;
         }
+    }
+
+    /// What was first said of a level, and the most that was.
+    pub(super) fn levels(&self, name: &str) -> Option<(f64, f64)> {
+        let mut all = self.answers.iter().filter_map(|(_, counts)| Some(*counts.get(name)? as f64));
+        let first = all.next()?;
+        Some((first, all.fold(first, f64::max)))
     }
 
     /// The server's view of the measured window, among the results of the trial.

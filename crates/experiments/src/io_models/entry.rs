@@ -1,15 +1,13 @@
 //! One entry of one model: its server, its loads, and what became of both.
 
-use std::collections::BTreeMap;
-
 use lab::{Lab, LabError, Load, Places, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
 use super::contender::Contender;
 use super::loads::{connections, loads};
 use super::servers::{self, Servers};
-use super::stage::Stage;
-use super::{growth, verdict};
+use super::stage::{Here, Stage};
+use super::{far, growth, verdict};
 use crate::Parameters;
 use crate::records;
 
@@ -21,14 +19,22 @@ pub(super) fn one(
     contender: &Contender,
     entry: u32,
 ) -> Result<Trial, LabError> {
-    let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
+    let places = match stage {
+        Stage::Here(_) => Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
+        // Each host has its processors for itself.
+        Stage::Far(_) => Places::default(),
+    };
     let plans = loads(parameters, entry, stage.clients(), &places.client);
     let attempted: u32 = plans.iter().map(connections).sum();
     let named = Some(contender.name.clone());
     let key =
         Key { model: named.clone(), line: named, entry: Some(entry), connections: Some(attempted), ..Key::default() };
     let point = Point { label: contender.name.clone(), kind: TrialKind::Experiment, key, within_us: None };
-    match conduct(lab, stage, parameters, &point, contender, &plans, &places) {
+    let played = match stage {
+        Stage::Here(here) => conduct(lab, here, parameters, &point, contender, &plans, &places),
+        Stage::Far(_) => far::conduct(lab, parameters, &point, contender, &plans),
+    };
+    match played {
         Ok(trial) => Ok(trial),
         Err(error) => Ok(Trial {
             label: point.label,
@@ -42,7 +48,7 @@ pub(super) fn one(
 
 fn conduct(
     lab: &mut Lab<'_>,
-    stage: &Stage,
+    stage: &Here,
     parameters: &Parameters,
     point: &Point,
     contender: &Contender,
@@ -51,7 +57,7 @@ fn conduct(
 ) -> Result<Trial, LabError> {
     let sizes: Vec<u32> = plans.iter().map(connections).collect();
     let layout = servers::layout(&sizes, parameters.count("processes", 0), sys::limits::descriptors().0);
-    let plan = ServePlan { listen: stage.listen()?, ..server(parameters, contender, places) };
+    let plan = ServePlan { listen: stage.listen()?, ..contender.server(parameters, places) };
     let mut servers = Servers::start(lab, stage.server(), &plan, &layout)?;
     let observation = stage.observation(servers.pids(), servers.addr(0), places)?;
     let load = |(block, (plan, at)): (usize, (&LoadPlan, &usize))| -> Load<'_> {
@@ -68,20 +74,4 @@ fn conduct(
     trial.results.wire_use = records::wire(&trial).map(|wire| wire.use_);
     verdict::put(&mut trial, plans, ended.as_ref());
     Ok(trial)
-}
-
-/// The server of a contender, on a processor of its own.
-fn server(parameters: &Parameters, contender: &Contender, places: &Places) -> ServePlan {
-    let mut options =
-        BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);
-    options.extend(contender.option.iter().map(|option| (option.clone(), "1".to_string())));
-    ServePlan {
-        service: "echo".into(),
-        model: contender.model.clone(),
-        strategy: contender.strategy.clone(),
-        backlog: parameters.count("backlog", 4096),
-        cpus: places.server.clone(),
-        options,
-        ..ServePlan::default()
-    }
 }

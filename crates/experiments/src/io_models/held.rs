@@ -126,23 +126,31 @@ impl Seen {
 
     fn ended_by(&self, trial: &Trial) -> Ended {
         let limit = sys::limits::descriptors().0 as f64;
-        let errors = |kind: ErrorKind| trial.tally.errors.0.get(&kind).copied().unwrap_or(0);
         // Rings keep their connections in a table of their own, of the same size as the limit.
         let full = |one: &Looks| one.most.descriptors + 100.0 >= limit || one.most.accepted + 100.0 >= limit;
-        let (id, words) = if self.each.iter().any(full) {
-            (Some("server-fds"), format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)"))
-        } else if errors(ErrorKind::ClientPorts) > 0 {
+        if self.each.iter().any(full) {
+            let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");
+            return Ended { id: Some("server-fds"), words };
+        }
+        Ended::by_errors(trial, self.most.threads)
+    }
+}
+
+impl Ended {
+    /// What the clients' errors say of it, where the server had so many threads.
+    pub(super) fn by_errors(trial: &Trial, threads: f64) -> Self {
+        let errors = |kind: ErrorKind| trial.tally.errors.0.get(&kind).copied().unwrap_or(0);
+        let (id, words) = if errors(ErrorKind::ClientPorts) > 0 {
             (Some("client-ports"), "the client's ports".into())
         } else if errors(ErrorKind::ClientFds) > 0 {
             (Some("client-fds"), "the client's descriptors".into())
         } else if errors(ErrorKind::Reset) > 0 {
-            let threads = self.most.threads;
             let words = format!("the server's refusals: no more threads than {threads} (max_threads, or the system's)");
             (Some("server-concurrency"), words)
         } else {
             (None, "time: the server had not accepted the others when the trial ended".into())
         };
-        Ended { id, words }
+        Self { id, words }
     }
 }
 

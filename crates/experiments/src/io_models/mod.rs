@@ -4,6 +4,7 @@ mod conclude;
 mod contender;
 mod counts;
 mod entry;
+mod far;
 mod growth;
 mod held;
 mod loads;

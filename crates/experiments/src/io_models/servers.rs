@@ -1,20 +1,16 @@
 //! The server processes of an entry: one, or as many as their descriptors ask for, with the blocks dealt out to them.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use run::ServePlan;
 
-use super::counts::Counts;
+use super::counts::{self, Counts};
 use super::held::{Held, Seen};
 use lab::agent::AgentGroup;
 use lab::{Host, Lab, LabError, start_server};
 
 /// Descriptors that a server needs besides its connections.
 const SPARE: u64 = 300;
-/// From the call of `conduct` to the first connect; only places the servers' answers in the trial's time.
-const LEAD: Duration = Duration::from_millis(60);
 
 /// Which block goes to which server.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,14 +80,8 @@ impl Servers {
     /// Conducts while the servers are looked at from outside and asked for their own counts.
     pub(super) fn watch<T>(&mut self, conduct: impl FnOnce() -> T) -> (T, Seen, Counts) {
         let held = Held::watch(self.pids().into_iter().zip(self.addrs.iter().map(SocketAddr::port)).collect());
-        let (stop, origin) = (AtomicBool::new(false), Instant::now() + LEAD);
         let crews = &mut self.crews;
-        let (outcome, counts) = std::thread::scope(|scope| {
-            let asking = scope.spawn(|| Counts::watch(crews, origin, &stop));
-            let outcome = conduct();
-            stop.store(true, Ordering::Relaxed);
-            (outcome, asking.join().unwrap_or_default())
-        });
+        let (outcome, counts) = Counts::during(|| counts::ask(crews), conduct);
         (outcome, held.end(), counts)
     }
 }

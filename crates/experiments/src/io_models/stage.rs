@@ -1,8 +1,9 @@
-//! Where the entries are played: on this machine's loopback, or on hosts joined by a medium, one for the server and as many
+//! Where the entries are played: on the hosts of the plan, on this machine's loopback, or on hosts joined by a medium, one for the server and as many
 //! clients as the source had.
 
 use std::net::SocketAddr;
 
+use run::Role;
 use testbed::{Spec, Testbed};
 
 use crate::Parameters;
@@ -11,16 +12,43 @@ use lab::{Host, Lab, LabError, Local, NamespaceHost, Observation, Places, Watche
 /// Client machines of the source.
 const CLIENTS: usize = 3;
 
+/// Where the entries are played.
+pub(super) enum Stage {
+    /// Here.
+    Here(Box<Here>),
+    /// On the hosts of the plan, which have so many places for clients.
+    Far(u32),
+}
+
+impl Stage {
+    /// The hosts of the plan, where it names some.
+    pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
+        if lab.run.plan.hosts.is_empty() {
+            return Here::build(lab, parameters).map(|here| Self::Here(Box::new(here)));
+        }
+        let clients = lab.run.plan.hosts.iter().filter(|host| host.role == Role::Client);
+        Ok(Self::Far(clients.map(|host| host.agents).sum::<u32>().max(1)))
+    }
+
+    /// Clients that one load is spread over.
+    pub(super) fn clients(&self) -> u32 {
+        match self {
+            Self::Here(here) => here.clients.len() as u32,
+            Self::Far(places) => *places,
+        }
+    }
+}
+
 /// Hosts for server and clients.
-pub(super) struct Stage {
+pub(super) struct Here {
     server: Box<dyn Host>,
     clients: Vec<Box<dyn Host>>,
     bed: Option<Testbed>,
 }
 
-impl Stage {
+impl Here {
     /// Parameter `medium` names what joins the hosts; without it, or with `loopback`, there is none.
-    pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
+    fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {
             return Ok(Self {
@@ -46,11 +74,6 @@ impl Stage {
     /// The host of a block: blocks are dealt out in turn.
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
-    }
-
-    /// Clients that one load is spread over.
-    pub(super) fn clients(&self) -> u32 {
-        self.clients.len() as u32
     }
 
     /// Where the server listens, any port.

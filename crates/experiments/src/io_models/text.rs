@@ -25,6 +25,10 @@ shown as below it (`< n`) and is not in the sum.
 `medium` (`--medium hub100`) puts the server and three clients on hosts of their own, joined by that medium; rows then
 have the share of the wire that was used.
 
+On real machines (`--client-hosts a,b,c --server-host S`) each entry has one server process on S (`listen`, or --listen, is its
+address), and the blocks are dealt out to the others. What is held and threads are there what the server counts itself;
+kernel memory, the rules of threads and the share of the wire are left out.
+
 Models with `max_threads` threads at most, so that a thread for every connection does not take the machine's process
 numbers from everybody else; a name like `uring-groups:literal` is a model with that option on, one like
 `uring+high-connections` a model under that strategy.

@@ -88,6 +88,9 @@ pub(super) fn knee_words(first: &Trial, x_max: f64, step: &Step, each_us: f64) -
 }
 
 pub(super) fn wire_words(last: &Trial, bed: &TestBed, x_max: f64) -> String {
+    if !bed.knows_its_medium() {
+        return "5. What joins these hosts has no counters that could be read: whether it is full is not known.".into();
+    }
     let Some(wire) = wire(last) else {
         return "5. This medium has no rate of its own, so it cannot be full.".into();
     };

@@ -9,6 +9,7 @@ mod checks;
 mod clients;
 mod clients_words;
 mod derive;
+mod made;
 mod profile;
 mod profile_words;
 mod step;

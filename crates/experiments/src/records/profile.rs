@@ -21,6 +21,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
            source's slow machines; -1: 3.3 on ethernet10, else 0), `large_read_buffers` (0: every record is split), `seconds` a \
            size.",
     toml: include_str!("../../../../experiments/throughput-profile.toml"),
+    on_hosts: false,
     run,
 };
 

@@ -170,7 +170,7 @@ fn parts(t: &Trial, bed: &TestBed) -> String {
     let server = processor_us(t.server.as_ref()).unwrap_or(f64::NAN);
     let client = processor_us(Some(&t.client)).unwrap_or(f64::NAN);
     let what = if sum > measured {
-        overlap(sum - measured, bed.bed.catches_up_us() as f64)
+        overlap(sum - measured, bed.catches_up_us())
     } else {
         let missing = measured - sum;
         format!("{} are not accounted for ({} at each end): wake-ups, adapters, queues", us(missing), us(missing / 2.0))

@@ -1,66 +1,74 @@
-//! What both studies stand on: server and clients in hosts of their own, joined by the medium.
+//! What both studies stand on: server and clients in hosts of their own, joined by the medium; or the hosts of the plan,
+//! joined by what joins them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 
-use lab::agent::AgentGroup;
-use lab::{Lab, LabError, Load, NamespaceHost, Observation, Places, Point, ServerCounters, Watched, start_server};
+use lab::{Host, Lab, LabError, Load, Observation, OnHosts, Point};
 use run::{Intensity, Key, LoadPlan, Protocol, ServePlan, Trial, TrialKind};
-use testbed::{Spec, Testbed};
 
 use super::derive;
+use super::made::Made;
 use crate::Parameters;
 
 /// Longest warm-up of a step, seconds; it ends earlier when the rate is steady.
 const WARMUP_S: f64 = 2.0;
 
-/// Fixed time of an exchange on the source's medium: 5114 us of a read less 1813 us of wire.
-const SOURCE_EXCHANGE_MS: f64 = 3.3;
+/// Where server and clients are.
+enum Ground {
+    Made(Box<Made>),
+    Given(Box<OnHosts>),
+}
 
 /// What both studies stand on.
 pub(super) struct TestBed {
-    /// Declared first: agents go before their hosts.
-    _server: Arc<Mutex<AgentGroup>>,
     addr: SocketAddr,
     pub(super) observation: Observation,
-    namespace_hosts: Vec<NamespaceHost>,
-    places: Places,
     seconds: f64,
     /// Fixed time of an exchange, milliseconds.
     pub(super) exchange_ms: f64,
-    pub(super) bed: Testbed,
+    /// Declared last: observers go before what leads to their hosts.
+    ground: Ground,
 }
 
 impl TestBed {
+    /// The hosts of the plan, where it names some; else namespaces.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
-        let medium = parameters.text("medium", "ethernet10");
-        let asked = parameters.number("exchange_ms", -1.0);
-        let bed = Testbed::build(&Spec::server_and_clients(clients as usize, &medium))?;
-        let exchange_ms = match asked >= 0.0 {
-            true => asked,
-            false if is_sources(&bed) => SOURCE_EXCHANGE_MS,
-            false => 0.0,
-        };
-        lab.note(format!("the medium is {medium}; {}", bed.made_of()));
-        if exchange_ms > 0.0 {
-            lab.note(format!(
-                "every exchange takes {exchange_ms} ms besides the wire, as on the source's machines; exchange_ms = 0 leaves that out"
-            ));
+        match lab.run.plan.hosts.is_empty() {
+            true => Self::made(lab, parameters, clients),
+            false => Self::given(lab, parameters, clients),
         }
-        congestion(lab, &bed, &parameters.text("congestion", "reno"))?;
-        let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
-        let host = |name: &str| NamespaceHost::of(&bed, name);
-        let plan = serve_plan(&bed, parameters, exchange_ms, clients, &places)?;
-        let (group, addr, notes) = start_server(&host("server")?, lab.program(), plan)?;
-        notes.into_iter().for_each(|n| lab.note(n));
-        lab.run.plan.target.url = format!("record://{addr}");
-        let namespace_hosts = (1..=clients).map(|n| host(&format!("client{n}"))).collect::<Result<_, _>>()?;
-        let observation = observation(lab, &bed, &group, addr, &places)?;
-        let server = Arc::new(Mutex::new(group));
-        let observation = observation.with_server_counters(ServerCounters::of(&server, "Records"));
-        let seconds = parameters.number("seconds", 2.0).clamp(0.2, 600.0);
-        Ok(Self { _server: server, addr, observation, namespace_hosts, places, seconds, exchange_ms, bed })
+    }
+
+    fn given(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
+        let exchange_ms = parameters.number("exchange_ms", 0.0).max(0.0);
+        let plan = serve_plan(parameters, exchange_ms, clients);
+        let hosts = OnHosts::start(lab, &parameters.text("listen", ""), &plan)?.with_counters("Records");
+        lab.run.plan.target.url = format!("record://{}", hosts.addr);
+        lab.note("TCP of all hosts uses each host's own congestion control");
+        let (addr, observation) = (hosts.addr, hosts.observation.clone());
+        Ok(Self {
+            ground: Ground::Given(Box::new(hosts)),
+            addr,
+            observation,
+            seconds: seconds(parameters),
+            exchange_ms,
+        })
+    }
+
+    fn made(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
+        let plan = |exchange_ms| serve_plan(parameters, exchange_ms, clients);
+        let (made, addr, observation) = Made::build(lab, parameters, clients, plan)?;
+        let exchange_ms = made.exchange_ms;
+        Ok(Self { ground: Ground::Made(Box::new(made)), addr, observation, seconds: seconds(parameters), exchange_ms })
+    }
+
+    /// How many clients can have a place of their own.
+    pub(super) fn places(&self) -> u32 {
+        match &self.ground {
+            Ground::Made(made) => made.namespace_hosts.len() as u32,
+            Ground::Given(hosts) => hosts.places().len() as u32,
+        }
     }
 
     /// One step: this many clients, records of this many bytes.
@@ -76,12 +84,11 @@ impl TestBed {
             intensity: Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() },
             duration_s: self.seconds,
             warmup_s: WARMUP_S,
-            cpus: self.places.client.clone(),
+            cpus: self.client_cpus(),
             ..lab.run.plan.load.clone()
         };
-        let namespace_hosts = self.namespace_hosts.iter().take(clients as usize);
-        let loads: Vec<Load<'_>> =
-            namespace_hosts.map(|host| Load { host, addr: self.addr.into(), plan: one.clone() }).collect();
+        let hosts = self.clients().into_iter().take(clients as usize);
+        let loads: Vec<Load<'_>> = hosts.map(|host| Load { host, addr: self.addr.into(), plan: one.clone() }).collect();
         let key = Key { clients: Some(clients), record_bytes: Some(u64::from(record_bytes)), ..Key::default() };
         let point = Point { label, kind: TrialKind::Experiment, key, within_us: None };
         let mut trial =
@@ -90,72 +97,65 @@ impl TestBed {
         Ok(trial)
     }
 
-    /// Hosts of clients after the first; on loopback all are in one namespace, which is read once.
-    fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
-        if self.one_namespace() {
-            return Ok(Vec::new());
+    fn clients(&self) -> Vec<&dyn Host> {
+        match &self.ground {
+            Ground::Made(made) => made.namespace_hosts.iter().map(|host| host as &dyn Host).collect(),
+            Ground::Given(hosts) => hosts.places(),
         }
-        let named = |n: u32| {
-            let name = format!("client{n}");
-            let pid = self.bed.netns_pid(&name)?;
-            Ok((name, pid))
-        };
-        (2..=clients).map(named).collect()
+    }
+
+    fn client_cpus(&self) -> Vec<u32> {
+        self.bed().map(|made| made.places.client.clone()).unwrap_or_default()
+    }
+
+    /// What was made; none where the hosts were given.
+    fn bed(&self) -> Option<&Made> {
+        match &self.ground {
+            Ground::Made(made) => Some(made),
+            Ground::Given(_) => None,
+        }
+    }
+
+    /// Namespaces of clients after the first; hosts that were given have observers of their own.
+    fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
+        self.bed().map_or_else(|| Ok(Vec::new()), |made| made.further(clients))
     }
 
     /// Whether all hosts are one namespace.
     pub(super) fn one_namespace(&self) -> bool {
-        !self.bed.hosts_apart()
+        self.bed().is_some_and(Made::one_namespace)
     }
 
     /// Whether the medium is that of the source.
     pub(super) fn sources_medium(&self) -> bool {
-        is_sources(&self.bed)
+        self.bed().is_some_and(|made| made.is_sources())
     }
 
     /// Whether the medium is one wire for all and both directions.
     pub(super) fn shared_wire(&self) -> bool {
-        self.bed.medium_spec().shared_wire
+        self.bed().is_some_and(|made| made.bed.medium_spec().shared_wire)
+    }
+
+    /// Whether the medium is known, and with it whether it has a rate.
+    pub(super) fn knows_its_medium(&self) -> bool {
+        self.bed().is_some()
+    }
+
+    /// By how much the medium's clock may catch up, microseconds; NaN where it has none.
+    pub(super) fn catches_up_us(&self) -> f64 {
+        self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }
 }
 
-/// Whether a medium is that of the source: a wire of 10 Mbit/s.
-fn is_sources(bed: &Testbed) -> bool {
-    bed.medium_spec().name == "ethernet10"
+/// Length of a step.
+fn seconds(parameters: &Parameters) -> f64 {
+    parameters.number("seconds", 2.0).clamp(0.2, 600.0)
 }
 
-/// Gives all hosts one congestion control, before any of them opens a socket. A machine's own may be BBR, which paces a
-/// reply by its estimate of the path: of one record at a time it never learns the rate of the path, and reads of 56 KiB
-/// over a switch ran at half of what reno brought.
-fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
-    if asked == "host" {
-        lab.note("TCP uses this machine's own congestion control");
-        return Ok(());
-    }
-    for host in bed.hosts() {
-        bed.sysctl(host, "net.ipv4.tcp_congestion_control", asked)?;
-    }
-    lab.note(format!("TCP of all hosts uses {asked}; --set congestion=host leaves this machine's own"));
-    Ok(())
-}
-
-fn serve_plan(
-    bed: &Testbed,
-    parameters: &Parameters,
-    exchange_ms: f64,
-    clients: u32,
-    places: &Places,
-) -> Result<ServePlan, LabError> {
-    let address = bed.address("server")?;
+fn serve_plan(parameters: &Parameters, exchange_ms: f64, clients: u32) -> ServePlan {
     let buffers = parameters.count("large_read_buffers", 16);
     let mut options = BTreeMap::from([("large_read_buffers".to_string(), buffers.to_string())]);
-    let mut plan = ServePlan {
-        service: "record".into(),
-        model: "auto".into(),
-        listen: SocketAddr::new(address, 0).to_string(),
-        cpus: places.server.clone(),
-        ..ServePlan::default()
-    };
+    let mut plan = ServePlan { service: "record".into(), model: "auto".into(), ..ServePlan::default() };
     if exchange_ms > 0.0 {
         // As many workers as clients, so that the fixed time of one client's exchange delays no other's.
         plan.model = "workers".into();
@@ -163,31 +163,5 @@ fn serve_plan(
         options.insert("workers".into(), clients.to_string());
     }
     plan.options = options;
-    Ok(plan)
-}
-
-fn observation(
-    lab: &mut Lab<'_>,
-    bed: &Testbed,
-    group: &AgentGroup,
-    addr: SocketAddr,
-    places: &Places,
-) -> Result<Observation, LabError> {
-    let watched = Watched::started("server", group, Some(bed.netns_pid("server")?), addr, places);
-    for (name, role) in [("server", "server"), ("client1", "client")] {
-        lab.host(probe::host_info(name, role));
-    }
-    let observation = lab
-        .observation(addr, Some(watched))
-        .with_client("client1", Some(bed.netns_pid("client1")?))
-        .with_medium(bed.gauge());
-    if places.shared() {
-        lab.note("clients and server share CPUs, so CPU time is that of all hosts together");
-        return Ok(observation);
-    }
-    lab.note(
-        "all hosts share this machine; the server's CPUs stand for its host and the others for the clients'. \
-         Received packets are handled on the CPU that sends them; interrupts are counted for the machine",
-    );
-    Ok(observation.with_processors(&places.client, &places.server))
+    plan
 }

@@ -1,117 +1,71 @@
-//! The test bed of these experiments: one server host, client hosts, a medium, and a filter that counts SYNs where they
-//! arrive.
+//! What these experiments stand on: a server, its clients, and the counts of connection requests between them. It is made
+//! from namespaces, or it is the hosts of the plan.
 
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
-use probe::{Probe, Scope};
-use run::{ErrorKind, Key, LoadPlan, Recording, ServePlan, Trial, TrialKind, Window};
-use sys::netns::Inside;
-use sys::syn_count::SynCounter;
-use testbed::{Spec, Testbed};
-
-use super::deal::deal;
-use lab::agent::AgentGroup;
-use lab::{Lab, LabError, Load, NamespaceHost, Observation, Places, Point, Watched};
-
-/// Port of the server in its own namespace.
-const PORT: u16 = 80;
-/// The server's interface; packets that arrive there are counted.
-const INTERFACE: &str = "eth0";
+use super::bed::Bed;
+use super::far::Far;
+use crate::Parameters;
+use lab::{Lab, LabError, Point};
 
 /// Trials that are repeated at most because other programs disturbed them: a machine that is never quiet must not make an
 /// experiment twice as long.
 const MOST_REPEATS: u32 = 4;
 
-/// How long the server may take to be done with what a trial left behind.
-const SETTLES_WITHIN: Duration = Duration::from_secs(5);
+/// Where server and clients are.
+enum Ground {
+    Bed(Box<Bed>),
+    Far(Box<Far>),
+}
 
 /// A server under test with its clients around it.
 pub(crate) struct Arena {
-    addr: SocketAddr,
-    clients: Vec<NamespaceHost>,
-    client_cpus: Vec<u32>,
-    observation: Observation,
-    syns: SynCounter,
-    probe: Probe,
+    ground: Ground,
     /// Trials that were made a second time.
     repeats: u32,
-    // The server ends before the hosts that it lives in: fields are dropped in this order.
-    _server: AgentGroup,
-    bed: Testbed,
 }
 
 impl Arena {
-    /// Builds the hosts and starts the server in one of them.
-    pub(crate) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
-        Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
+    /// The hosts of the plan, where it names some; else as many namespaces as the parameters say.
+    pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
+        if lab.run.plan.hosts.is_empty() {
+            return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
+        }
+        Ok(Self { ground: Ground::Far(Box::new(Far::start(lab, parameters, server)?)), repeats: 0 })
     }
 
-    /// The same with the kernel's receiving work for the server on the server's own CPU, as a network card's
-    /// interrupts would be; without that, it runs on the processor of whoever sends. A note says which of them it is.
+    /// Builds hosts from namespaces and starts the server in one of them.
+    pub(crate) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
+        Ok(Self { ground: Ground::Bed(Box::new(Bed::build(lab, medium, clients, server)?)), repeats: 0 })
+    }
+
+    /// The same with the kernel's receiving work for the server on the server's own CPU.
     pub(crate) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
         clients: u32,
         server: &ServePlan,
     ) -> Result<Self, LabError> {
-        let places = places();
-        let receives_on = std::iter::once(("server".to_string(), places.server.clone())).collect();
-        let spec = Spec { receives_on, ..Spec::server_and_clients(clients as usize, medium) };
-        let arena = Self::on(lab, &spec, &places, server)?;
-        lab.note(match arena.bed.steered("server") {
-            Some(Ok(by)) => format!(
-                "the kernel's receiving work for the server runs on the server's own CPU, as a network card's \
-                 interrupts would (receive packet steering: {by})"
-            ),
-            Some(Err(why)) => format!(
-                "the kernel's receiving work for the server runs on the clients' CPU, so dropped connection \
-                 requests cost the server next to nothing and the decline is small: {why}"
-            ),
-            None => "where the kernel's receiving work for the server runs is not known".into(),
-        });
-        Ok(arena)
+        Ok(Self { ground: Ground::Bed(Box::new(Bed::build_receiving(lab, medium, clients, server)?)), repeats: 0 })
     }
 
-    fn on(lab: &mut Lab<'_>, spec: &Spec, places: &Places, server: &ServePlan) -> Result<Self, LabError> {
-        let bed = Testbed::build(spec)?;
-        let listen = SocketAddr::new(bed.address("server")?, PORT);
-        let plan = ServePlan { listen: listen.to_string(), cpus: places.server.clone(), ..server.clone() };
-        let host = NamespaceHost::of(&bed, "server")?;
-        let (group, addr, notes) = lab::start_server(&host, lab.program(), plan)?;
-        notes.into_iter().for_each(|n| lab.note(n));
-        let watched = Watched::started("server", &group, Some(bed.netns_pid("server")?), addr, places);
-        let observation = Observation::new(addr, Some(watched)).with_client("client1", Some(bed.netns_pid("client1")?));
-        let clients = spec.hosts.iter().filter(|host| *host != "server");
-        let clients = clients.map(|host| NamespaceHost::of(&bed, host)).collect::<Result<_, _>>()?;
-        let syns = count_syns(&bed)?;
-        let sources = Some(vec!["netstat", "listener"]);
-        let netns_pid = Some(bed.netns_pid("server")?);
-        let probe = Probe::new(Scope { netns_pid, listen: Some(addr.into()), sources, ..Scope::default() });
-        Ok(Self {
-            addr,
-            clients,
-            client_cpus: places.client.clone(),
-            observation,
-            syns,
-            probe,
-            repeats: 0,
-            _server: group,
-            bed,
-        })
-    }
-
-    /// Sets a network sysctl of the server's host.
+    /// Sets a network sysctl of the server's host, where that is ours to set.
     pub(crate) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
-        Ok(self.bed.sysctl("server", key, value)?)
+        match &self.ground {
+            Ground::Bed(bed) => bed.server_sysctl(key, value),
+            Ground::Far(_) => Ok(()),
+        }
     }
 
-    /// Processors that the clients may use.
-    pub(crate) fn client_cpus(&self) -> f64 {
-        self.client_cpus.len().max(1) as f64
+    /// Processors that the clients of a trial may use: those of the host whose counters it has first, the busiest.
+    pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
+        match &self.ground {
+            Ground::Bed(bed) => bed.client_cpus(),
+            Ground::Far(far) => far.client_cpus(&trial.client.host),
+        }
     }
 
-    /// Conducts one trial with its load dealt out to all client hosts; its results have the three counts of connection
+    /// Conducts one trial with its load dealt out to all client hosts; its results have the counts of connection
     /// requests.
     pub(crate) fn trial(
         &mut self,
@@ -152,97 +106,9 @@ impl Arena {
     }
 
     fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
-        self.settle();
-        let before = self.counts()?;
-        let mut trial = lab.conduct(&self.observation, &self.loads(plan), point)?;
-        let after = self.counts()?;
-        put_counts(&mut trial, before, after);
-        Ok(trial)
-    }
-
-    /// The load of each client host that gets a share.
-    fn loads(&self, plan: &LoadPlan) -> Vec<Load<'_>> {
-        let shares = deal(plan, self.clients.len() as u32).into_iter().zip(&self.clients);
-        let load = |plan: LoadPlan, host| Load {
-            host,
-            addr: self.addr.into(),
-            plan: LoadPlan { cpus: self.client_cpus.clone(), ..plan },
-        };
-        shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
-    }
-
-    /// Waits until the server has nothing left of the trial before: no connection, none that waits to be accepted, none half
-    /// open, which would be counted in the next trial once it is through.
-    fn settle(&mut self) {
-        let end = Instant::now() + SETTLES_WITHIN;
-        while Instant::now() < end {
-            let now = self.look();
-            let left = |id| now.sum(id, Window::ALL, |_| true).value().unwrap_or(0.0);
-            if left("listen.queue") + left("tcp.established") == 0.0 && self.half_open() == 0 {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
+        match &mut self.ground {
+            Ground::Bed(bed) => bed.attempt(lab, point, plan),
+            Ground::Far(far) => far.attempt(lab, point, plan),
         }
-    }
-
-    /// Connections at the server of which the last acknowledgement is missing.
-    fn half_open(&self) -> usize {
-        self.bed.netns_pid("server").map_or(0, probe::half_open)
-    }
-
-    /// SYNs by the filter and by the kernel since the hosts were built.
-    fn counts(&mut self) -> Result<Counts, LabError> {
-        let filter = self.syns.count().map_err(|e| LabError::set_up("counting SYNs at the server's interface", e))?;
-        let now = self.look();
-        let level = |id| now.column(id, "").and_then(|c| c.values.last().copied().flatten());
-        let (opens, drops) = (level("tcp.passive_opens"), level("tcp.listen_drops"));
-        Ok(Counts { filter, opens, drops, cookies: level("tcp.syncookies_sent") })
-    }
-
-    /// One look at the server's network counters.
-    fn look(&mut self) -> Recording {
-        self.probe.sample(0.0);
-        self.probe.take()
-    }
-}
-
-fn places() -> Places {
-    Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
-}
-
-/// The packet filter, opened inside the server's namespace.
-fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
-    let (family, kind, protocol) = SynCounter::KIND;
-    let opened = bed.netns("server")?.open(&[Inside::Socket { family, kind, protocol }]);
-    let socket = opened.map_err(|e| LabError::set_up("opening a packet socket in the server's namespace", e))?;
-    let socket = socket.into_iter().next().ok_or_else(|| LabError::set_up("opening a packet socket", "none came"))?;
-    SynCounter::on(socket, INTERFACE, PORT).map_err(|e| LabError::set_up("counting SYNs at the server's eth0", e))
-}
-
-/// What had arrived at one moment.
-#[derive(Clone, Copy)]
-struct Counts {
-    filter: u64,
-    opens: Option<f64>,
-    drops: Option<f64>,
-    cookies: Option<f64>,
-}
-
-/// The three counts, all of the whole trial. The kernel's is exact only without cookies: a SYN that was answered with
-/// one is not counted until its acknowledgement comes back.
-fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
-    let errors = &trial.tally.errors.0;
-    let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| errors.get(&kind).copied().unwrap_or(0));
-    let sent = trial.tally.attempted.saturating_sub(never_left.into_iter().sum());
-    trial.results.syns_generator = Some(sent as f64);
-    trial.results.syns_filter = Some((after.filter - before.filter) as f64);
-    let grown = |of: fn(&Counts) -> Option<f64>| of(&after).zip(of(&before)).map(|(a, b)| a - b);
-    let opens = grown(|c| c.opens);
-    trial.results.opens_kernel = opens;
-    let cookies = grown(|c| c.cookies).unwrap_or(0.0);
-    if cookies > 0.0 {
-        trial.notes.push(format!("the kernel's count of SYNs is left out: it answered {cookies} of them with cookies"));
-    } else if let Some((opens, drops)) = opens.zip(grown(|c| c.drops)) {
-        trial.results.syns_kernel = Some(opens + drops);
     }
 }

@@ -13,7 +13,11 @@ The measure is connection requests (SYNs) a second at the server, counted by the
 on the server's interface. The published result: simple clients flat at 130/s, S-Clients linear up to 2065/s.
 
 Checked: simple clients flat within 5 %; S-Clients' rate against D with R2 of at least 0.999 and slope 1/T; 16 times the
-capacity reached; the three counts within 0.5 %. What ends the line of the S-Clients is named.";
+capacity reached; the three counts within 0.5 %. What ends the line of the S-Clients is named.
+
+On real machines (`--client-hosts a,b,c,d --server-host S`) the server runs on S (`listen`, or --listen, is its address) and
+the clients on the others. The filter's count is left out there, the kernel's is of the whole host S, and the network
+settings of S stay as they are.";
 
 /// `overload`.
 pub(crate) const OVERLOAD: &str = "\

@@ -129,10 +129,13 @@ impl AgentGroup {
             match said {
                 Said::Report(AgentReport::Ready { pid, listening, io, notes }) => {
                     self.agents[number].is_ready(pid);
-                    ready[number] = Some(Ready { listening, io, notes, watching: None });
+                    ready[number] = Some(Ready { listening, io, notes, ..Ready::default() });
                 }
                 Said::Report(AgentReport::Watching(found)) => {
                     ready[number] = Some(Ready { watching: Some(*found), ..Ready::default() });
+                }
+                Said::Report(AgentReport::Found(found)) => {
+                    ready[number] = Some(Ready { found: Some(found), ..Ready::default() });
                 }
                 Said::Report(AgentReport::Failed { error }) => {
                     return Err(LabError::Agent { name: self.name(number).into(), why: error });
@@ -224,6 +227,8 @@ pub struct Ready {
     pub notes: Vec<String>,
     /// What an observer found on its host.
     pub watching: Option<run::WatchedHost>,
+    /// What was found of a lever on its host.
+    pub found: Option<run::LeverFound>,
 }
 
 #[cfg(test)]
@@ -248,11 +253,11 @@ mod tests {
         }
     }
 
-    const HELLO: &str = r#"echo '{"is":"hello","wire":4}'; read spec; "#;
+    const HELLO: &str = r#"echo '{"is":"hello","wire":5}'; read spec; "#;
 
     fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
         let mut group = AgentGroup::default();
-        let spec = AgentSpec::Serve(ServePlan::default());
+        let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
         group.start(&Shell(format!("{HELLO}{script}")), Path::new("sh"), "server", &spec).unwrap();
         let ready = group.await_ready(Duration::from_secs(20));
         ready.map(|r| (group, r))
@@ -303,10 +308,10 @@ mod tests {
     fn another_wire_version_is_one_clear_error() {
         let mut group = AgentGroup::default();
         let script = r#"echo '{"is":"hello","wire":99,"version":"9.9"}'; sleep 60"#;
-        let spec = AgentSpec::Serve(ServePlan::default());
+        let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
         let error = group.await_ready(Duration::from_secs(20)).unwrap_err().to_string();
-        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 4"), "{error}");
+        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 5"), "{error}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! on either.
 //!
 //! When standard input ends the conductor is gone: a load agent stops and reports to nobody, a server stops. When it is
-//! silent for too long, all but a server stop, too.
+//! silent for too long, all but a server on the conductor's own machine stop, too.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPl
 use super::heartbeat::{self, GRACE, Heartbeat};
 use super::inside_watch;
 use super::say::say;
-use crate::LabError;
+use crate::{LabError, levers};
 
 /// Works on the task that comes on standard input, to its end.
 pub fn run() -> Result<(), LabError> {
@@ -28,7 +28,7 @@ pub fn run() -> Result<(), LabError> {
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
     let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
     let (sender, commands) = channel();
-    let heartbeat = live(sender, !matches!(spec, AgentSpec::Serve(_)));
+    let heartbeat = live(sender, !matches!(spec, AgentSpec::Serve { far: false, .. }));
     let outcome = match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
             for (path, bytes) in files {
@@ -37,14 +37,23 @@ pub fn run() -> Result<(), LabError> {
             let start = if at_once { Start::AtOnce } else { Start::WhenTold };
             load(&plan, addr, start, commands, Ticking { detailed, fine }, &heartbeat)
         }
-        AgentSpec::Serve(plan) => serve(&plan, &commands),
+        AgentSpec::Serve { plan, .. } => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
             inside_watch::watch(spec, &commands);
             Ok(())
         }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
         AgentSpec::Lever(plan) => {
-            crate::levers::pull(&plan, commands, ready).map(|part| say(&AgentReport::Lever(part)))
+            levers::pull(&plan, commands, || ready(Vec::new())).map(|part| say(&AgentReport::Lever(part)))
+        }
+        AgentSpec::Look(plan) => levers::look(&plan).map(|found| {
+            say(&AgentReport::Found(found));
+            until_stopped(&commands);
+        }),
+        AgentSpec::PutBack => {
+            ready(levers::put_back());
+            until_stopped(&commands);
+            Ok(())
         }
     };
     if let Err(error) = outcome {
@@ -53,10 +62,14 @@ pub fn run() -> Result<(), LabError> {
     Ok(())
 }
 
-/// What was to be changed is.
-fn ready() {
-    let (pid, listening) = (std::process::id(), None);
-    say(&AgentReport::Ready { pid, listening, io: String::new(), notes: Vec::new() });
+/// What was to be changed is, or was put back.
+fn ready(notes: Vec<String>) {
+    say(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
+}
+
+/// An agent that has said all stays, since its clock is asked for.
+fn until_stopped(commands: &Receiver<AgentCommand>) {
+    while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
 }
 
 fn hello() -> Hello {

@@ -18,7 +18,7 @@ pub(super) const ROW: Lever = Lever {
     dose: "the run time of its processes over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
     place: Place::Server,
-    pull: Pull::Slots { plan, act: thief::steal },
+    pull: Pull::Slots { plan, look: None, act: thief::steal },
 };
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {

@@ -17,13 +17,13 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "everything in that control group runs slower in half of the slots, for whoever else uses it, too",
     dose: "what is written, over what stood there",
     undo: "what stood there is written down first and put back, also after a kill by the next who looks",
-    place: Place::ServerHere,
-    pull: Pull::Slots { plan, act: quota::act },
+    place: Place::Server,
+    pull: Pull::Slots { plan, look: Some(quota::look), act: quota::act },
 };
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    match reach.behind_pids.is_empty() {
-        true => Err("no process that the server waits for is known here".into()),
-        false => quota::plan_of(ROW.id, &reach.behind_pids, "what the server waits for"),
+    match &reach.behind_pids[..] {
+        [] => Err("no process that the server waits for is known here".into()),
+        pids => Ok(LeverPlan { lever: ROW.id.into(), pids: pids.to_vec(), ..LeverPlan::default() }),
     }
 }

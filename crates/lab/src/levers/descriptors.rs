@@ -1,6 +1,6 @@
 //! Lets the server's processes hold twice as many descriptors: a server that was out of them takes twice as many connections.
 
-use run::{Intensity, LeverPlan, LoadPlan, Prove};
+use run::{Intensity, LeverFound, LeverPlan, LoadPlan, Prove};
 
 use super::lever::{Lever, Place, Pull, Reach};
 use super::undo::{Change, Undo};
@@ -17,8 +17,8 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server takes connections past its own limit in half of the turns",
     dose: "one less the limit with it over the limit without",
     undo: "each limit is written down first and put back, also after a kill by the next who looks; connections end with their load",
-    place: Place::ServerHere,
-    pull: Pull::Held { plan, hold },
+    place: Place::Server,
+    pull: Pull::Held { plan, look, load, hold },
 };
 
 /// What the limits become, as a multiple.
@@ -26,23 +26,25 @@ const TIMES: u64 = 2;
 /// A server with more than this has enough for any load of an experiment.
 const MOST: u64 = 2048;
 
-/// The processes whose limits are raised, under as many connections as they could take then.
-fn plan(reach: &Reach, load: &LoadPlan) -> Result<(LeverPlan, LoadPlan), String> {
-    if reach.server_pids.is_empty() {
-        return Err("the server's processes are not known here".into());
-    }
-    let limits: Option<Vec<(u64, u64)>> = reach.server_pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
+fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    reach.on_server(ROW.id)
+}
+
+/// How many descriptors its processes may hold together while it is held.
+fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
+    let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
     let limits = limits.ok_or("the server's limits of descriptors cannot be read, or there is none")?;
     let most = limits.iter().map(|(soft, _)| *soft).max().unwrap_or(0);
     if most > MOST {
         return Err(format!("the server may hold {most} descriptors, more than an experiment has connections"));
     }
-    let wanted = limits.iter().map(|(soft, _)| TIMES * soft).sum::<u64>().min(TIMES * MOST) as u32;
-    let plan = LeverPlan { lever: ROW.id.into(), pids: reach.server_pids.clone(), ..LeverPlan::default() };
-    Ok((plan, with_connections(load, wanted)))
+    let descriptors = limits.iter().map(|(soft, _)| soft.saturating_mul(TIMES)).fold(0, u64::saturating_add);
+    Ok(LeverFound { descriptors })
 }
 
-fn with_connections(load: &LoadPlan, wanted: u32) -> LoadPlan {
+/// As many connections as they could take then.
+fn load(found: &LeverFound, load: &LoadPlan) -> LoadPlan {
+    let wanted = found.descriptors.min(TIMES * MOST) as u32;
     let mut load = load.clone();
     if let Intensity::Closed { connections, .. } = &mut load.intensity {
         *connections = wanted.max(*connections);
@@ -78,8 +80,9 @@ mod tests {
         let soft = move || probe::descriptor_limits(pid).map(|(soft, _)| soft);
         testkit::eventually(|| (soft() == Some(64)).then_some(()));
         let reach = Reach { server_pids: vec![pid], ..Reach::default() };
-        let (plan, load) = plan(&reach, &LoadPlan::default()).unwrap();
-        assert_eq!(load.intensity.in_flight(), Some(128.0));
+        let plan = plan(&reach).unwrap();
+        let found = look(&plan).unwrap();
+        assert_eq!(load(&found, &LoadPlan::default()).intensity.in_flight(), Some(128.0));
         let undo = hold(&plan).unwrap();
         assert_eq!(soft(), Some(128));
         drop(undo);
@@ -90,6 +93,6 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_known_is_left_alone() {
-        assert!(plan(&Reach::default(), &LoadPlan::default()).unwrap_err().contains("not known"));
+        assert!(plan(&Reach::default()).unwrap_err().contains("not known"));
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 
-use run::{AgentCommand, LeverPart, LeverPlan, Prove};
+use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
 use sys::clock;
 
 use super::lever::{Lever, Place, Pull, Reach};
@@ -27,8 +27,8 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "everything that uses the disk waits longer in half of the slots; at most 64 MiB are written over and over",
     dose: "its own time in the disk's queue over that of all requests (diskstats)",
     undo: "the file has no name from the start and goes with the agent",
-    place: Place::ServerHere,
-    pull: Pull::Slots { plan, act },
+    place: Place::Server,
+    pull: Pull::Slots { plan, look: Some(look), act },
 };
 
 /// `O_DIRECT` of Linux, where it is the same on x86-64 and others that this is built for.
@@ -42,9 +42,17 @@ const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
     let dir = reach.dir.clone().ok_or("no directory on the server's disk was named (--prove-dir)")?;
-    let _ = open(&dir)?;
-    queue_file(&dir)?;
     Ok(LeverPlan { lever: ROW.id.into(), path: Some(dir), ..LeverPlan::default() })
+}
+
+fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
+    on(plan).map(|_| LeverFound::default())
+}
+
+/// A file to write to, and the counters of its disk.
+fn on(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
+    let dir = plan.path.as_deref().ok_or("no directory")?;
+    Ok((open(dir)?, queue_file(dir)?))
 }
 
 /// A file without a name.
@@ -74,8 +82,7 @@ fn queued_ms(file: &Path) -> f64 {
 }
 
 fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
-    let dir = plan.path.clone().ok_or("no directory")?;
-    let (file, queue) = (open(&dir)?, queue_file(&dir)?);
+    let (file, queue) = on(plan)?;
     let (pace, own_ns) = (Pace::new(plan), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let writes = scope.spawn(|| write(&pace, file, &own_ns));

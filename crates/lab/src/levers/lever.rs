@@ -5,17 +5,22 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
 use judge::prove::RequestWay;
-use run::{AgentCommand, LeverPart, LeverPlan, LoadPlan, Prove};
+use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// How a lever is pulled.
+/// Looks on the host of a lever at what it acts on, and changes nothing; the error says why it cannot be pulled there.
+pub type Look = fn(&LeverPlan) -> Result<LeverFound, String>;
+
+/// How a lever is pulled. What a plan says is what the conductor knows; what only its host knows is looked up there.
 #[derive(Clone, Copy)]
 pub enum Pull {
     /// On and off in slots while one load is on.
     Slots {
-        /// What its agent is to do; the error says why it cannot be pulled here.
+        /// What its agent is to do; the error says why it cannot be pulled.
         plan: fn(&Reach) -> Result<LeverPlan, String>,
+        /// Asked on its host first; none where there is nothing that could be missing.
+        look: Option<Look>,
         /// Does it, until the last slot or until told to stop.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
@@ -23,15 +28,16 @@ pub enum Pull {
     Turns(fn(&Reach, &LoadPlan) -> Result<Altered, String>),
     /// The same load in turns, with something at the server changed in half of them.
     Held {
-        /// What its agent is to change, and the load that shows it; the error says why it cannot be changed here.
-        plan: fn(&Reach, &LoadPlan) -> Result<Planned, String>,
+        /// What its agent is to change; the error says why it cannot be.
+        plan: fn(&Reach) -> Result<LeverPlan, String>,
+        /// Asked on its host first.
+        look: Look,
+        /// The load that shows it, by what was found there.
+        load: fn(&LeverFound, &LoadPlan) -> LoadPlan,
         /// Changes it until what comes back is dropped.
         hold: fn(&LeverPlan) -> Result<Undo, String>,
     },
 }
-
-/// What an agent changes, and the load that shows it.
-pub type Planned = (LeverPlan, LoadPlan);
 
 impl Pull {
     /// Whether loads without and with it take turns.
@@ -49,8 +55,6 @@ pub enum Place {
     Clients,
     /// The server's host.
     Server,
-    /// The server's host, where that is this one: what it changes is looked up here.
-    ServerHere,
 }
 
 /// A load without and with a lever.
@@ -116,10 +120,20 @@ pub struct Reach {
     pub in_flight: Option<f64>,
     /// Where the server listens.
     pub addr: Option<SocketAddr>,
-    /// A directory on the server's disk in which may be written.
+    /// A directory on the server's disk, by its name on the server's host, in which may be written.
     pub dir: Option<PathBuf>,
     /// What an exchange puts on the link on the way of the requests.
     pub request_way: RequestWay,
     /// Where the keeper of the testbed listens that joins the generator and the server.
     pub keeper: Option<PathBuf>,
+}
+
+impl Reach {
+    /// The plan of a lever on the server's processes.
+    pub(super) fn on_server(&self, lever: &str) -> Result<LeverPlan, String> {
+        if self.server_pids.is_empty() {
+            return Err("the server's processes are not known; --server-host names the host where they are".into());
+        }
+        Ok(LeverPlan { lever: lever.into(), pids: self.server_pids.clone(), ..LeverPlan::default() })
+    }
 }

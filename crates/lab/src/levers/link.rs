@@ -25,8 +25,8 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "everything on the testbed's medium is slower in half of the slots",
     dose: "the rate that the medium is given, over its own",
     undo: "the testbed's keeper gives the medium its rate back when the agent's connection ends, also after a kill",
-    place: Place::ServerHere,
-    pull: Pull::Slots { plan, act },
+    place: Place::Server,
+    pull: Pull::Slots { plan, look: None, act },
 };
 
 /// Share of the rate that stays.

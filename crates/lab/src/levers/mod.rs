@@ -26,12 +26,12 @@ mod worker;
 
 use std::sync::mpsc::Receiver;
 
-pub use lever::{Altered, Lever, Place, Planned, Pull, Reach};
+pub use lever::{Altered, Lever, Look, Place, Pull, Reach};
 pub use undo::Undo;
 pub(crate) use undo::put_back;
 pub(crate) use window::in_flight;
 
-use run::{AgentCommand, LeverPart, LeverPlan};
+use run::{AgentCommand, LeverFound, LeverPart, LeverPlan};
 
 /// Every lever.
 pub const LEVERS: &[Lever] = &[
@@ -52,6 +52,19 @@ pub const LEVERS: &[Lever] = &[
     descriptors::ROW,
 ];
 
+fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
+    let row = LEVERS.iter().find(|row| row.id == plan.lever);
+    row.ok_or_else(|| format!("there is no lever {:?}", plan.lever))
+}
+
+/// Looks here, on the lever's host, whether it can be pulled.
+pub(crate) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
+    match row_of(plan)?.pull {
+        Pull::Slots { look: Some(look), .. } | Pull::Held { look, .. } => look(plan),
+        Pull::Slots { look: None, .. } | Pull::Turns(_) => Ok(LeverFound::default()),
+    }
+}
+
 /// Pulls a lever as its plan says, until its last slot or until told to stop. `ready` is called once something is held
 /// changed, or once only the begin of the slots is awaited.
 pub(crate) fn pull(
@@ -59,23 +72,22 @@ pub(crate) fn pull(
     commands: Receiver<AgentCommand>,
     ready: impl FnOnce(),
 ) -> Result<LeverPart, String> {
-    let row = LEVERS.iter().find(|row| row.id == plan.lever);
-    match row.map(|row| row.pull) {
-        Some(Pull::Slots { act, .. }) if plan.start_at_ns == 0 => {
+    match row_of(plan)?.pull {
+        Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
             ready();
             match begun(plan, &commands) {
                 Some(plan) => act(&plan, commands),
                 None => Err("it was stopped before its first slot".into()),
             }
         }
-        Some(Pull::Slots { act, .. }) => act(plan, commands),
-        Some(Pull::Held { hold, .. }) => {
+        Pull::Slots { act, .. } => act(plan, commands),
+        Pull::Held { hold, .. } => {
             let _undo = hold(plan)?;
             ready();
             while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
             Ok(LeverPart::default())
         }
-        _ => Err(format!("there is no lever {:?} that an agent pulls", plan.lever)),
+        Pull::Turns(_) => Err(format!("the lever {:?} is another load, which no agent pulls", plan.lever)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::mpsc::Receiver;
 
 use probe::CpuQuota;
-use run::{AgentCommand, LeverPart, LeverPlan, Prove};
+use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
 
 use super::lever::{Lever, Place, Pull, Reach};
 use super::pace::Pace;
@@ -21,8 +21,8 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "everything in the server's control group runs slower in half of the slots",
     dose: "what is written, over what stood there",
     undo: "what stood there is written down first and put back, also after a kill by the next who looks",
-    place: Place::ServerHere,
-    pull: Pull::Slots { plan, act },
+    place: Place::Server,
+    pull: Pull::Slots { plan, look: Some(look), act },
 };
 
 /// Share of the quota that stays.
@@ -31,22 +31,25 @@ pub(super) const STAYS: f64 = 0.75;
 pub(super) const SLOT_S: f64 = 0.4;
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    plan_of(ROW.id, &reach.server_pids, "the server")
+    reach.on_server(ROW.id)
 }
 
-/// The quota of these processes: workers share the first one's.
-pub(super) fn plan_of(lever: &str, pids: &[u32], whose: &str) -> Result<LeverPlan, String> {
-    let quota = pids.first().and_then(|pid| CpuQuota::of(*pid));
-    let quota = quota.ok_or_else(|| format!("the control group of {whose} has no CPU quota, or is not known here"))?;
+/// Whether the quota of the plan's processes can be written; workers share the first one's.
+pub(super) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
+    let quota = of(plan)?;
     let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
     write.map_err(|e| format!("{} cannot be written: {e}", quota.file.display()))?;
-    Ok(LeverPlan { lever: lever.into(), pids: pids.to_vec(), ..LeverPlan::default() })
+    Ok(LeverFound::default())
+}
+
+fn of(plan: &LeverPlan) -> Result<CpuQuota, String> {
+    let quota = plan.pids.first().and_then(|pid| CpuQuota::of(*pid));
+    quota.ok_or_else(|| "its control group has no CPU quota, or cannot be read".into())
 }
 
 /// Lowers the quota of the plan's processes while it is on.
 pub(super) fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
-    let quota =
-        plan.pids.first().and_then(|pid| CpuQuota::of(*pid)).ok_or("its processes have no CPU quota any more")?;
+    let quota = of(plan)?;
     let (before, after) = (quota.text.clone(), quota.times(STAYS));
     let file = quota.file.clone();
     let write = |text: &str| std::fs::write(&file, text).map_err(|e| format!("writing {}: {e}", file.display()));

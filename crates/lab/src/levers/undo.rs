@@ -128,11 +128,11 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// The directory of this user's records. One that somebody else could have filled is none.
+/// The directory of this user's records: none that goes with a session (XDG_RUNTIME_DIR), since an agent's may be that of
+/// its engine and end with it. One that somebody else could have filled is none.
 fn records(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();
-    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute() && dir.is_dir());
-    let dir = own.map_or_else(|| PathBuf::from(format!("/tmp/loadline-{uid}")), |dir| dir.join("loadline"));
+    let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));
     if make && !dir.exists() {
         std::fs::DirBuilder::new().mode(0o700).create(&dir)?;
     }

@@ -4,6 +4,7 @@
 //! needs another load, that is made in turns ([`turns`]); else it is switched in slots of one load ([`slots`]), together
 //! with those that every such experiment has, since only all parts together add up to 1.
 
+mod asked;
 mod pulled;
 mod schedule;
 mod slots;
@@ -12,8 +13,9 @@ mod turns;
 
 use run::{Prove, Untried};
 
+use self::asked::{look, put_back};
 use self::stand::{Stand, closed};
-use crate::levers::{Altered, LEVERS, Lever, Place, Pull, Reach, in_flight, put_back};
+use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, in_flight};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
@@ -26,7 +28,7 @@ const OTHER: f64 = 0.12;
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let stand = Stand::filled(&lab.run, connections);
     let (own, others) = own(lab, setup, &stand);
-    begin(lab, own);
+    begin(lab, setup, own);
     others.into_iter().for_each(|(row, why)| untried(lab, row, why));
     let mut left_s = seconds;
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
@@ -50,7 +52,7 @@ pub(crate) fn prove_all(
 ) -> Result<(), LabError> {
     let stand = Stand::of(&lab.run, connections);
     let (own, _) = own(lab, setup, &stand);
-    begin(lab, own);
+    begin(lab, setup, own);
     let suspect = own.map(|own| own.id);
     let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
     of_turns.sort_by_key(|row| Some(row.id) != suspect);
@@ -69,10 +71,10 @@ type Refused = (&'static Lever, String);
 fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Lever>, Vec<Refused>) {
     let suspects = judge::prove::suspects_of(&lab.run.findings.bottleneck);
     let rows: Vec<&Lever> = suspects.filter_map(|s| LEVERS.iter().find(|row| row.id == s.lever)).collect();
-    let (reach, load) = (reach(lab, setup), closed(setup, stand.connections));
+    let load = closed(setup, stand.connections);
     let mut refused = Vec::new();
     for row in &rows {
-        match allowed(lab, setup, row).and_then(|()| possible(row, &reach, &load)) {
+        match allowed(lab, row).and_then(|()| possible(lab, setup, row, &load)) {
             Ok(()) => return (Some(row), refused),
             Err(why) => refused.push((*row, why)),
         }
@@ -81,35 +83,36 @@ fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Le
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Whether a lever can be pulled here; the error says why not.
-fn possible(row: &Lever, reach: &Reach, load: &run::LoadPlan) -> Result<(), String> {
+/// Whether a lever can be pulled on its host; the error says why not.
+fn possible(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, load: &run::LoadPlan) -> Result<(), String> {
     match row.pull {
-        Pull::Slots { plan, .. } => plan(reach).map(drop),
-        Pull::Turns(_) | Pull::Held { .. } => altered(row, reach, load).map(drop),
+        Pull::Slots { .. } => switchable(lab, setup, row, &reach(lab, setup)),
+        Pull::Turns(_) | Pull::Held { .. } => altered(lab, setup, row, load).map(drop),
     }
 }
 
+/// Whether a lever of slots can be pulled on its host.
+fn switchable(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, reach: &Reach) -> Result<(), String> {
+    let Pull::Slots { plan, look: asks, .. } = row.pull else { return Err("it is switched in turns".into()) };
+    let plan = plan(reach)?;
+    asks.map_or(Ok(()), |_| look(setup, lab.program(), row, &plan).map(drop))
+}
+
 /// Writes the prediction down; `own` is the lever that tries the verdict.
-fn begin(lab: &mut Lab<'_>, own: Option<&Lever>) {
-    put_back().into_iter().for_each(|sentence| lab.note(sentence));
+fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>) {
+    put_back(lab, setup);
     let row = own.unwrap_or(&LEVERS[0]);
     let mut proof = judge::prove::predicted(&lab.run, row.id, row.planned);
     proof.prediction.iter_mut().for_each(|p| p.at = jiff::Timestamp::now().to_string());
     lab.run.findings.proof = Some(proof);
 }
 
-/// Whether a lever may be pulled, and can be where it belongs.
-fn allowed(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever) -> Result<(), String> {
+/// Whether a lever may be pulled.
+fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
         return Err("it touches the server's own limits or processes, which --prove=intrusive allows".into());
     }
-    let far = setup.hosts_of(row.place).into_iter().find(|host| host.is_remote());
-    match far.filter(|_| row.place == Place::ServerHere) {
-        Some(host) => {
-            Err(format!("what it changes is looked up on this host alone; run `loadline prove` on {}", host.name()))
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
@@ -125,9 +128,8 @@ fn in_turns(
     row: &'static Lever,
     seconds: f64,
 ) -> Result<f64, LabError> {
-    let made =
-        allowed(lab, setup, row).and_then(|()| altered(row, &reach(lab, setup), &closed(setup, stand.connections)));
     let begin_s = lab.elapsed_s();
+    let made = allowed(lab, row).and_then(|()| altered(lab, setup, row, &closed(setup, stand.connections)));
     match made {
         Ok(altered) => {
             match turns::trial(lab, setup, stand, (row, &altered), seconds)? {
@@ -144,11 +146,13 @@ fn in_turns(
 }
 
 /// The loads without and with a lever of turns, and what is held changed under the latter.
-fn altered(row: &Lever, reach: &Reach, load: &run::LoadPlan) -> Result<Altered, String> {
+fn altered(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, load: &run::LoadPlan) -> Result<Altered, String> {
+    let reach = reach(lab, setup);
     match row.pull {
-        Pull::Turns(alter) => alter(reach, load),
-        Pull::Held { plan, .. } => {
-            let (held, load) = plan(reach, load)?;
+        Pull::Turns(alter) => alter(&reach, load),
+        Pull::Held { plan, load: shown, .. } => {
+            let held = plan(&reach)?;
+            let load = shown(&look(setup, lab.program(), row, &held)?, load);
             Ok(Altered { off: load.clone(), on: load, dose: row.planned, held: Some(held) })
         }
         Pull::Slots { .. } => Err("it is switched in slots".into()),
@@ -168,9 +172,8 @@ fn in_slots(
     let reach = reach(lab, setup);
     let mut rows = Vec::new();
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        let Pull::Slots { plan, .. } = row.pull else { continue };
-        match allowed(lab, setup, row).and_then(|()| plan(&reach)) {
-            Ok(_) => rows.push(row),
+        match allowed(lab, row).and_then(|()| switchable(lab, setup, row, &reach)) {
+            Ok(()) => rows.push(row),
             Err(why) => untried(lab, row, why),
         }
     }
@@ -178,7 +181,7 @@ fn in_slots(
         Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
         Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| said(proof, &why)),
     }
-    put_back().into_iter().for_each(|sentence| lab.note(sentence));
+    put_back(lab, setup);
     lab.save()
 }
 

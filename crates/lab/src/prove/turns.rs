@@ -1,6 +1,5 @@
 //! The same load with and without a lever, in turns: pairs of short loads, in an order drawn from the plan's seed.
 
-use std::path::Path;
 use std::time::Duration;
 
 use run::{AgentSpec, LeverPlan, LoadPlan, SwitchTrial, TrialKind};
@@ -9,10 +8,10 @@ use super::stand::Stand;
 use crate::agent::AgentGroup;
 use crate::levers::{Altered, Lever};
 use crate::order::Order;
-use crate::{Lab, LabError, Load, Local, Point, TargetSetup};
+use crate::{Host, Lab, LabError, Load, Point, TargetSetup};
 
 /// How long a change may take.
-const HELD_WITHIN: Duration = Duration::from_secs(3);
+const HELD_WITHIN: Duration = Duration::from_secs(10);
 /// Warm-up of a turn, seconds: connections are up.
 const FIRST_S: f64 = 0.15;
 /// What starting and ending agents adds to a turn, seconds.
@@ -47,6 +46,7 @@ pub(super) fn trial(
     let Some((pairs, turn_s)) = pairs(stand.response_s, seconds) else {
         return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
     };
+    let hosts = setup.hosts_of(row.place);
     let mut order = Order::of(setup.load.seed);
     let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
     for pair in 0..pairs {
@@ -58,7 +58,7 @@ pub(super) fn trial(
             let label = format!("{} {}, pair {}", row.id, ["off", "on"][with], pair + 1);
             let load = [&altered.off, &altered.on][with];
             let plan = LoadPlan { warmup_s: FIRST_S, duration_s: turn_s, seed: pair as u64, ..load.clone() };
-            let held = altered.held.as_ref().filter(|_| with == 1).map(|held| hold(lab.program(), held)).transpose();
+            let held = altered.held.as_ref().filter(|_| with == 1).map(|held| hold(lab, &hosts, held)).transpose();
             let _held = match held {
                 Ok(held) => held,
                 Err(why) => return Ok(Err(why.to_string())),
@@ -69,15 +69,23 @@ pub(super) fn trial(
     let [off, on] = rates;
     let connections = altered.on.intensity.in_flight().unwrap_or(f64::from(stand.connections));
     let label = format!("{connections} connections, {pairs} pairs of turns");
-    let (lever, host, dose) = (row.id.into(), "localhost".into(), altered.dose);
+    let (lever, host, dose) = (row.id.into(), names(&hosts, setup), altered.dose);
     let trial = SwitchTrial { lever, host, label, turn_s, dose, off, on };
     Ok(Ok(trial))
 }
 
-/// An agent that holds something changed until what comes back is dropped.
-fn hold(program: &Path, plan: &LeverPlan) -> Result<AgentGroup, LabError> {
+/// Where it is pulled: where its agents are, or the load that it is.
+fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
+    let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
+    if names.is_empty() { setup.host().name().into() } else { names.join(", ") }
+}
+
+/// Agents that hold something changed until what comes back is dropped.
+fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGroup, LabError> {
     let mut group = AgentGroup::default();
-    group.start(&Local::default(), program, &plan.lever, &AgentSpec::Lever(plan.clone()))?;
+    for host in hosts {
+        group.start(*host, lab.program(), &plan.lever, &AgentSpec::Lever(plan.clone()))?;
+    }
     group.await_ready(HELD_WITHIN)?;
     Ok(group)
 }

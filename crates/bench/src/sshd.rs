@@ -1,0 +1,49 @@
+//! A sshd of this program's own on loopback, with keys of its own: nothing of the machine's is read or changed.
+
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, ensure};
+use tempfile::TempDir;
+
+use crate::programs::{self, Server};
+
+/// See the head of this file; it ends when dropped.
+pub(crate) struct Sshd {
+    _server: Server,
+    /// The words of ssh that reach it, but for its name.
+    pub(crate) words: String,
+}
+
+impl Sshd {
+    /// Starts it. `-f` names its configuration and the client's.
+    pub(crate) fn start() -> Result<Self> {
+        let (sshd, keygen, _) = (programs::find("sshd")?, programs::find("ssh-keygen")?, programs::find("ssh")?);
+        let (dir, port) = (TempDir::new()?, programs::free_port()?);
+        let d = dir.path().display().to_string();
+        for name in ["host", "user"] {
+            let file = dir.path().join(name);
+            let made = Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file).status()?;
+            ensure!(made.success(), "ssh-keygen ended with {made}");
+        }
+        // The folder that a sshd of root wants to be there; others need none.
+        let _ = std::fs::create_dir_all("/run/sshd");
+        // More at once than its default of 10, after which it refuses some.
+        let server = format!(
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nPidFile none\n\
+             StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nMaxSessions 100\n\
+             LogLevel ERROR\n"
+        );
+        let client = format!(
+            "Host *\n HostName 127.0.0.1\n Port {port}\n IdentityFile {d}/user\n IdentitiesOnly yes\n \
+             UserKnownHostsFile /dev/null\n StrictHostKeyChecking no\n LogLevel ERROR\n"
+        );
+        std::fs::write(dir.path().join("sshd"), server)?;
+        std::fs::write(dir.path().join("client"), client)?;
+        let mut command = Command::new(sshd);
+        command.arg("-D").arg("-f").arg(dir.path().join("sshd")).stdin(Stdio::null()).stderr(Stdio::null());
+        let addr = SocketAddr::from(([127, 0, 0, 1], port));
+        let server = programs::await_listening(command.spawn()?, addr, Some(dir))?;
+        Ok(Self { _server: server, words: format!("ssh -F {d}/client") })
+    }
+}

@@ -1,0 +1,94 @@
+//! Experiments of the sources on given hosts: their own server on one, their clients on the others, and nothing made up of
+//! what only a testbed could count.
+
+use serde_json::Value;
+use testkit::{SshHosts, binary, num};
+
+use crate::stage::{names, notes, said};
+
+/// Hosts without any server: the experiment brings its own.
+fn hosts(test: &str) -> Option<SshHosts> {
+    SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server", "a", "b"])
+}
+
+/// `lab NAME --quick` with these parameters, the server on its host and the clients on a and b.
+fn played(hosts: &SshHosts, name: &str, set: &[&str]) -> (Value, String) {
+    let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
+    let mut args = vec!["lab", name, "--quick", "--server-host", "server", "--client-hosts", "a,b", "--via", &engine];
+    args.extend(["--agent-path", own, "--listen", hosts.address("server")]);
+    set.iter().for_each(|one| args.extend(["--set", one]));
+    let (run, output) = hosts.run("conductor", &args, |_| {});
+    let text = said(&output);
+    assert!(run["trials"].is_array(), "{text}");
+    assert_eq!(names(&run["hosts"], "name"), ["a", "b", "server"], "{text}");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+    (run, text)
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    names(list, "text")
+}
+
+#[test]
+fn request_rate_on_hosts_counts_at_both_ends_what_it_can_and_says_what_is_missing() {
+    let _alone = testkit::alone();
+    let Some(hosts) = hosts("request_rate_on_hosts") else { return };
+    let set = ["simple_clients=[4]", "most_descriptors=200", "s_clients_a_host=1", "seconds=1", "warmup_s=0.5"];
+    let (run, text) = played(&hosts, "request-rate", &set);
+    let trials = run["trials"].as_array().unwrap();
+    let of_s_clients: Vec<&Value> = trials.iter().filter(|trial| trial["key"]["descriptors"].is_u64()).collect();
+    assert!(of_s_clients.len() > 1, "{text}");
+    for trial in of_s_clients {
+        assert_eq!(trial["server"]["host"], "server");
+        assert_eq!(names(&trial["host_loads"], "host"), ["a", "b"], "{text}");
+        let counts = &trial["results"];
+        let (sent, kernel) = (num(&counts["syns_generator"]), num(&counts["syns_kernel"]));
+        // T is below the kernel's first timeout, so each is sent once. One that is dropped for a full queue at the end of
+        // its handshake is counted twice there.
+        assert!(sent > 0.0 && (kernel - sent).abs() <= 0.05 * sent + 5.0, "{sent} sent, {kernel} arrived\n{text}");
+        assert!(counts["syns_filter"].is_null(), "nobody filtered: {counts}");
+    }
+    assert!(texts(&run["notes"]).iter().any(|note| note.contains("a packet filter's count is missing")), "{text}");
+    let checks = run["findings"]["checks"].to_string();
+    assert!(checks.contains("S-Clients reach") && !checks.contains("three counts"), "{checks}");
+}
+
+#[test]
+fn adding_clients_on_hosts_adds_a_host_a_client_and_knows_nothing_of_the_wire() {
+    let _alone = testkit::alone();
+    let Some(hosts) = hosts("adding_clients_on_hosts") else { return };
+    let (run, text) = played(&hosts, "adding-clients", &["clients=3", "seconds=1"]);
+    let trials = run["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2, "{text}");
+    assert_eq!(names(&trials[1]["host_loads"], "host"), ["a", "b"], "{text}");
+    for trial in trials {
+        assert!(num(&trial["completed"]) > 0.0, "{text}");
+        assert_eq!(trial["server"]["host"], "server");
+        // What the server counts itself comes by its own line.
+        let served = &trial["server"]["counters"]["record.cache_hits"];
+        assert!(num(served) > 0.0, "{served} {:?}", notes(trial));
+        assert!(trial["results"]["wire_use"].is_null(), "{}", trial["results"]);
+    }
+    assert!(texts(&run["notes"]).iter().any(|note| note.contains("2 clients in place of 3")), "{text}");
+    let said = run["findings"]["conclusions"].to_string();
+    assert!(said.contains("whether it is full is not known"), "{said}");
+    assert!(!run["findings"]["checks"].to_string().contains("wire"), "{text}");
+}
+
+#[test]
+fn io_models_on_hosts_hold_what_their_servers_count() {
+    let _alone = testkit::alone();
+    let Some(hosts) = hosts("io_models_on_hosts") else { return };
+    let set = ["models=[\"epoll\", \"blocking\"]", "entries=[1]", "first=30", "seconds=1", "warmup_s=1", "turns=0"];
+    let (run, text) = played(&hosts, "io-models", &set);
+    let trials = run["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2, "{text}");
+    for trial in trials {
+        assert!(num(&trial["completed"]) > 0.0 && trial["server"]["host"] == "server", "{text}");
+        assert_eq!(names(&trial["host_loads"], "host"), ["a", "b"], "{text}");
+        assert_eq!(num(&trial["axes"]["held"]), 30.0, "{:?}", notes(trial));
+        assert!(num(&trial["axes"]["threads"]) >= 1.0 && num(&trial["axes"]["server_receives_bytes_per_s"]) > 0.0);
+        assert!(trial["axes"]["wire_use"].is_null() && trial["axes"]["threads_by_rule"].is_null(), "{}", trial["axes"]);
+    }
+    assert!(texts(&run["notes"]).iter().any(|note| note.contains("kernel memory")), "{text}");
+}

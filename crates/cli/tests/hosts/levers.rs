@@ -1,0 +1,194 @@
+//! Levers that change something of the server, on the server's host: what only that host knows is looked up there, and what
+//! was changed is put back there.
+
+use std::process::Stdio;
+use std::sync::MutexGuard;
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::{ControlGroup, Held, SshHosts, binary, eventually, eventually_within, kill, num, program};
+
+use crate::faults::conductor;
+use crate::stage::said;
+
+/// Until the first lever of slots is pulled: those of turns come first, and the longest budget here is 60 s.
+const PULLED_WITHIN: Duration = Duration::from_secs(90);
+
+/// nginx of two workers in the host `server`, which together may use a fifth of a processor.
+struct Stage {
+    // Ended in this order.
+    nginx: Held,
+    hosts: SshHosts,
+    group: ControlGroup,
+    url: String,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Stage {
+    fn set(test: &str) -> Option<Self> {
+        let alone = testkit::alone();
+        if !testkit::has(test, "nginx") {
+            return None;
+        }
+        let group = ControlGroup::fifth_of_a_processor(test)?;
+        let hosts = SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server"])?;
+        let (d, address) = (hosts.path("").display().to_string(), hosts.address("server").to_string());
+        let config = format!(
+            "daemon off; worker_processes 2; pid {d}/pid; error_log {d}/error; events {{ worker_connections 4000; }}
+             http {{ access_log off; keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
+               fastcgi_temp_path {d}/f; uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
+               server {{ listen {address}:8080 reuseport; location / {{ return 200 'x'; }} }} }}"
+        );
+        std::fs::write(hosts.path("nginx.conf"), config).unwrap();
+        let grouped = group.command(&program("nginx").unwrap());
+        let mut command = hosts.inside("server", std::path::Path::new(grouped.get_program()));
+        command.args(grouped.get_args()).arg("-c").arg(hosts.path("nginx.conf")).arg("-e").arg(hosts.path("error"));
+        let nginx = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        eventually(|| std::fs::read_to_string(hosts.path("pid")).ok().filter(|pid| !pid.trim().is_empty()));
+        let url = format!("http://{address}:8080/");
+        Some(Self { nginx, hosts, group, url, _alone: alone })
+    }
+
+    /// `prove` with these flags, the generator here and the server on its host.
+    fn prove(&self, more: &[&str], during: impl FnOnce(&Self)) -> (Value, String) {
+        let engine = self.hosts.engine();
+        let mut args = vec!["prove", &self.url, "--server-host", "server", "--via", &engine];
+        args.extend(["--agent-path", binary!().to_str().unwrap(), "--at-rest", "100ms", "--connections", "16"]);
+        args.extend(more);
+        let (run, output) = self.hosts.run("conductor", &args, |_| during(self));
+        (run, said(&output))
+    }
+
+    /// Waits until the quota is another one.
+    fn await_other_quota(&self, before: &str) {
+        eventually_within(PULLED_WITHIN, || (self.group.cpu_quota() != before).then_some(()));
+    }
+
+    /// All is as it was: the quota, and no worker stands still.
+    fn is_as_it_was(&self, before: &str) {
+        self.hosts.await_no_agents("server");
+        assert_eq!(self.group.cpu_quota(), before, "the quota is what it was");
+        for worker in testkit::children(self.nginx.pid()) {
+            let stat = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap();
+            assert!(!stat.rsplit(')').next().unwrap().trim().starts_with('T'), "{worker} stands still");
+        }
+    }
+}
+
+#[test]
+fn a_quota_and_a_worker_are_pulled_on_the_server_s_host_and_are_what_they_were() {
+    let Some(stage) = Stage::set("a_quota_and_a_worker") else { return };
+    let before = stage.group.cpu_quota();
+    let dir = stage.hosts.path("").display().to_string();
+    let (run, text) = stage.prove(&["--budget", "60s", "--intrusive", "--prove-dir", &dir], |_| {});
+    stage.is_as_it_was(&before);
+    let proof = &run["findings"]["proof"];
+    let levers = proof["trials"][0]["levers"].as_array().unwrap_or_else(|| panic!("{proof:#}\n{text}"));
+    for id in ["quota", "worker"] {
+        let lever = levers.iter().find(|l| l["lever"] == id).unwrap_or_else(|| panic!("no {id}: {proof:#}\n{text}"));
+        assert_eq!(lever["host"], "server");
+        assert!(lever["speed"].as_array().unwrap().iter().any(|speed| num(speed) < 0.9), "{lever}");
+    }
+    // The directory is one of that host: it is looked at there, whatever it is on.
+    let why = |id: &str| crate::names_where(&proof["untried"], "lever", id, "why");
+    assert!(levers.iter().any(|l| l["lever"] == "disk") || why("disk").starts_with("on server, "), "{proof:#}");
+    assert!(why("descriptors").starts_with("on server, "), "{proof:#}");
+    let elasticities = proof["elasticities"].as_array().unwrap();
+    ["quota", "worker"].iter().for_each(|id| assert!(elasticities.iter().any(|e| e["lever"] == *id), "{proof:#}"));
+}
+
+/// By the release binary, since speeds matter. The generator has a processor of its own.
+#[test]
+fn a_quota_is_proven_on_the_server_s_host() {
+    let test = "proof of a quota on another host";
+    let (_alone, binary) = testkit::alone_with_release!("proof of a quota on another host");
+    let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
+    let Some(group) = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")]) else { return };
+    let Some(hosts) = SshHosts::make(test, &binary, "switch:1G", &["conductor", "server"]) else { return };
+    let listen = format!("{}:8080", hosts.address("server"));
+    let grouped = group.command(&binary);
+    let mut serve = hosts.inside("server", std::path::Path::new(grouped.get_program()));
+    serve.args(grouped.get_args()).args(["serve", "http", "--listen", &listen, "--option", "work_us=200"]);
+    let server = Held::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    await_listening(&hosts);
+    let (url, engine, before) = (format!("http://{listen}/"), hosts.engine(), group.cpu_quota());
+    let mut args = vec!["prove", &url, "--server-host", "server", "--via", &engine, "--cpus", "0"];
+    args.extend(["--agent-path", binary.to_str().unwrap(), "--connections", "16", "--budget", "60s", "--intrusive"]);
+    let (run, output) = hosts.run("conductor", &args, |_| {});
+    let (text, proof) = (said(&output), &run["findings"]["proof"]);
+    assert_eq!(group.cpu_quota(), before, "the quota is what it was");
+    let elasticity = proof["elasticities"].as_array().unwrap().iter().find(|e| e["lever"] == "quota");
+    assert_eq!(elasticity.map(|e| &e["host"]), Some(&"server".into()), "{proof:#}\n{text}");
+    // Where others use the CPUs a run says so, and its cause is a guess or none.
+    if !text.contains("other programs used") {
+        assert_eq!(run["findings"]["bottleneck"]["id"], "server-cpu-quota", "{text}");
+        assert_eq!(proof["outcome"], "proven", "{proof:#}\n{text}");
+    }
+    drop(server);
+}
+
+/// Waits until somebody listens at port 8080 of the server's host.
+fn await_listening(hosts: &SshHosts) {
+    eventually(|| {
+        let mut listens = hosts.inside("server", &program("ss").unwrap());
+        (!listens.args(["-Hltn", "sport", "=", ":8080"]).output().unwrap().stdout.is_empty()).then_some(())
+    });
+}
+
+#[test]
+fn what_a_lever_changed_on_another_host_is_what_it_was_after_a_kill() {
+    let Some(stage) = Stage::set("after_a_kill_on_another_host") else { return };
+    let before = stage.group.cpu_quota();
+    let flags = ["--budget", "60s", "--intrusive"];
+    // The conductor: its agents end with their input, and put back first.
+    stage.prove(&flags, |stage| {
+        stage.await_other_quota(&before);
+        kill(&[conductor("prove")]);
+    });
+    stage.is_as_it_was(&before);
+    // The levers themselves; the observer was started first. The next who asks that host puts back what they left.
+    let (run, text) = stage.prove(&flags, |stage| {
+        stage.await_other_quota(&before);
+        kill(&stage.hosts.agents("server")[1..]);
+    });
+    stage.is_as_it_was(&before);
+    let notes = run["notes"].to_string();
+    assert!(
+        notes.contains("on server, what an experiment that was killed had left changed was put back"),
+        "{notes}\n{text}"
+    );
+}
+
+/// Limits of descriptors are raised on the server's host, in turns.
+#[test]
+fn a_lack_of_descriptors_is_tried_on_the_server_s_host() {
+    let test = "a_lack_of_descriptors_on_another_host";
+    let _alone = testkit::alone();
+    let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server"]) else { return };
+    let listen = format!("{}:8080", hosts.address("server"));
+    let mut serve = hosts.inside("server", binary!());
+    serve.args(["serve", "http", "--listen", &listen, "--model", "blocking", "--option", "sleep_ms=40"]);
+    serve.args(["--option", "descriptors=64"]);
+    let server = Held::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    await_listening(&hosts);
+    let limits = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let before = limits();
+    let (url, engine) = (format!("http://{listen}/"), hosts.engine());
+    let own = binary!().to_str().unwrap();
+    let mut args = vec!["prove", &url, "--server-host", "server", "--via", &engine, "--agent-path", own];
+    args.extend(["--connections", "100", "--budget", "30s", "--intrusive", "--at-rest", "100ms"]);
+    let (run, output) = hosts.run("conductor", &args, |_| {});
+    let text = said(&output);
+    let switched = run["findings"]["proof"]["switched"].as_array().cloned().unwrap_or_default();
+    let tried =
+        switched.iter().find(|s| s["lever"] == "descriptors").unwrap_or_else(|| panic!("{switched:#?}\n{text}"));
+    assert_eq!(tried["host"], "server");
+    let mean = |key: &str| {
+        let rates: Vec<f64> = tried[key].as_array().unwrap().iter().map(num).collect();
+        rates.iter().sum::<f64>() / rates.len() as f64
+    };
+    // A thread and a descriptor a connection, each of which sleeps 40 ms a request.
+    assert!(mean("on") > 1.3 * mean("off"), "{tried}\n{text}");
+    assert_eq!(limits(), before);
+    hosts.await_no_agents("server");
+}

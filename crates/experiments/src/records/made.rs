@@ -1,0 +1,137 @@
+//! Hosts of both studies that are made from namespaces, and the server in one of them.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use lab::agent::AgentGroup;
+use lab::{Lab, LabError, NamespaceHost, Observation, Places, ServerCounters, Watched, start_server};
+use run::ServePlan;
+use testbed::{Spec, Testbed};
+
+use crate::Parameters;
+
+/// Fixed time of an exchange on the source's medium: 5114 us of a read less 1813 us of wire.
+const SOURCE_EXCHANGE_MS: f64 = 3.3;
+
+/// Namespaces joined by a medium.
+pub(super) struct Made {
+    /// Declared first: agents go before their hosts.
+    _server: Arc<Mutex<AgentGroup>>,
+    pub(super) namespace_hosts: Vec<NamespaceHost>,
+    pub(super) places: Places,
+    /// Fixed time of an exchange, milliseconds.
+    pub(super) exchange_ms: f64,
+    pub(super) bed: Testbed,
+}
+
+impl Made {
+    /// Builds the hosts and starts the server, planned by the fixed time of an exchange.
+    pub(super) fn build(
+        lab: &mut Lab<'_>,
+        parameters: &Parameters,
+        clients: u32,
+        plan: impl FnOnce(f64) -> ServePlan,
+    ) -> Result<(Self, SocketAddr, Observation), LabError> {
+        let medium = parameters.text("medium", "ethernet10");
+        let bed = Testbed::build(&Spec::server_and_clients(clients as usize, &medium))?;
+        lab.note(format!("the medium is {medium}; {}", bed.made_of()));
+        let exchange_ms = exchange_ms(lab, &bed, parameters.number("exchange_ms", -1.0));
+        congestion(lab, &bed, &parameters.text("congestion", "reno"))?;
+        let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
+        let host = |name: &str| NamespaceHost::of(&bed, name);
+        let listen = SocketAddr::new(bed.address("server")?, 0).to_string();
+        let plan = ServePlan { listen, cpus: places.server.clone(), ..plan(exchange_ms) };
+        let (group, addr, notes) = start_server(&host("server")?, lab.program(), plan)?;
+        notes.into_iter().for_each(|n| lab.note(n));
+        lab.run.plan.target.url = format!("record://{addr}");
+        let namespace_hosts = (1..=clients).map(|n| host(&format!("client{n}"))).collect::<Result<_, _>>()?;
+        let observation = observation(lab, &bed, &group, addr, &places)?;
+        let server = Arc::new(Mutex::new(group));
+        let observation = observation.with_server_counters(ServerCounters::of(&server, "Records"));
+        Ok((Self { _server: server, namespace_hosts, places, exchange_ms, bed }, addr, observation))
+    }
+
+    /// Hosts of clients after the first; on loopback all are in one namespace, which is read once.
+    pub(super) fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
+        if self.one_namespace() {
+            return Ok(Vec::new());
+        }
+        let named = |n: u32| {
+            let name = format!("client{n}");
+            let pid = self.bed.netns_pid(&name)?;
+            Ok((name, pid))
+        };
+        (2..=clients).map(named).collect()
+    }
+
+    /// Whether all hosts are one namespace.
+    pub(super) fn one_namespace(&self) -> bool {
+        !self.bed.hosts_apart()
+    }
+
+    /// Whether the medium is that of the source.
+    pub(super) fn is_sources(&self) -> bool {
+        is_sources(&self.bed)
+    }
+}
+
+/// What an exchange takes besides the wire: what was asked for, else what it took on the source's medium.
+fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
+    let exchange_ms = match asked >= 0.0 {
+        true => asked,
+        false if is_sources(bed) => SOURCE_EXCHANGE_MS,
+        false => 0.0,
+    };
+    if exchange_ms > 0.0 {
+        lab.note(format!(
+            "every exchange takes {exchange_ms} ms besides the wire, as on the source's machines; exchange_ms = 0 leaves that out"
+        ));
+    }
+    exchange_ms
+}
+
+/// Whether a medium is that of the source: a wire of 10 Mbit/s.
+fn is_sources(bed: &Testbed) -> bool {
+    bed.medium_spec().name == "ethernet10"
+}
+
+/// Gives all hosts one congestion control, before any of them opens a socket. A machine's own may be BBR, which paces a
+/// reply by its estimate of the path: of one record at a time it never learns the rate of the path, and reads of 56 KiB
+/// over a switch ran at half of what reno brought.
+fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
+    if asked == "host" {
+        lab.note("TCP uses this machine's own congestion control");
+        return Ok(());
+    }
+    for host in bed.hosts() {
+        bed.sysctl(host, "net.ipv4.tcp_congestion_control", asked)?;
+    }
+    lab.note(format!("TCP of all hosts uses {asked}; --set congestion=host leaves this machine's own"));
+    Ok(())
+}
+
+fn observation(
+    lab: &mut Lab<'_>,
+    bed: &Testbed,
+    group: &AgentGroup,
+    addr: SocketAddr,
+    places: &Places,
+) -> Result<Observation, LabError> {
+    let watched = Watched::started("server", group, Some(bed.netns_pid("server")?), addr, places);
+    for (name, role) in [("server", "server"), ("client1", "client")] {
+        lab.host(probe::host_info(name, role));
+    }
+    let observation = lab
+        .observation(addr, Some(watched))
+        .with_client("client1", Some(bed.netns_pid("client1")?))
+        .with_medium(bed.gauge());
+    if places.shared() {
+        lab.note("clients and server share CPUs, so CPU time is that of all hosts together");
+        return Ok(observation);
+    }
+    lab.note(
+        "all hosts share this machine; the server's CPUs stand for its host and the others for the clients'. \
+         Received packets are handled on the CPU that sends them; interrupts are counted for the machine",
+    );
+    Ok(observation.with_processors(&places.client, &places.server))
+}

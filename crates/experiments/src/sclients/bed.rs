@@ -1,0 +1,184 @@
+//! The ground of these experiments that is made from namespaces: one server host, client hosts, a medium, and a filter that
+//! counts SYNs where they arrive.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use probe::{Probe, Scope};
+use run::{LoadPlan, Recording, ServePlan, Trial, Window};
+use sys::netns::Inside;
+use sys::syn_count::SynCounter;
+use testbed::{Spec, Testbed};
+
+use super::counts::{put_kernel, syns_sent};
+use super::deal::deal;
+use lab::agent::AgentGroup;
+use lab::{Lab, LabError, Load, NamespaceHost, Observation, Places, Point, Watched};
+
+/// Port of the server in its own namespace.
+const PORT: u16 = 80;
+/// The server's interface; packets that arrive there are counted.
+const INTERFACE: &str = "eth0";
+
+/// How long the server may take to be done with what a trial left behind.
+const SETTLES_WITHIN: Duration = Duration::from_secs(5);
+
+/// A server under test with its clients around it.
+pub(super) struct Bed {
+    addr: SocketAddr,
+    clients: Vec<NamespaceHost>,
+    client_cpus: Vec<u32>,
+    observation: Observation,
+    syns: SynCounter,
+    probe: Probe,
+    // The server ends before the hosts that it lives in: fields are dropped in this order.
+    _server: AgentGroup,
+    bed: Testbed,
+}
+
+impl Bed {
+    /// Builds the hosts and starts the server in one of them.
+    pub(super) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
+        Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
+    }
+
+    /// The same with the kernel's receiving work for the server on the server's own CPU, as a network card's
+    /// interrupts would be; without that, it runs on the processor of whoever sends. A note says which of them it is.
+    pub(super) fn build_receiving(
+        lab: &mut Lab<'_>,
+        medium: &str,
+        clients: u32,
+        server: &ServePlan,
+    ) -> Result<Self, LabError> {
+        let places = places();
+        let receives_on = std::iter::once(("server".to_string(), places.server.clone())).collect();
+        let spec = Spec { receives_on, ..Spec::server_and_clients(clients as usize, medium) };
+        let bed = Self::on(lab, &spec, &places, server)?;
+        lab.note(match bed.bed.steered("server") {
+            Some(Ok(by)) => format!(
+                "the kernel's receiving work for the server runs on the server's own CPU, as a network card's \
+                 interrupts would (receive packet steering: {by})"
+            ),
+            Some(Err(why)) => format!(
+                "the kernel's receiving work for the server runs on the clients' CPU, so dropped connection \
+                 requests cost the server next to nothing and the decline is small: {why}"
+            ),
+            None => "where the kernel's receiving work for the server runs is not known".into(),
+        });
+        Ok(bed)
+    }
+
+    fn on(lab: &mut Lab<'_>, spec: &Spec, places: &Places, server: &ServePlan) -> Result<Self, LabError> {
+        let bed = Testbed::build(spec)?;
+        let listen = SocketAddr::new(bed.address("server")?, PORT);
+        let plan = ServePlan { listen: listen.to_string(), cpus: places.server.clone(), ..server.clone() };
+        let host = NamespaceHost::of(&bed, "server")?;
+        let (group, addr, notes) = lab::start_server(&host, lab.program(), plan)?;
+        notes.into_iter().for_each(|n| lab.note(n));
+        let watched = Watched::started("server", &group, Some(bed.netns_pid("server")?), addr, places);
+        let observation = Observation::new(addr, Some(watched)).with_client("client1", Some(bed.netns_pid("client1")?));
+        let clients = spec.hosts.iter().filter(|host| *host != "server");
+        let clients = clients.map(|host| NamespaceHost::of(&bed, host)).collect::<Result<_, _>>()?;
+        let syns = count_syns(&bed)?;
+        let sources = Some(vec!["netstat", "listener"]);
+        let netns_pid = Some(bed.netns_pid("server")?);
+        let probe = Probe::new(Scope { netns_pid, listen: Some(addr.into()), sources, ..Scope::default() });
+        Ok(Self { addr, clients, client_cpus: places.client.clone(), observation, syns, probe, _server: group, bed })
+    }
+
+    /// Sets a network sysctl of the server's host.
+    pub(super) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
+        Ok(self.bed.sysctl("server", key, value)?)
+    }
+
+    /// Processors that the clients may use.
+    pub(super) fn client_cpus(&self) -> f64 {
+        self.client_cpus.len().max(1) as f64
+    }
+
+    /// Conducts one trial with its load dealt out to all client hosts; its results have the three counts of connection
+    /// requests.
+    pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
+        self.settle();
+        let before = self.counts()?;
+        let mut trial = lab.conduct(&self.observation, &self.loads(plan), point)?;
+        let after = self.counts()?;
+        put_counts(&mut trial, before, after);
+        Ok(trial)
+    }
+
+    /// The load of each client host that gets a share.
+    fn loads(&self, plan: &LoadPlan) -> Vec<Load<'_>> {
+        let shares = deal(plan, self.clients.len() as u32).into_iter().zip(&self.clients);
+        let load = |plan: LoadPlan, host| Load {
+            host,
+            addr: self.addr.into(),
+            plan: LoadPlan { cpus: self.client_cpus.clone(), ..plan },
+        };
+        shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
+    }
+
+    /// Waits until the server has nothing left of the trial before: no connection, none that waits to be accepted, none half
+    /// open, which would be counted in the next trial once it is through.
+    fn settle(&mut self) {
+        let end = Instant::now() + SETTLES_WITHIN;
+        while Instant::now() < end {
+            let now = self.look();
+            let left = |id| now.sum(id, Window::ALL, |_| true).value().unwrap_or(0.0);
+            if left("listen.queue") + left("tcp.established") == 0.0 && self.half_open() == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Connections at the server of which the last acknowledgement is missing.
+    fn half_open(&self) -> usize {
+        self.bed.netns_pid("server").map_or(0, probe::half_open)
+    }
+
+    /// SYNs by the filter and by the kernel since the hosts were built.
+    fn counts(&mut self) -> Result<Counts, LabError> {
+        let filter = self.syns.count().map_err(|e| LabError::set_up("counting SYNs at the server's interface", e))?;
+        let now = self.look();
+        let level = |id| now.column(id, "").and_then(|c| c.values.last().copied().flatten());
+        let (opens, drops) = (level("tcp.passive_opens"), level("tcp.listen_drops"));
+        Ok(Counts { filter, opens, drops, cookies: level("tcp.syncookies_sent") })
+    }
+
+    /// One look at the server's network counters.
+    fn look(&mut self) -> Recording {
+        self.probe.sample(0.0);
+        self.probe.take()
+    }
+}
+
+fn places() -> Places {
+    Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
+}
+
+/// The packet filter, opened inside the server's namespace.
+fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
+    let (family, kind, protocol) = SynCounter::KIND;
+    let opened = bed.netns("server")?.open(&[Inside::Socket { family, kind, protocol }]);
+    let socket = opened.map_err(|e| LabError::set_up("opening a packet socket in the server's namespace", e))?;
+    let socket = socket.into_iter().next().ok_or_else(|| LabError::set_up("opening a packet socket", "none came"))?;
+    SynCounter::on(socket, INTERFACE, PORT).map_err(|e| LabError::set_up("counting SYNs at the server's eth0", e))
+}
+
+/// What had arrived at one moment.
+#[derive(Clone, Copy)]
+struct Counts {
+    filter: u64,
+    opens: Option<f64>,
+    drops: Option<f64>,
+    cookies: Option<f64>,
+}
+
+/// The three counts, all of the whole trial.
+fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
+    trial.results.syns_generator = Some(syns_sent(trial));
+    trial.results.syns_filter = Some((after.filter - before.filter) as f64);
+    let grown = |of: fn(&Counts) -> Option<f64>| of(&after).zip(of(&before)).map(|(a, b)| a - b);
+    put_kernel(trial, grown(|c| c.opens), grown(|c| c.drops), grown(|c| c.cookies));
+}

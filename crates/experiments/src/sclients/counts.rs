@@ -1,0 +1,22 @@
+//! Counts of connection requests in a whole trial, as the generator and the server's kernel have them.
+
+use run::{ErrorKind, Trial};
+
+/// Connection requests that left the generator.
+pub(super) fn syns_sent(trial: &Trial) -> f64 {
+    let errors = &trial.tally.errors.0;
+    let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| errors.get(&kind).copied().unwrap_or(0));
+    trial.tally.attempted.saturating_sub(never_left.into_iter().sum()) as f64
+}
+
+/// What the server's kernel accepted, dropped and answered with a cookie. Its count of SYNs is exact only without cookies: one
+/// that was answered so is not counted until its acknowledgement comes back.
+pub(super) fn put_kernel(trial: &mut Trial, opens: Option<f64>, drops: Option<f64>, cookies: Option<f64>) {
+    trial.results.opens_kernel = opens;
+    match cookies.filter(|n| *n > 0.0) {
+        Some(n) => {
+            trial.notes.push(format!("the kernel's count of SYNs is left out: it answered {n} of them with cookies"));
+        }
+        None => trial.results.syns_kernel = opens.zip(drops).map(|(opens, drops)| opens + drops),
+    }
+}

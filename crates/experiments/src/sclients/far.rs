@@ -1,0 +1,50 @@
+//! The ground of these experiments that is the hosts of a plan: the server on its host, the clients on theirs. There is no
+//! filter at the server's interface and its settings are not ours, which is said.
+
+use run::{LoadPlan, ServePlan, Trial, Window};
+
+use super::counts::{put_kernel, syns_sent};
+use crate::Parameters;
+use lab::{Lab, LabError, Load, OnHosts, Point};
+
+/// Said once.
+const MISSING: &str = "SYNs are counted by the generators and by the kernel of the server's host, where other connections to \
+                       that host count, too: a packet filter's count is missing, since it needs hosts made from namespaces";
+/// Said once.
+const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
+
+/// See the head of this file.
+pub(super) struct Far(OnHosts);
+
+impl Far {
+    /// Starts the server on its host.
+    pub(super) fn start(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
+        let hosts = OnHosts::start(lab, &parameters.text("listen", ""), server)?;
+        lab.run.plan.target.url = format!("http://{}/", hosts.addr);
+        lab.note(MISSING);
+        lab.note(SETTINGS);
+        Ok(Self(hosts))
+    }
+
+    /// Processors that a host of clients has.
+    pub(super) fn client_cpus(&self, host: &str) -> f64 {
+        self.0.processors(host)
+    }
+
+    /// Conducts one trial with its load spread over the clients' hosts; its results have two counts of connection requests.
+    pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
+        self.0.settle(lab);
+        let load = Load { host: self.0.clients(), addr: self.0.addr.into(), plan: plan.clone() };
+        let mut trial = lab.conduct(&self.0.observation, &[load], point)?;
+        put_counts(&mut trial);
+        Ok(trial)
+    }
+}
+
+/// Both of the whole trial: the server's observer looks before the load begins and after its drain.
+fn put_counts(trial: &mut Trial) {
+    trial.results.syns_generator = Some(syns_sent(trial));
+    let grown = |id| trial.server.as_ref()?.recording.sum(id, Window::ALL, |_| true).value();
+    let [opens, drops, cookies] = ["tcp.passive_opens", "tcp.listen_drops", "tcp.syncookies_sent"].map(grown);
+    put_kernel(trial, opens, drops, cookies);
+}

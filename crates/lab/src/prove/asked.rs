@@ -1,0 +1,48 @@
+//! What the hosts of levers are asked before and after these are pulled, by agents there: only the host itself knows its
+//! processes, quotas and directories.
+
+use std::path::Path;
+use std::time::Duration;
+
+use run::{AgentSpec, LeverFound, LeverPlan};
+
+use crate::agent::{AgentGroup, Ready};
+use crate::levers::{self, Lever, Place};
+use crate::{Host, Lab, LabError, TargetSetup};
+
+/// How long a host may take to answer; its connection may come first.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
+
+/// Asks the host of a lever whether it can be pulled there; the error is why not.
+pub(super) fn look(setup: &TargetSetup, program: &Path, row: &Lever, plan: &LeverPlan) -> Result<LeverFound, String> {
+    let mut found = LeverFound::default();
+    for host in setup.hosts_of(row.place) {
+        found = ask(host, program, row.id, &AgentSpec::Look(plan.clone()))?.found.unwrap_or_default();
+    }
+    Ok(found)
+}
+
+/// Has put back what killed agents of earlier experiments left changed, here and on the server's host, and notes it.
+pub(super) fn put_back(lab: &mut Lab<'_>, setup: &TargetSetup) {
+    let mut told = Vec::new();
+    for host in setup.hosts_of(Place::Server).into_iter().filter(|host| host.is_remote()) {
+        match ask(host, lab.program(), "undo", &AgentSpec::PutBack) {
+            Ok(ready) => told.extend(ready.notes.iter().map(|note| format!("on {}, {note}", host.name()))),
+            Err(why) => told.push(format!("what a killed experiment may have left changed was not looked for: {why}")),
+        }
+    }
+    told.extend(levers::put_back());
+    told.into_iter().for_each(|sentence| lab.note(sentence));
+}
+
+/// One question to an agent that is there for nothing else.
+fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<Ready, String> {
+    let mut group = AgentGroup::default();
+    let answers = group.start(host, program, name, spec).and_then(|_| group.await_ready(ANSWERS_WITHIN));
+    let why = match answers {
+        Ok(ready) => return Ok(ready.into_iter().next().unwrap_or_default()),
+        Err(LabError::Agent { why, .. }) => why,
+        Err(error) => error.to_string(),
+    };
+    Err(if host.is_remote() { format!("on {}, {why}", host.name()) } else { why })
+}
