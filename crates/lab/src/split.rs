@@ -119,6 +119,7 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     share.threads = part(plan.threads).max(1);
     share.phase = plan.phase_of(i, agents);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    share.connect_rate = plan.connect_rate / f64::from(agents);
     for stage in &mut share.stages {
         (stage.from, stage.to) = (stage.from / f64::from(agents), stage.to / f64::from(agents));
     }
