@@ -1,6 +1,7 @@
 //! The experiments of the sources, as rows: each is a plan that a user can read and change (`experiments/NAME.toml`) and
 //! a function that conducts its trials, fits its curves and computes its checks.
 
+mod connections;
 mod event;
 mod experiment;
 mod io_models;
@@ -59,6 +60,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     event::API,
     event::PROXY,
+    Experiment {
+        name: "connections",
+        help: "many connections that say little: what each takes, and what messages on random ones of them take",
+        page: connections::CONNECTIONS,
+        toml: include_str!("../../../experiments/connections.toml"),
+        run: connections::run,
+    },
 ];
 
 /// The row of an experiment.
