@@ -181,7 +181,8 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_in_a_split() {
-        let parts = split(&closed(50_001, 1), 20_000);
+        let parts = split(&LoadPlan { connect_rate: 3000.0, ..closed(50_001, 1) }, 20_000);
+        assert_eq!(parts.iter().map(|p| p.connect_rate).sum::<f64>(), 3000.0);
         assert_eq!(connections(&parts), [16_667, 16_667, 16_667]);
         assert!(parts[0].seed != parts[1].seed);
         assert_eq!(connections(&split(&closed(100, 40), 20_000)).iter().sum::<u32>(), 100);

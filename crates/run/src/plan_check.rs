@@ -314,6 +314,21 @@ mod tests {
     }
 
     #[test]
+    fn connects_at_a_rate_belong_to_a_closed_loop_that_keeps_its_connections() {
+        let of = |connect_rate: f64, new_connections: bool, intensity: Intensity| {
+            LoadPlan { connect_rate, new_connections, intensity, ..LoadPlan::default() }.check()
+        };
+        let closed = Intensity::default;
+        assert!(of(0.0, true, closed()).is_ok() && of(20_000.0, false, closed()).is_ok());
+        let open = Intensity::Open { rate: 1.0, arrival: Arrival::Constant, max_connections: 1 };
+        for refused in
+            [of(5.0, true, closed()), of(5.0, false, open), of(-1.0, false, closed()), of(f64::NAN, false, closed())]
+        {
+            assert!(refused.unwrap_err().to_string().contains("load.connect_rate"));
+        }
+    }
+
+    #[test]
     fn sets_that_cannot_be_made_are_refused() {
         let of = |weights: &[f64]| {
             let requests = weights.iter().map(|&weight| RequestPlan { weight, ..RequestPlan::default() }).collect();

@@ -19,16 +19,18 @@ use crate::{cpu, show};
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
 /// Connections that are held beside 64 such.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
+/// From this number on a point is measured once, not in each round: each takes a minute.
+const ONCE: u32 = 100_000;
 /// Places in [`HOT`] between which growth is told: 64 and 12,000.
 const FROM: usize = 1;
 const TO: usize = 4;
 /// Connections of one process of wrk.
 const A_PROCESS: u32 = 18_000;
 /// Connects a second that a run must leave time for, besides its length.
-const CONNECTS: u32 = 5000;
+const CONNECTS: u32 = 10_000;
 /// What the cold connections are opened at, a second, and how long that may take besides.
 const COLD_RATE: u32 = 10_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// CPU microseconds for a request: ours, wrk's, the server's under ours.
 type Point = [f64; 3];
@@ -38,11 +40,12 @@ pub(crate) fn curve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx_of_many()?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
     let (mut hot, mut cold) = ([const { Vec::new() }; HOT.len()], [const { Vec::new() }; COLD.len()]);
-    for _ in 0..rounds {
-        for (connections, points) in HOT.into_iter().zip(&mut hot) {
+    for round in 0..rounds {
+        let now = |connections: &u32| round == 0 || *connections < ONCE;
+        for (connections, points) in HOT.into_iter().zip(&mut hot).filter(|(n, _)| now(n)) {
             points.push(point(&nginx, connections)?);
         }
-        for (connections, points) in COLD.into_iter().zip(&mut cold) {
+        for (connections, points) in COLD.into_iter().zip(&mut cold).filter(|(n, _)| now(n)) {
             let _held = Held::open(&nginx, connections)?;
             points.push(point(&nginx, CONNECTIONS)?);
         }
@@ -122,7 +125,7 @@ impl Held {
         let deadline = Instant::now() + PATIENCE + Duration::from_secs(u64::from(connections / COLD_RATE));
         // Both ends of each.
         while sockets()? < before + 2 * u64::from(connections) {
-            ensure!(Instant::now() < deadline, "{connections} cold connections were not up within a minute");
+            ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
             std::thread::sleep(Duration::from_millis(100));
         }
         Ok(held)
