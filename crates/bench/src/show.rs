@@ -25,18 +25,6 @@ pub(crate) fn table(results: &[(&Row, Result<Compared>)]) -> String {
     table.to_string()
 }
 
-/// CPU microseconds for a request against connections.
-pub(crate) fn curve(connections: &str, points: &[(u32, [f64; 3])]) -> String {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header([connections, "loadline us", "wrk us", "ratio", "nginx us"]);
-    for (n, [ours, peer, server]) in points {
-        let figures = [*ours, *peer, ours / peer, *server].map(|v| format!("{v:.2}"));
-        table.add_row([n.to_string()].into_iter().chain(figures));
-    }
-    table.to_string()
-}
-
 fn cells(row: &Row, outcome: &Result<Compared>) -> Vec<Cell> {
     let goals = [row.goal.to_string(), row.aim.map_or(String::new(), |aim| aim.to_string()), verdict(row, outcome)];
     let mut cells = vec![row.id.to_string()];

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use super::generator::{self, CONNECTIONS, SECONDS};
 use crate::compare::{Compared, median};
 use crate::programs::{self, CLIENT_CPU, Server, pinned};
-use crate::{cpu, show};
+use crate::{cpu, curve};
 
 /// Connections that carry requests.
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 type Point = [f64; 3];
 
 /// By how much a request gets costlier from 64 to 12,000 connections, over the same of wrk; the curves are printed.
-pub(crate) fn curve(rounds: usize) -> Result<Compared> {
+pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx_of_many()?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
     let (mut hot, mut cold) = ([const { Vec::new() }; HOT.len()], [const { Vec::new() }; COLD.len()]);
@@ -54,8 +54,8 @@ pub(crate) fn curve(rounds: usize) -> Result<Compared> {
         compared.ours.push(many[0] / few[0]);
         compared.peer.push(many[1] / few[1]);
     }
-    println!("{}", show::curve("hot", &middles(&HOT, &hot)));
-    println!("{}", show::curve("cold beside 64 hot", &middles(&COLD, &cold)));
+    println!("{}", curve::table("hot", &middles(&HOT, &hot)));
+    println!("{}", curve::table("cold beside 64 hot", &middles(&COLD, &cold)));
     compared.note = "the curves stand above".into();
     Ok(compared)
 }

@@ -96,7 +96,7 @@ pub(crate) const ROWS: &[Row] = &[
         "growth of CPU per request from 64 to 12,000 connections over that of wrk's; curves to 100,000, hot and cold",
         AtMost(1.0),
         None,
-        growth::curve,
+        growth::ratio,
     ),
     row(
         "million",

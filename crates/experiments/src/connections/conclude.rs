@@ -71,7 +71,7 @@ fn words(trial: &Trial) -> String {
 /// What the same messages cost with few connections.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
-    let cpu = |t: &Trial| Some(t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()?);
+    let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();
     let connections = few.key.connections.filter(|n| Some(*n) != all.key.connections)?;
     Some(format!(
         "With {connections} connections the same messages took {:.0} us in the median, {:.0} us at p99, and the server {:.1} us \
