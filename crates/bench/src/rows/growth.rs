@@ -120,7 +120,7 @@ impl Held {
         let mut command: Command = pinned(CLIENT_CPU, &programs::loadline()?);
         command.args(["load", &url, "--connections", "1", "--think", "1s", "--duration", "10m", "--cold", &n]);
         command.args(["--cold-rate", &rate, "--json"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let before = sockets()?;
+        let before = settled()?;
         let held = Self(Some(command.spawn()?));
         let deadline = Instant::now() + PATIENCE + Duration::from_secs(u64::from(connections / COLD_RATE));
         // Both ends of each.
@@ -140,6 +140,21 @@ impl Drop for Held {
             let _ = child.wait();
         }
     }
+}
+
+/// The sockets once those of the run before have gone.
+fn settled() -> Result<u64> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut last = sockets()?;
+    while Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(500));
+        let now = sockets()?;
+        if now >= last {
+            return Ok(now);
+        }
+        last = now;
+    }
+    anyhow::bail!("connections of the run before did not go away in time")
 }
 
 /// TCP sockets in use here.
