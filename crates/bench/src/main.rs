@@ -6,6 +6,7 @@
 
 mod compare;
 mod cpu;
+mod curve;
 mod delayed;
 mod programs;
 mod rows;

@@ -96,15 +96,28 @@ pub(crate) fn nginx() -> Result<Server> {
 
 /// The same on a processor of choice.
 pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
+    nginx_with(cpu, "worker_processes 1;", &["127.0.0.1"])
+}
+
+/// The same with workers for 130,000 connections, at seven addresses.
+pub(crate) fn nginx_of_many() -> Result<Server> {
+    let addrs = ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6", "127.0.0.7"];
+    nginx_with(SERVER_CPU, "worker_processes 7;", &addrs)
+}
+
+fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
+    // A worker that shares its listeners and is full resets what it accepts, while others have room.
+    let own = if addrs.len() > 1 { " reuseport" } else { "" };
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;
+    let listens: String = addrs.iter().map(|addr| format!("listen {addr}:{port} backlog=4096{own}; ")).collect();
     let config = format!(
-        "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error; worker_rlimit_nofile 20000;
-         events {{ worker_connections 16000; multi_accept on; }}
+        "daemon off; {workers} pid {d}/pid; error_log {d}/error; worker_rlimit_nofile 20000;
+         events {{ worker_connections 19000; multi_accept on; }}
          http {{ access_log off; keepalive_requests 100000000; keepalive_timeout 3600; sendfile on; tcp_nopush on;
-           open_file_cache max=10; client_body_temp_path {d}/b; proxy_temp_path {d}/p; fastcgi_temp_path {d}/f;
-           uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
-           server {{ listen 127.0.0.1:{port} backlog=4096; root {d}; }} }}",
+           client_header_timeout 3600; open_file_cache max=10; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
+           fastcgi_temp_path {d}/f; uwsgi_temp_path {d}/u; scgi_temp_path {d}/s;
+           server {{ {listens} root {d}; }} }}",
         d = dir.path().display()
     );
     let file = dir.path().join("nginx.conf");

@@ -1,6 +1,7 @@
 //! The experiments of the sources, as rows: each is a plan that a user can read and change (`experiments/NAME.toml`) and
 //! a function that conducts its trials, fits its curves and computes its checks.
 
+mod connections;
 mod event;
 mod experiment;
 mod io_models;
@@ -64,6 +65,14 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     event::API,
     event::PROXY,
+    Experiment {
+        name: "connections",
+        help: "many connections that say little: what each takes, and what messages on random ones of them take",
+        page: connections::CONNECTIONS,
+        toml: include_str!("../../../experiments/connections.toml"),
+        on_hosts: false,
+        run: connections::run,
+    },
 ];
 
 /// The row of an experiment.

@@ -70,8 +70,8 @@ impl<'w> Act<'w> {
         }
     }
 
-    /// Waits until the completed rate is steady by judge's test, at most the plan's warm-up time; with blocks, until
-    /// all `asked` connections are up too.
+    /// Waits until the completed rate is steady by judge's test, at most the plan's warm-up time; with connections that are
+    /// made one after the other, until all `asked` are up too.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, Ended) {
         let cap_s = plan.warmup_s.max(0.0);
         loop {
@@ -82,7 +82,7 @@ impl<'w> Act<'w> {
             let mut steady = judge::steady(&self.progress.settling());
             let now_s = self.origin.now_s();
             steady.warmup_s = now_s.max(0.0);
-            let up = plan.blocks.is_none() || self.progress.now().open >= asked;
+            let up = !plan.waits_for_all() || self.progress.now().open >= asked;
             let settled = up && now_s >= plan.least_warmup_s && steady.steady;
             let left_s = cap_s - now_s;
             if settled || left_s <= 0.0 || self.over() || ended != Ended::InFull {

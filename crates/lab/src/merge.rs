@@ -44,6 +44,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             tenths: part.tenths,
             pauses: part.pauses,
             held_up: part.held_up,
+            opened: part.opened,
             apart: None,
             around: None,
         },

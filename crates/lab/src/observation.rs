@@ -161,6 +161,18 @@ impl Observation {
         self
     }
 
+    /// The same with only these sources read on both sides (`loadline list sources`): some look at each socket, and there may
+    /// be very many.
+    pub fn reading(mut self, sources: &[&str]) -> Self {
+        let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
+        let only = |observer: &Observer| {
+            Observer::new(ObserverSpec { sources: Some(names.clone()), ..observer.spec().clone() })
+        };
+        self.client = only(&self.client);
+        self.server = self.server.map(|(watched, observer)| (watched, only(&observer)));
+        self
+    }
+
     /// The same without any observer, for trials that are about the generator alone.
     pub fn blind(&self) -> Self {
         Self { blind: true, ..self.clone() }

@@ -119,6 +119,7 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     share.threads = part(plan.threads).max(1);
     share.phase = plan.phase_of(i, agents);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    share.connect_rate = plan.connect_rate / f64::from(agents);
     for stage in &mut share.stages {
         (stage.from, stage.to) = (stage.from / f64::from(agents), stage.to / f64::from(agents));
     }
@@ -180,7 +181,8 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_in_a_split() {
-        let parts = split(&closed(50_001, 1), 20_000);
+        let parts = split(&LoadPlan { connect_rate: 3000.0, ..closed(50_001, 1) }, 20_000);
+        assert_eq!(parts.iter().map(|p| p.connect_rate).sum::<f64>(), 3000.0);
         assert_eq!(connections(&parts), [16_667, 16_667, 16_667]);
         assert!(parts[0].seed != parts[1].seed);
         assert_eq!(connections(&split(&closed(100, 40), 20_000)).iter().sum::<u32>(), 100);

@@ -1,7 +1,7 @@
 //! What a shard writes down: counts always, histograms and the in-flight integral only in the measured window.
 
 use proto::{Done, Fault, Outcome};
-use run::{CoarseHist, ErrorKind, Hist, LoadPart, Phase};
+use run::{CoarseHist, ErrorKind, Hist, LoadPart, Opened, Phase};
 use sys::clock;
 
 use crate::classes::Classes;
@@ -70,6 +70,8 @@ pub(crate) struct Record {
     /// What is kept of each class of requests; nothing where there is one class.
     classes: Classes,
     tenths: TenthCounter,
+    /// Most connections that were open at once, and since when.
+    most_open: (u64, u64),
     /// Kept where tenths are.
     pub(crate) held_up: Option<HeldUp>,
     origin_ns: u64,
@@ -105,6 +107,7 @@ impl Record {
             stream_limit: None,
             classes: Classes::new(keeps.classes),
             tenths: TenthCounter::default(),
+            most_open: (0, 0),
             held_up: None,
             origin_ns,
             begin: Edge { at_ns: origin_ns, ..Edge::default() },
@@ -160,6 +163,21 @@ impl Record {
             self.in_flight_ns += u128::from(now_ns.saturating_sub(from)) * u128::from(in_flight);
         }
         self.seen_ns = now_ns;
+    }
+
+    /// Writes down that a connection came up and how many are open with it.
+    #[inline]
+    pub(crate) fn connected(&mut self, now_ns: u64, open: u64) {
+        self.counts.connected += 1;
+        if open > self.most_open.0 {
+            self.most_open = (open, now_ns);
+        }
+    }
+
+    /// The most connections that were open at the same time, and when the last of them came up.
+    pub(crate) fn opened(&self) -> Opened {
+        let (connections, at_ns) = self.most_open;
+        Opened { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
     }
 
     /// Writes down that a request was begun.
@@ -243,6 +261,7 @@ impl Record {
             histograms: named.map(|(name, hist)| (name.to_owned(), hist)).collect(),
             classes: self.classes.parts(),
             notes: Vec::new(),
+            opened: None,
             stream_limit: self.stream_limit,
             slot_rates: Vec::new(),
             tenths: self.tenths.tenths(&self.tenths.limits_us()),

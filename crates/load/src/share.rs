@@ -63,6 +63,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     Task {
         intensity,
         new_connections: plan.new_connections,
+        connect_gap_ns: if plan.connect_rate > 0.0 { 1e9 * f64::from(shards) / plan.connect_rate } else { 0.0 },
         blocks: Turns::of(plan),
         timeout_ns: ns(plan.timeout_s),
         connect_timeout_ns: ns(plan.connect_timeout_s),

@@ -7,7 +7,8 @@ use std::collections::btree_map::Entry;
 
 use crate::figure::Figure;
 use crate::{
-    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, Tally, Tenths, WatchSpec, Window,
+    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, Opened, Tally, Tenths, WatchSpec,
+    Window,
 };
 
 /// The first line that an agent reads.
@@ -202,6 +203,9 @@ pub struct LoadPart {
     /// Completed per second in each slot of the plan's `slots`; NaN in one that was slept through.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
+    /// How the connections came up, where they were made one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened: Option<Opened>,
     /// Most requests that the server takes at once on a connection, the least that any said (HTTP/2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
@@ -239,6 +243,9 @@ impl LoadPart {
         let slots = self.slot_rates.len().max(other.slot_rates.len());
         self.slot_rates.resize(slots, 0.0);
         self.slot_rates.iter_mut().zip(&other.slot_rates).for_each(|(a, b)| *a += b);
+        if let Some(opened) = other.opened {
+            self.opened.get_or_insert_default().merge(opened);
+        }
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.tenths.merge(&other.tenths);
         self.pauses.extend(other.pauses);

@@ -98,7 +98,7 @@ pub use instances::{Instances, Recorded};
 pub use intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
 pub use key::Key;
 pub use lever::{LeverFound, LeverPart, LeverPlan, SlotPlan};
-pub use measured::{Around, Measured};
+pub use measured::{Around, Measured, Opened};
 pub use moments::Moment;
 pub use observer::{Observed, ObserverSpec, Role};
 pub use own::Own;

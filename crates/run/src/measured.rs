@@ -35,12 +35,34 @@ pub struct Measured {
     /// When a thread of a generator woke late or stood still within its work; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
+    /// How the connections came up, where they were made one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened: Option<Opened>,
     /// How far the windows of several agents are apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<WindowsApart>,
     /// What the trial took besides its warm-up and its window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub around: Option<Around>,
+}
+
+/// How the connections of a load came up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Opened {
+    /// Most connections that were open at the same time, summed over agents.
+    pub connections: u64,
+    /// When the last of them came up, seconds since the load began.
+    #[serde(with = "Figure")]
+    pub at_s: f64,
+}
+
+impl Opened {
+    /// Adds what another agent had open.
+    pub fn merge(&mut self, other: Self) {
+        self.connections = self.connections.saturating_add(other.connections);
+        self.at_s = self.at_s.max(other.at_s);
+    }
 }
 
 /// What a trial takes besides its warm-up and its window.

@@ -146,6 +146,10 @@ pub struct LoadPlan {
     pub stages: Vec<Stage>,
     /// One connection a request: connect, one exchange, close.
     pub new_connections: bool,
+    /// Connects a second of a closed loop, one after the other; its connections are silent until the last one is due. 0: all at
+    /// once, or, where clients think, while they would have thought.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub connect_rate: f64,
     /// The closed loop in blocks of connections that are made once (source 4).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
@@ -206,6 +210,11 @@ impl LoadPlan {
 }
 
 impl LoadPlan {
+    /// Whether nothing is measured before all connections of the closed loop are up.
+    pub fn waits_for_all(&self) -> bool {
+        self.blocks.is_some() || self.connect_rate > 0.0
+    }
+
     /// When each request is due, where that was recorded: times of a file, or those of an access log.
     pub fn recorded(&self) -> Option<&RecordedTimes> {
         let times = self.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref());
@@ -231,6 +240,7 @@ impl Default for LoadPlan {
             intensity: Intensity::default(),
             stages: Vec::new(),
             new_connections: false,
+            connect_rate: 0.0,
             blocks: None,
             threads: 1,
             io: Io::Auto,

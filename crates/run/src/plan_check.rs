@@ -117,6 +117,18 @@ impl LoadPlan {
         }
     }
 
+    fn check_connect_rate(&self) -> Result<(), PlanError> {
+        let rate = self.connect_rate;
+        let wrong = |advice| Err(PlanError::Range { what: "load.connect_rate", value: rate.to_string(), advice });
+        let held = matches!(self.intensity, Intensity::Closed { .. }) && !self.new_connections && self.blocks.is_none();
+        match () {
+            () if rate == 0.0 => Ok(()),
+            () if !(0.1..=1e6).contains(&rate) => wrong("give 0.1 to 1,000,000 connects a second"),
+            () if !held => wrong("it belongs to a closed loop (--connections) without --new-connections and --block"),
+            () => Ok(()),
+        }
+    }
+
     /// Checks every range of the load part.
     pub fn check(&self) -> Result<(), PlanError> {
         let range = |ok: bool, what, value: f64, advice| {
@@ -137,6 +149,7 @@ impl LoadPlan {
         )?;
         range((0.0..1.0).contains(&self.phase), "load.phase", self.phase, "give a share of a gap, 0 to below 1")?;
         self.check_blocks()?;
+        self.check_connect_rate()?;
         self.requests.as_ref().map_or(Ok(()), check_requests)?;
         check_stages(self)?;
         let resume = self.tls.as_ref().map_or(0.0, |tls| tls.resume);
@@ -298,6 +311,21 @@ mod tests {
         assert!(matches!(even, Intensity::Open { rate: 50.0, arrival: Arrival::Constant, .. }), "{even:?}");
         let closed = plan("[load.intensity]\nloop = \"closed\"\nconnections = 7\n").unwrap_err();
         assert!(closed.to_string().contains("no open loop"), "{closed}");
+    }
+
+    #[test]
+    fn connects_at_a_rate_belong_to_a_closed_loop_that_keeps_its_connections() {
+        let of = |connect_rate: f64, new_connections: bool, intensity: Intensity| {
+            LoadPlan { connect_rate, new_connections, intensity, ..LoadPlan::default() }.check()
+        };
+        let closed = Intensity::default;
+        assert!(of(0.0, true, closed()).is_ok() && of(20_000.0, false, closed()).is_ok());
+        let open = Intensity::Open { rate: 1.0, arrival: Arrival::Constant, max_connections: 1 };
+        for refused in
+            [of(5.0, true, closed()), of(5.0, false, open), of(-1.0, false, closed()), of(f64::NAN, false, closed())]
+        {
+            assert!(refused.unwrap_err().to_string().contains("load.connect_rate"));
+        }
     }
 
     #[test]

@@ -80,6 +80,10 @@ figures! {
         held_then: f64,
         /// Switches between the server's threads, per second.
         switches_per_s: f64,
+        /// Until the last of the connections was up, seconds since the load began.
+        opened_s: f64,
+        /// Growth of the generators' resident memory over their connections, bytes.
+        client_memory_per_connection_bytes: f64,
         /// Growth of the server's resident memory over its connections, bytes.
         memory_per_connection_bytes: f64,
         /// Growth in the kernel over the connections, both ends, bytes.

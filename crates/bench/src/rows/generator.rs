@@ -1,6 +1,7 @@
 //! The generator against wrk: persistent connections, one thread, nginx with one worker, a 1294-byte file.
 
 use std::net::SocketAddr;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -47,16 +48,11 @@ fn cpu_with(rounds: usize, connections: u32) -> Result<Compared> {
 
 /// CPU microseconds per request of ours.
 pub(crate) fn ours_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
-    Ok(ours_costs(addr, connections)?.0)
-}
-
-/// The same, and the answers that they were for.
-pub(crate) fn ours_costs(addr: SocketAddr, connections: u32) -> Result<(f64, f64)> {
-    ours(addr, connections).map(|o| (o.cpu_us / o.completed, o.completed))
+    ours(addr, connections).map(|o| o.cpu_us / o.completed)
 }
 
 /// The same of wrk.
-pub(crate) fn wrk_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
+fn wrk_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
     wrk_with(addr, "/file", SECONDS, connections).map(|o| o.cpu_us / o.completed)
 }
 
@@ -85,20 +81,26 @@ pub(crate) fn wrk_for(addr: SocketAddr, path: &str, seconds: u32) -> Result<Outc
 }
 
 fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Outcome> {
-    let wrk = programs::find("wrk")?;
-    let (text, cpu_us) = cpu::of_children(|| {
-        // wrk does not raise its own limit of descriptors.
-        let mut command = programs::pinned(CLIENT_CPU, std::path::Path::new("sh"));
-        command.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh"]).arg(&wrk);
-        let (count, length) = (format!("-c{connections}"), format!("-d{seconds}s"));
-        programs::output(command.args(["-t1", &count, &length, &format!("http://{addr}{path}")]))
-    })?;
-    let word_before = |mark: &str| {
-        let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;
-        let words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
-        words.into_iter().next().with_context(|| format!("no number in {line:?}"))
-    };
-    Ok(Outcome { completed: word_before("requests in")?, rate: word_before("Requests/sec")?, cpu_us })
+    let mut command = wrk_command(addr, path, seconds, connections)?;
+    let (text, cpu_us) = cpu::of_children(|| programs::output(&mut command))?;
+    Ok(Outcome { completed: wrk_number(&text, "requests in")?, rate: wrk_number(&text, "Requests/sec")?, cpu_us })
+}
+
+/// wrk with one thread, on the generator's processor.
+pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Command> {
+    // wrk does not raise its own limit of descriptors.
+    let mut command = programs::pinned(CLIENT_CPU, std::path::Path::new("sh"));
+    command.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh"]).arg(programs::find("wrk")?);
+    let (count, length) = (format!("-c{connections}"), format!("-d{seconds}s"));
+    command.args(["-t1", &count, &length, &format!("http://{addr}{path}")]);
+    Ok(command)
+}
+
+/// The number in the line of wrk's report that has these words.
+pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
+    let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;
+    let mut words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
+    words.next().with_context(|| format!("no number in {line:?}"))
 }
 
 /// Runs loadline on the generator's processor and reads what `--json` printed.

@@ -5,9 +5,11 @@ mod connects;
 mod echo;
 mod event;
 mod generator;
+mod growth;
 mod hosts;
 mod hosts_ready;
 mod latency;
+mod million;
 mod mix;
 mod probe;
 mod proxy;
@@ -92,10 +94,17 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row(
         "generator-growth",
-        "growth of CPU per request from 64 to 12,000 connections over that of wrk's",
+        "growth of CPU per request from 64 to 12,000 connections over that of wrk's; curves to 100,000, hot and cold",
         AtMost(1.0),
         None,
-        speed::growth,
+        growth::ratio,
+    ),
+    row(
+        "million",
+        "user memory of one of a million held connections, the larger side, bytes",
+        AtMost(200.0),
+        None,
+        million::memory,
     ),
     row("generator-threads", "rate of two threads over one's, null driver", AtLeast(1.9), None, speed::threads),
     row("find-unmeasured", "share of a `find` of 10 s that measures nothing", AtMost(0.15), None, speed::unmeasured),

@@ -10,13 +10,11 @@ use tempfile::TempDir;
 
 use super::generator::{self, SECONDS, json};
 use crate::compare::{Compared, interleave};
+use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU, output, pinned};
-use crate::{compare, cpu};
 
 /// The bare loop, compiled when its row runs.
 const FLOOR_C: &str = include_str!("floor.c");
-/// Connections of the curve.
-const CURVE: [u32; 5] = [1, 64, 1024, 4096, 12_000];
 /// `find` is short here, seconds.
 const FIND: &str = "10s";
 
@@ -33,36 +31,6 @@ pub(crate) fn floor(rounds: usize) -> Result<Compared> {
         Ok(cpu_us / text.trim().parse::<f64>().context("the bare loop printed no number")?)
     };
     interleave(rounds, "us", || generator::ours_per_request(nginx.addr, generator::CONNECTIONS), run)
-}
-
-/// By how much a request gets costlier from 64 to 12,000 connections, over the same of wrk; the whole curve, with the server's
-/// own, in the note.
-pub(crate) fn growth(rounds: usize) -> Result<Compared> {
-    let nginx = programs::nginx()?;
-    let (mut compared, mut curve) =
-        (Compared { unit: "x", ..Compared::default() }, [const { Vec::new() }; CURVE.len()]);
-    for _ in 0..rounds {
-        for (at, connections) in CURVE.into_iter().enumerate() {
-            let before_us = cpu::tree_us(nginx.pid())?;
-            let (ours_us, answers) = generator::ours_costs(nginx.addr, connections)?;
-            let server_us = (cpu::tree_us(nginx.pid())? - before_us) / answers;
-            curve[at].push((ours_us, generator::wrk_per_request(nginx.addr, connections)?, server_us));
-        }
-        let last = |at: usize| curve[at].last().copied().unwrap_or_default();
-        let (few, many) = (last(1), last(CURVE.len() - 1));
-        compared.ours.push(many.0 / few.0);
-        compared.peer.push(many.1 / few.1);
-    }
-    let middle = |of: &[(f64, f64, f64)], pick: fn(&(f64, f64, f64)) -> f64| {
-        compare::median(&of.iter().map(pick).collect::<Vec<_>>())
-    };
-    let told: Vec<String> = CURVE
-        .iter()
-        .zip(&curve)
-        .map(|(n, of)| format!("{n}: {:.1}/{:.1}/{:.1}", middle(of, |c| c.0), middle(of, |c| c.1), middle(of, |c| c.2)))
-        .collect();
-    compared.note = format!("us per request ours/wrk's/nginx's with {}", told.join(", "));
-    Ok(compared)
 }
 
 /// Rate of two generator threads over that of one, without a network.

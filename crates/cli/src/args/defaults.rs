@@ -41,6 +41,7 @@ const DEFAULTS: &[Row] = &[
     ("prove", "budget", |_| time(crate::commands::prove::BUDGET_S)),
     ("prove", "prove_dir", |_| "the disk is not tried".into()),
     ("load", "connections", |_| "1".into()),
+    ("load", "connect_rate", |_| "all at once".into()),
     ("load", "arrival", |_| super::rows::arrival_default()),
     ("load", "max_connections", |_| super::POOL.to_string()),
     ("load", "cold", |p| p.cold.connections.to_string()),

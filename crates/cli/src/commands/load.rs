@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// Closed loop of people: so many, each with a connection, who think for --think between an answer and the next request
     #[arg(long, value_name = "N", help_heading = "Intensity", requires = "think", conflicts_with_all = ["rate", "s_clients", "connections", "speed"])]
     users: Option<u32>,
+    /// Closed loop: connects a second, one after the other; all connections are silent until the last is due
+    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients", "new_connections"])]
+    connect_rate: Option<f64>,
     /// Open loop: requests per second, whatever the server does; with --s-clients, connects per second. 100..5000/60s is a
     /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat; [[load.stages]] of --config are any
     #[arg(long, value_name = "R", value_parser = rate, help_heading = "Intensity")]
@@ -99,6 +102,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     }
     args.load.apply(&mut plan);
     args.blocks.apply(&mut plan)?;
+    one_after_the_other(&mut plan, args.connect_rate);
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
     args.objective.apply(&mut plan);
     args.repeat.apply(&mut plan);
@@ -109,6 +113,15 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.cold.trickle_ms = args.cold_trickle.map_or(plan.cold.trickle_ms, |s| s * 1e3);
     plan.check()?;
     Ok(plan)
+}
+
+/// Connects at a rate take their time, before the rate of requests can settle.
+fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
+    let (Some(rate), Intensity::Closed { connections, .. }) = (connect_rate, &plan.load.intensity) else { return };
+    let opening_s = f64::from(*connections) / rate.max(1e-3);
+    plan.load.connect_rate = rate;
+    plan.load.warmup_s += opening_s;
+    plan.load.least_warmup_s += opening_s;
 }
 
 /// The times of a file.

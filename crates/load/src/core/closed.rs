@@ -11,12 +11,17 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl<C: Client> Core<C> {
-    /// All clients connect at once; those that think come while they would have thought, so that they are as far apart
-    /// from the first moment on as they stay.
+    /// All clients connect at once, or one after the other at a rate; those that think come while they would have thought,
+    /// so that they are as far apart from the first moment on as they stay.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
-        self.free.clear();
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);
+        }
+        if self.task.connect_gap_ns > 0.0 {
+            for conn in 0..self.conns.len() as u32 {
+                self.wait(ops, conn, (f64::from(conn) * self.task.connect_gap_ns) as u64);
+            }
+            return;
         }
         for conn in 0..self.conns.len() as u32 {
             match self.first_pause() {
@@ -33,7 +38,20 @@ impl<C: Client> Core<C> {
         }
     }
 
-    /// A connection is up: fill its pipeline.
+    /// A connection was established. Where they are made at a rate, it is silent until the last of them is due: a server that
+    /// accepts is not to be measured as one that answers.
+    pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if self.task.connect_gap_ns <= 0.0 || self.draining {
+            return self.closed_ready(ops, conn);
+        }
+        let opening_ns = self.conns.len() as f64 * self.task.connect_gap_ns;
+        let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
+        let rest = self.first_pause();
+        self.conns[conn as usize].state = State::Thinking;
+        self.arm(conn, ops.now().max(all_due_ns).saturating_add(rest));
+    }
+
+    /// A connection may speak: fill its pipeline.
     pub(super) fn closed_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.task.blocks {
             _ if self.draining => self.ask_again(ops, conn, self.depth as u32),
@@ -102,5 +120,46 @@ impl<C: Client> Core<C> {
             Mode::Closed { think } => think.draw(&mut self.rng),
             _ => 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Intensity, LoadPlan, Protocol, ThinkTime};
+
+    use crate::{SimServer, simulate};
+
+    /// 200 connections at 100 a second: the last is due after 2 s.
+    fn plan(mean_ms: f64, duration_s: f64) -> LoadPlan {
+        LoadPlan {
+            protocol: Protocol::Echo { message_bytes: 64 },
+            intensity: Intensity::Closed {
+                connections: 200,
+                pipeline: 1,
+                think: ThinkTime { mean_ms, exponential: true },
+            },
+            connect_rate: 100.0,
+            duration_s,
+            warmup_s: 0.0,
+            timeout_s: 1e6,
+            ..LoadPlan::default()
+        }
+    }
+
+    #[test]
+    fn connections_come_one_after_the_other_and_are_silent_until_the_last_is_due() {
+        let (part, _) = simulate(&plan(10.0, 1.9), &SimServer::default()).unwrap();
+        assert_eq!((part.total.connected / 10, part.total.sent), (19, 0), "{:?}", part.total);
+        let (part, _) = simulate(&plan(1000.0, 12.0), &SimServer::default()).unwrap();
+        let opened = part.opened.unwrap();
+        assert!(opened.connections == 200 && (1.9..2.1).contains(&opened.at_s), "{opened:?}");
+        // 200 a second in the 10 s after that.
+        assert!((1800..2200).contains(&part.total.sent), "{}", part.total.sent);
+    }
+
+    #[test]
+    fn without_thinking_each_asks_once_the_last_is_due() {
+        let (part, _) = simulate(&LoadPlan { duration_s: 2.05, ..plan(0.0, 0.0) }, &SimServer::default()).unwrap();
+        assert!(part.total.sent >= 200, "{}", part.total.sent);
     }
 }

@@ -88,8 +88,8 @@ impl<C: Client> Core<C> {
     /// The connect is up.
     pub(super) fn connected<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let now = ops.now();
-        self.record.counts.connected += 1;
         self.open += 1;
+        self.record.connected(now, self.open);
         let c = &mut self.conns[conn as usize];
         (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
         if self.record.measuring {
@@ -142,7 +142,7 @@ impl<C: Client> Core<C> {
     /// A connection may carry requests from now on.
     fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
-            Mode::Closed { .. } => self.closed_ready(ops, conn),
+            Mode::Closed { .. } => self.closed_up(ops, conn),
             Mode::Open(_) => self.open_ready(ops, conn),
             Mode::SClients(_) => self.sclients_ready(ops, conn),
             Mode::Handling => {}

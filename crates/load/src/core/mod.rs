@@ -159,6 +159,8 @@ impl<C: Client> Core<C> {
         let keeps = Keeps { service: by_the_clock, handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
         let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
+        // In a closed loop every number is in use from the begin on.
+        let free = if matches!(mode, Mode::Closed { .. }) { 0 } else { capacity as u32 };
         let mut record = Record::new(task.origin_ns, keeps);
         record.in_tenths(task.tenths.clone());
         Self {
@@ -169,7 +171,7 @@ impl<C: Client> Core<C> {
             takes_over,
             mix,
             depth,
-            free: (0..capacity as u32).rev().collect(),
+            free: (0..free).rev().collect(),
             timers: Timers::new(capacity),
             rng: Rng::with_seed(task.seed),
             record,
@@ -372,7 +374,9 @@ impl<C: Client> Core<C> {
             Mode::Handling => Offered::Attempts { at_least: 0.0 },
             Mode::Closed { .. } => Offered::Sent,
         };
+        let opened = (self.task.connect_gap_ns > 0.0).then(|| self.record.opened());
         let mut part = self.record.part(now, offered);
+        part.opened = opened;
         if self.handed_over + self.kept_here > 0 {
             part.notes.push(format!(
                 "two processes: {} connections were passed on to the handling process, {} were handled where they were \

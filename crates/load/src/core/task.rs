@@ -12,6 +12,8 @@ pub(crate) struct Task {
     pub(crate) intensity: Shape,
     /// One connection a request.
     pub(crate) new_connections: bool,
+    /// The closed loop connects one after the other, so far apart; 0 where it does not.
+    pub(crate) connect_gap_ns: f64,
     /// The closed loop is put into blocks.
     pub(crate) blocks: Option<Turns>,
     pub(crate) timeout_ns: u64,

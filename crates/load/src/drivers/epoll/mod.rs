@@ -173,7 +173,7 @@ fn on_event(
             Err(errno) => return f(ops, Completion::Failed { conn, op: Op::Connect, errno }),
         }
     }
-    if flags.contains(Interest::OUT) && ops.is(conn, generation) && !ops.slots[conn as usize].rest.is_empty() {
+    if flags.contains(Interest::OUT) && ops.is(conn, generation) && ops.slots[conn as usize].waits() {
         match ops.write_rest(conn) {
             Ok(Sent::All) => f(ops, Completion::Writable { conn }),
             Ok(Sent::Pending) => {}

@@ -33,9 +33,23 @@ pub(super) struct Slot {
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
     pub(super) connecting: bool,
-    // What a write that would block left over, and from where on.
-    pub(super) rest: Vec<u8>,
-    rest_at: usize,
+    // Boxed: most connections never have any, and there may be very many.
+    rest: Option<Box<Rest>>,
+}
+
+/// What a write that would block left over, and from where on.
+#[derive(Debug, Default)]
+struct Rest {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Slot {
+    /// Whether something waits for room in the socket.
+    #[inline]
+    pub(super) fn waits(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| !rest.bytes.is_empty())
+    }
 }
 
 impl EpollOps {
@@ -74,25 +88,24 @@ impl EpollOps {
         slot.generation = slot.generation.wrapping_add(1);
         let token = u64::from(conn) | u64::from(slot.generation) << 32;
         self.epoll.add(&fd, token, Interest::IN | Interest::OUT | Interest::RDHUP | Interest::ET)?;
-        (slot.fd, slot.connecting) = (Some(fd), connecting);
-        slot.rest.clear();
-        slot.rest_at = 0;
+        (slot.fd, slot.connecting, slot.rest) = (Some(fd), connecting, None);
         Ok(())
     }
 
     pub(super) fn write_rest(&mut self, conn: u32) -> Result<Sent, Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return Err(Errno::BADF) };
-        while slot.rest_at < slot.rest.len() {
-            match socket::send(fd, &slot.rest[slot.rest_at..]) {
-                Ok(n) => slot.rest_at += n,
+        let Some(Rest { bytes, at }) = slot.rest.as_deref_mut() else { return Ok(Sent::All) };
+        while *at < bytes.len() {
+            match socket::send(fd, &bytes[*at..]) {
+                Ok(n) => *at += n,
                 Err(Errno::AGAIN) => return Ok(Sent::Pending),
                 Err(Errno::INTR) => {}
                 Err(e) => return Err(e),
             }
         }
-        slot.rest.clear();
-        slot.rest_at = 0;
+        bytes.clear();
+        *at = 0;
         Ok(Sent::All)
     }
 }
@@ -151,7 +164,7 @@ impl Ops for EpollOps {
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(e) => return Err(e),
         };
-        slot.rest.extend_from_slice(&self.scratch[sent..n]);
+        slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
         // A short write may have met a socket that has room again: only a write that would block arms the edge.
         self.write_rest(conn)
     }

@@ -1,0 +1,15 @@
+//! A curve of costs against connections, as a table.
+
+use comfy_table::{ContentArrangement, Table};
+
+/// CPU microseconds for a request against connections.
+pub(crate) fn table(connections: &str, points: &[(u32, [f64; 3])]) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header([connections, "loadline us", "wrk us", "ratio", "nginx us"]);
+    for (n, [ours, peer, server]) in points {
+        let figures = [*ours, *peer, ours / peer, *server].map(|v| format!("{v:.2}"));
+        table.add_row([n.to_string()].into_iter().chain(figures));
+    }
+    table.to_string()
+}

@@ -1,0 +1,165 @@
+//! The cost of a request against the number of connections: those that carry requests (hot), and those that are held beside
+//! 64 of them and say nothing (cold). Ours, wrk's and the server's own, as curves.
+//!
+//! A process may have 20,000 descriptors on many machines, so nginx has several workers, which share one CPU, and beyond
+//! 18,000 connections wrk runs in several processes, as loadline does by itself.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::generator::{self, CONNECTIONS, SECONDS};
+use crate::compare::{Compared, median};
+use crate::programs::{self, CLIENT_CPU, Server, pinned};
+use crate::{cpu, curve};
+
+/// Connections that carry requests.
+const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
+/// Connections that are held beside 64 such.
+const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
+/// From this number on a point is measured once, not in each round: each takes a minute.
+const ONCE: u32 = 100_000;
+/// Places in [`HOT`] between which growth is told: 64 and 12,000.
+const FROM: usize = 1;
+const TO: usize = 4;
+/// Connections of one process of wrk.
+const A_PROCESS: u32 = 18_000;
+/// Connects a second that a run must leave time for, besides its length.
+const CONNECTS: u32 = 10_000;
+/// What the cold connections are opened at, a second, and how long that may take besides.
+const COLD_RATE: u32 = 10_000;
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// CPU microseconds for a request: ours, wrk's, the server's under ours.
+type Point = [f64; 3];
+
+/// By how much a request gets costlier from 64 to 12,000 connections, over the same of wrk; the curves are printed.
+pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
+    let nginx = programs::nginx_of_many()?;
+    let mut compared = Compared { unit: "x", ..Compared::default() };
+    let (mut hot, mut cold) = ([const { Vec::new() }; HOT.len()], [const { Vec::new() }; COLD.len()]);
+    for round in 0..rounds {
+        let now = |connections: &u32| round == 0 || *connections < ONCE;
+        for (connections, points) in HOT.into_iter().zip(&mut hot).filter(|(n, _)| now(n)) {
+            points.push(point(&nginx, connections)?);
+        }
+        for (connections, points) in COLD.into_iter().zip(&mut cold).filter(|(n, _)| now(n)) {
+            let _held = Held::open(&nginx, connections)?;
+            points.push(point(&nginx, CONNECTIONS)?);
+        }
+        let last = |at: usize| hot[at].last().copied().unwrap_or_default();
+        let (few, many): (Point, Point) = (last(FROM), last(TO));
+        compared.ours.push(many[0] / few[0]);
+        compared.peer.push(many[1] / few[1]);
+    }
+    println!("{}", curve::table("hot", &middles(&HOT, &hot)));
+    println!("{}", curve::table("cold beside 64 hot", &middles(&COLD, &cold)));
+    compared.note = "the curves stand above".into();
+    Ok(compared)
+}
+
+/// Medians of each place.
+fn middles(connections: &[u32], points: &[Vec<Point>]) -> Vec<(u32, Point)> {
+    let middle = |of: &Vec<Point>| std::array::from_fn(|i| median(&of.iter().map(|p| p[i]).collect::<Vec<_>>()));
+    connections.iter().copied().zip(points.iter().map(middle)).collect()
+}
+
+fn point(nginx: &Server, connections: u32) -> Result<Point> {
+    let seconds = SECONDS + connections / CONNECTS;
+    let before_us = cpu::tree_us(nginx.pid())?;
+    let (ours_us, answers) = ours(nginx.addr, connections, seconds)?;
+    let server_us = (cpu::tree_us(nginx.pid())? - before_us) / answers;
+    Ok([ours_us, wrk(nginx.addr, connections, seconds)?, server_us])
+}
+
+/// CPU microseconds per request of ours, and the answers that they were for.
+fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> {
+    let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
+    let args =
+        ["load", &url, "--connections", &connections, "--source", "127.0.0.11-127.0.0.18", "--json", "--duration"];
+    let (run, cpu_us) = cpu::of_children(|| generator::json(&args, &format!("{seconds}s")))?;
+    let completed = generator::number(generator::first_trial(&run)?, "completed")?;
+    ensure!(completed > 0.0, "nothing was completed with {connections} connections");
+    Ok((cpu_us / completed, completed))
+}
+
+/// The same of wrk, in as many processes as its connections ask for, each to an address of its own: it cannot choose its own.
+fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
+    let processes = connections.div_ceil(A_PROCESS).max(1);
+    let (texts, cpu_us) = cpu::of_children(|| {
+        let started: Result<Vec<Child>> = (0..processes)
+            .map(|i| {
+                let own = connections / processes + u32::from(i < connections % processes);
+                let to = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 1 + i as u8), addr.port()));
+                Ok(generator::wrk_command(to, "/file", seconds, own)?
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::null())
+                    .spawn()?)
+            })
+            .collect();
+        let ended = started?.into_iter().map(|child| Ok(child.wait_with_output()?));
+        ended.collect::<Result<Vec<_>>>()
+    })?;
+    let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
+    let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
+    Ok(cpu_us / completed)
+}
+
+/// Connections that a loadline of its own holds until this goes.
+struct Held(Option<Child>);
+
+impl Held {
+    fn open(nginx: &Server, connections: u32) -> Result<Self> {
+        if connections == 0 {
+            return Ok(Self(None));
+        }
+        let url = format!("http://{}/file", nginx.addr);
+        let (n, rate) = (connections.to_string(), COLD_RATE.to_string());
+        let mut command: Command = pinned(CLIENT_CPU, &programs::loadline()?);
+        command.args(["load", &url, "--connections", "1", "--think", "1s", "--duration", "10m", "--cold", &n]);
+        command.args(["--cold-rate", &rate, "--json"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let before = settled()?;
+        let held = Self(Some(command.spawn()?));
+        let deadline = Instant::now() + PATIENCE + Duration::from_secs(u64::from(connections / COLD_RATE));
+        // Both ends of each.
+        while sockets()? < before + 2 * u64::from(connections) {
+            ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(held)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SIGTERM: it ends those that hold.
+        if let Some(child) = &mut self.0 {
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The sockets once those of the run before have gone.
+fn settled() -> Result<u64> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut last = sockets()?;
+    while Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(500));
+        let now = sockets()?;
+        if now >= last {
+            return Ok(now);
+        }
+        last = now;
+    }
+    anyhow::bail!("connections of the run before did not go away in time")
+}
+
+/// TCP sockets in use here.
+fn sockets() -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/net/sockstat")?;
+    let line = text.lines().find(|line| line.starts_with("TCP:")).context("/proc/net/sockstat has no line of TCP")?;
+    line.split_whitespace().nth(2).and_then(|n| n.parse().ok()).context("no number of TCP sockets in use")
+}

@@ -1,0 +1,133 @@
+//! What is checked of the trial with all connections, and what it says in words.
+
+use run::Relation::{AtLeast, AtMost, Equals};
+use run::{Check, Run, Trial};
+
+use crate::Parameters;
+
+/// Most user memory of a connection on one side, bytes.
+const USER_BYTES: f64 = 200.0;
+/// Least share of the messages that are to be sent that are answered in the window.
+const ANSWERED: f64 = 0.95;
+
+pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
+    let Some(trial) = run.trials.last() else { return };
+    let wanted = f64::from(trial.key.connections.unwrap_or(0));
+    let rate = parameters.number("rate", 10_000.0);
+    let results = &trial.results;
+    let memory = |who: &str, bytes: Option<f64>| {
+        let name = format!("user memory of a connection, {who}, bytes");
+        Check::of(name, bytes.unwrap_or(f64::NAN), AtMost, USER_BYTES)
+    };
+    let within_s = parameters.number("open_within_s", 60.0);
+    run.findings.checks = vec![
+        Check::of("connections held at once", results.held.unwrap_or(0.0), AtLeast, wanted),
+        Check::of(
+            "sockets in the kernel while messages are sent, over both ends",
+            sockets(trial) / (2.0 * wanted),
+            AtLeast,
+            1.0,
+        ),
+        Check::of("connections that failed or were lost", failed(trial), Equals, 0.0),
+        Check::of("seconds until all were up", results.opened_s.unwrap_or(f64::NAN), AtMost, within_s),
+        memory("generator", results.client_memory_per_connection_bytes),
+        memory("server", results.memory_per_connection_bytes),
+        Check::of("messages a second over those to be sent", trial.rates.completed_rate / rate, AtLeast, ANSWERED),
+    ];
+    run.findings.conclusions = vec![words(trial), beside(run).unwrap_or_default()];
+    run.findings.conclusions.retain(|sentence| !sentence.is_empty());
+}
+
+/// TCP sockets of the namespace in the window; its listeners are among them, too few to matter.
+fn sockets(trial: &Trial) -> f64 {
+    let recording = trial.server.as_ref().map(|server| &server.recording);
+    let mean = recording.and_then(|r| r.sum("socket.tcp_in_use", trial.measured.window, |_| true).value());
+    mean.unwrap_or(f64::NAN)
+}
+
+fn failed(trial: &Trial) -> f64 {
+    (trial.tally.error_count() + trial.tally.closed_by_server) as f64
+}
+
+fn words(trial: &Trial) -> String {
+    let r = &trial.results;
+    let bytes = |of: Option<f64>| of.map_or_else(|| "an unknown number of".into(), |n| format!("{n:.0}"));
+    let held = r.held.unwrap_or(0.0);
+    format!(
+        "{held:.0} connections were held by {0} processes on each side, opened in {1:.1} s: {2} bytes of user memory each at \
+         the generator, {3} at the server, {4} in the kernel for both ends; {5:.0} messages/s on random ones of them took \
+         {6:.0} us in the median, {7:.0} us at p99.",
+        trial.key.processes.unwrap_or(0),
+        r.opened_s.unwrap_or(0.0),
+        bytes(r.client_memory_per_connection_bytes),
+        bytes(r.memory_per_connection_bytes),
+        bytes(r.kernel_memory_per_connection_bytes),
+        trial.rates.completed_rate,
+        trial.latency_us.p50,
+        trial.latency_us.p99,
+    )
+}
+
+/// What the same messages cost with few connections.
+fn beside(run: &Run) -> Option<String> {
+    let (few, all) = (run.trials.first()?, run.trials.last()?);
+    let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();
+    let connections = few.key.connections.filter(|n| Some(*n) != all.key.connections)?;
+    Some(format!(
+        "With {connections} connections the same messages took {:.0} us in the median, {:.0} us at p99, and the server {:.1} us \
+         of CPU time each, with all of them {:.1} us.",
+        few.latency_us.p50,
+        few.latency_us.p99,
+        cpu(few)?,
+        cpu(all)?
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{ErrorKind, Key, Results};
+
+    fn run(held: f64, client: f64) -> Run {
+        let trial = |connections: u32, held: f64| Trial {
+            key: Key { connections: Some(connections), processes: Some(2), ..Key::default() },
+            results: Results {
+                held: Some(held),
+                opened_s: Some(2.0),
+                client_memory_per_connection_bytes: Some(client),
+                memory_per_connection_bytes: Some(120.0),
+                ..Results::default()
+            },
+            ..Trial::default()
+        };
+        Run { trials: vec![trial(10, 10.0), trial(100, held)], ..Run::default() }
+    }
+
+    fn failing(mut run: Run) -> Vec<String> {
+        conclude(&mut run, &Parameters::default());
+        run.findings.checks.iter().filter(|c| !c.pass).map(|c| c.name.clone()).collect()
+    }
+
+    #[test]
+    fn what_is_not_held_or_takes_too_much_fails() {
+        let missing = |of: Run, name: &str| failing(of).iter().any(|n| n.starts_with(name));
+        assert!(!missing(run(100.0, 150.0), "connections held") && !missing(run(100.0, 150.0), "user memory"));
+        assert!(missing(run(99.0, 150.0), "connections held"));
+        assert!(missing(run(100.0, 250.0), "user memory of a connection, generator"));
+        assert!(missing(run(100.0, f64::NAN), "user memory of a connection, generator"), "not known is not held");
+        let mut lost = run(100.0, 150.0);
+        lost.trials[1].tally.errors.0.insert(ErrorKind::Reset, 3);
+        assert!(missing(lost, "connections that failed"));
+    }
+
+    #[test]
+    fn the_words_name_both_sides() {
+        let mut run = run(100.0, 150.0);
+        conclude(&mut run, &Parameters::default());
+        let said = &run.findings.conclusions[0];
+        assert!(
+            said.starts_with("100 connections were held by 2 processes on each side, opened in 2.0 s: 150 bytes"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! What a connection takes: by how much memory differs between two trials with as many processes and other connections. What
+//! processes take without any is in both, and in neither figure.
+
+use run::{Side, Trial, Window};
+
+/// Bytes of a page of socket memory.
+const PAGE_BYTES: f64 = 4096.0;
+
+/// The trial with what each of its connections takes beyond those of the one with `few`.
+pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
+    let more = f64::from(trial.key.connections.unwrap_or(0)) - f64::from(few.key.connections.unwrap_or(0));
+    let each = |of: &dyn Fn(&Trial) -> Option<f64>| {
+        let grown = of(&trial)? - of(few)?;
+        (more > 0.0).then(|| grown / more)
+    };
+    let server = each(&|t| resident(t.server.as_ref()?, t.measured.window));
+    let client = each(&|t| resident(&t.client, t.measured.window));
+    let kernel = each(&kernel);
+    let results = &mut trial.results;
+    results.memory_per_connection_bytes = server;
+    results.client_memory_per_connection_bytes = client;
+    results.kernel_memory_per_connection_bytes = kernel;
+    trial
+}
+
+/// Resident memory of the processes of a side.
+fn resident(side: &Side, window: Window) -> Option<f64> {
+    let own = |instance: &str| side.processes.iter().any(|p| p == instance);
+    side.recording.sum("process.rss", window, own).value()
+}
+
+/// The kernel's slab and socket buffers, of the whole machine.
+fn kernel(trial: &Trial) -> Option<f64> {
+    let recording = &trial.server.as_ref()?.recording;
+    let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();
+    Some(of("memory.slab")? + of("socket.tcp_memory")? * PAGE_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Column, CounterId, Key, Recording};
+
+    fn trial(connections: u32, client: f64, server: f64, slab: f64) -> Trial {
+        let column = |id: &'static str, instance: &str, value: f64| Column {
+            counter: CounterId::new(id),
+            instance: instance.into(),
+            values: vec![Some(value)],
+        };
+        let side = |rss: f64| Side {
+            processes: vec!["loadline:7".into()],
+            recording: Recording {
+                t_s: vec![0.5],
+                columns: vec![
+                    column("process.rss", "loadline:7", rss),
+                    column("memory.slab", "", slab),
+                    column("socket.tcp_memory", "", 2.0),
+                ],
+                absent: Vec::new(),
+            },
+            ..Side::default()
+        };
+        let mut trial = Trial {
+            key: Key { connections: Some(connections), ..Key::default() },
+            client: side(client),
+            server: Some(side(server)),
+            ..Trial::default()
+        };
+        trial.measured.window = Window { begin_s: 0.0, end_s: 1.0 };
+        trial
+    }
+
+    #[test]
+    fn what_is_there_without_connections_is_in_no_figure() {
+        let (few, many) = (trial(100, 1e6, 2e6, 5e7), trial(1100, 1e6 + 150e3, 2e6 + 120e3, 5e7 + 6e6));
+        let results = put(many, &few).results;
+        assert_eq!(results.client_memory_per_connection_bytes, Some(150.0));
+        assert_eq!(results.memory_per_connection_bytes, Some(120.0));
+        assert_eq!(results.kernel_memory_per_connection_bytes, Some(6000.0));
+        assert_eq!(put(few.clone(), &few).results.memory_per_connection_bytes, None, "nothing to divide by");
+    }
+}

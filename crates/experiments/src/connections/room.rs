@@ -1,0 +1,156 @@
+//! Whether this machine has room for so many connections. It is looked at before anything is started: a machine that runs out
+//! of memory ends programs of others.
+
+use lab::LabError;
+use probe::{Probe, Scope};
+use run::Window;
+
+/// Descriptors that a process needs besides its connections.
+const SPARE: u64 = 300;
+/// The fewest processes a side: what one holds alone, `load` holds, too.
+const FEWEST: u32 = 2;
+/// Most processes a side.
+const MOST: u32 = 128;
+/// Kernel memory of both ends of a connection and user memory of both sides, bytes (measured: 10,300 and 300).
+const A_CONNECTION: f64 = 11_000.0;
+/// Memory of a process before its connections, bytes.
+const A_PROCESS: f64 = 8e6;
+/// Share of the available memory that may be taken.
+const SHARE: f64 = 0.9;
+/// Descriptors of this program for a process that it leads, and for itself.
+const PIPES: u64 = 3;
+const OWN: u64 = 128;
+
+/// What this machine has; what is not known limits nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Has {
+    memory_bytes: Option<f64>,
+    /// Open files that the system may have besides those that it has.
+    files: Option<f64>,
+    /// Descriptors of a process.
+    descriptors: u64,
+}
+
+/// Looks.
+pub(super) fn has() -> Has {
+    let mut probe = Probe::new(Scope { sources: Some(vec!["memory"]), ..Scope::default() });
+    probe.sample(0.0);
+    let memory_bytes = probe.take().sum("memory.available", Window::ALL, |_| true).value();
+    Has { memory_bytes, files: free_files(), descriptors: sys::limits::descriptors().0 }
+}
+
+/// From /proc/sys/fs/file-nr: open files, a zero, the most.
+fn free_files() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/sys/fs/file-nr").ok()?;
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    Some(numbers.get(2)? - numbers.first()?)
+}
+
+/// Processes a side: as many as were asked for, or as descriptors ask for.
+pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
+    let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
+    let needed = connections.div_ceil(each).max(FEWEST);
+    let most = u64::from(each) * u64::from(MOST);
+    if needed > MOST {
+        return Err(refused(
+            connections,
+            format!(
+                "that takes {needed} processes on each side, since one may have {descriptors} descriptors: ask for at most {most} \
+             (--set connections={most}) or raise the limit (ulimit -Hn)"
+            ),
+        ));
+    }
+    if asked > 0 && asked < needed || asked > MOST {
+        return Err(refused(
+            connections,
+            format!(
+                "processes = {asked} is out of range: give {needed} to {MOST}, or 0 for as many as descriptors ask for"
+            ),
+        ));
+    }
+    Ok(needed.max(asked).min(connections))
+}
+
+fn refused(connections: u32, why: String) -> LabError {
+    LabError::set_up(format!("holding {connections} connections"), why)
+}
+
+/// Refuses what this machine has no room for, in a sentence that says what it has room for.
+pub(super) fn check(connections: u32, processes: u32, has: &Has) -> Result<(), LabError> {
+    let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * A_PROCESS);
+    let (wanted, files) = (n * A_CONNECTION + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);
+    let own = 2 * PIPES * u64::from(processes) + OWN;
+    if own > has.descriptors {
+        return Err(refused(
+            connections,
+            format!(
+                "leading {processes} processes on each side takes {own} descriptors and this program may have {}: raise the limit \
+             (ulimit -Hn)",
+                has.descriptors
+            ),
+        ));
+    }
+    if let Some(free) = has.memory_bytes.filter(|free| wanted > SHARE * free) {
+        let most = ((SHARE * free - fixed) / A_CONNECTION).max(0.0) as u32;
+        return Err(refused(
+            connections,
+            format!(
+                "both ends take about {:.1} GB of memory and {:.1} GB are available: ask for at most {most} \
+             (--set connections={most})",
+                wanted / 1e9,
+                free / 1e9
+            ),
+        ));
+    }
+    match has.files.filter(|free| files > *free) {
+        Some(free) => Err(refused(
+            connections,
+            format!(
+                "both ends are {files} open files and the system has room for {free}: raise fs.file-max or ask for at most {0} \
+             (--set connections={0})",
+                (0.45 * free) as u32
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGE: Has = Has { memory_bytes: Some(24e9), files: Some(2.4e6), descriptors: 20_000 };
+
+    fn why(checked: Result<(), LabError>) -> String {
+        checked.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn as_many_processes_as_descriptors_ask_for_and_at_least_two() {
+        let of = |n, asked| processes(n, asked, 20_000).unwrap();
+        assert_eq!([of(10_000, 0), of(100_000, 0), of(1_000_000, 0), of(10_000, 5)], [2, 6, 51, 5]);
+        let few = processes(1_000_000, 0, 1024).unwrap_err().to_string();
+        assert!(few.contains("ask for at most 92672") && few.contains("ulimit"), "{few}");
+        assert!(processes(100_000, 2, 20_000).unwrap_err().to_string().contains("give 6 to 128"));
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_refused_with_what_there_is_room_for() {
+        assert!(check(1_000_000, 51, &LARGE).is_ok());
+        let memory = why(check(1_000_000, 51, &Has { memory_bytes: Some(4e9), ..LARGE }));
+        assert!(
+            memory.contains("11.8 GB") && memory.contains("4.0 GB") && memory.contains("connections=253"),
+            "{memory}"
+        );
+        let files = why(check(1_000_000, 51, &Has { files: Some(1e6), ..LARGE }));
+        assert!(files.contains("fs.file-max") && files.contains("450000"), "{files}");
+        assert!(why(check(1_000_000, 51, &Has { descriptors: 256, ..LARGE })).contains("434 descriptors"));
+        assert!(check(u32::MAX, 2, &Has { memory_bytes: None, files: None, ..LARGE }).is_ok(), "nothing is known");
+    }
+
+    #[test]
+    fn this_machine_says_what_it_has() {
+        let has = has();
+        assert!(has.memory_bytes.is_none_or(|n| n > 1e6) && has.files.is_none_or(|n| n > 0.0), "{has:?}");
+    }
+}

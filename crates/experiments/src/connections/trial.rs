@@ -1,0 +1,107 @@
+//! One trial: servers, generators, and what both are seen to take.
+
+use std::net::SocketAddr;
+
+use lab::agent::AgentGroup;
+use lab::{Lab, LabError, Load, Observation, Point, Watched, start_server};
+use run::{Intensity, Io, Key, LoadPlan, Protocol, ServePlan, ThinkTime, Trial, TrialKind};
+
+use super::layout::Pair;
+use super::stage::Stage;
+use crate::Parameters;
+
+/// What is read meanwhile: nothing that looks at each socket.
+const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
+/// Each of many generators closes its connections before it hands over its part, and a million of them take their time.
+const DRAIN_S: f64 = 120.0;
+
+/// Servers that listen, each with its address.
+struct Servers {
+    groups: Vec<AgentGroup>,
+    addrs: Vec<SocketAddr>,
+}
+
+/// One trial with these connections.
+pub(super) fn conduct(
+    lab: &mut Lab<'_>,
+    stage: &Stage,
+    parameters: &Parameters,
+    pairs: Vec<Pair>,
+) -> Result<Trial, LabError> {
+    let connections: u32 = pairs.iter().map(|pair| pair.connections).sum();
+    let servers = serve(lab, stage, parameters, &pairs)?;
+    let observation = observation(stage, &servers);
+    let load = |(i, (pair, addr)): (usize, (&Pair, &SocketAddr))| Load {
+        host: stage.client(),
+        addr: (*addr).into(),
+        plan: plan(parameters, connections, pair, i as u64),
+    };
+    let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
+    let key = Key { connections: Some(connections), processes: u32::try_from(pairs.len()).ok(), ..Key::default() };
+    let label = format!("{connections} connections");
+    // A fixed load each, and no steps of a sweep: both are asked for the same messages.
+    let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
+    let mut trial = lab.conduct(&observation, &loads, &point)?;
+    if let Some(opened) = trial.measured.opened {
+        trial.results.held = Some(opened.connections as f64);
+        trial.results.opened_s = Some(opened.at_s);
+    }
+    Ok(trial)
+}
+
+fn serve(lab: &Lab<'_>, stage: &Stage, parameters: &Parameters, pairs: &[Pair]) -> Result<Servers, LabError> {
+    let mut servers = Servers { groups: Vec::new(), addrs: Vec::new() };
+    for pair in pairs {
+        let plan = ServePlan {
+            service: "echo".into(),
+            model: parameters.text("model", "epoll"),
+            strategy: parameters.text("strategy", ""),
+            listen: format!("{}:0", pair.server),
+            backlog: 4096,
+            ..ServePlan::default()
+        };
+        let (group, addr, _) = start_server(stage.server(), lab.program(), plan)?;
+        servers.groups.push(group);
+        servers.addrs.push(addr);
+    }
+    Ok(servers)
+}
+
+fn observation(stage: &Stage, servers: &Servers) -> Observation {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let addr = servers.addrs.first().copied().unwrap_or(any);
+    let watched = Watched {
+        host: "localhost".into(),
+        pids: servers.groups.iter().flat_map(AgentGroup::pids).collect(),
+        netns_pid: stage.netns_pid(),
+        listen: Some(addr.into()),
+        shared: true,
+    };
+    Observation::new(addr, Some(watched)).with_client("localhost", stage.netns_pid()).reading(SOURCES)
+}
+
+/// What the generator of a pair does. Pauses are drawn at random, so the next message is on any connection, whichever had
+/// the last.
+fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
+    let all = f64::from(connections);
+    let rate = parameters.number("rate", 10_000.0).clamp(1.0, 1e6);
+    let connects = parameters.number("connects", 25_000.0).clamp(10.0, 1e6);
+    let opening_s = all / connects;
+    let think = ThinkTime { mean_ms: all / rate * 1e3, exponential: true };
+    LoadPlan {
+        protocol: Protocol::Echo { message_bytes: u64::from(parameters.count("message_bytes", 64).max(1)) },
+        intensity: Intensity::Closed { connections: pair.connections, pipeline: 1, think },
+        connect_rate: connects * f64::from(pair.connections) / all,
+        // The other driver keeps a place for the next message of every connection.
+        io: Io::Epoll,
+        least_warmup_s: opening_s + 1.0,
+        warmup_s: parameters.number("patience", 4.0) * opening_s + 20.0,
+        duration_s: parameters.number("seconds", 5.0),
+        drain_s: DRAIN_S,
+        timeout_s: 30.0,
+        connect_timeout_s: 30.0,
+        sources: pair.sources.clone(),
+        seed: 1 + i,
+        ..LoadPlan::default()
+    }
+}
