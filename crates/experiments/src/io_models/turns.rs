@@ -59,7 +59,7 @@ mod tests {
     use run::{Cost, Key, Reading, Side};
 
     fn trial(model: &str, us: f64) -> Trial {
-        let cost = Cost { per_request: Reading::Value(us), unit: "us".into() };
+        let cost = Cost { per_request: Reading::Value(us), unit: run::FigureUnit::Micros };
         let server = Side { costs: [("process_cpu_us".to_string(), cost)].into(), ..Side::default() };
         let key = Key { model: Some(model.into()), entry: Some(1), ..Key::default() };
         Trial { key, server: Some(server), ..Trial::default() }

@@ -205,12 +205,14 @@ mod tests {
         assert!(disk_words(Some(&side)).contains("unknown"));
         for (id, v) in [("cache_hits", 2.0), ("disk_reads", 0.0), ("disk_read_bytes", 0.0)] {
             let per_request = run::Reading::Value(v);
-            side.costs.insert(id.into(), run::Cost { per_request, unit: String::new() });
+            side.costs.insert(id.into(), run::Cost { per_request, unit: run::FigureUnit::Plain });
         }
         let words = disk_words(Some(&side));
         assert!(words.contains("had 100.0 %") && words.contains("nothing from a disk"), "{words}");
-        side.costs
-            .insert("disk_reads".into(), run::Cost { per_request: run::Reading::Value(0.5), unit: String::new() });
+        side.costs.insert(
+            "disk_reads".into(),
+            run::Cost { per_request: run::Reading::Value(0.5), unit: run::FigureUnit::Plain },
+        );
         assert!(disk_words(Some(&side)).contains("had 80.0 %"));
     }
 
@@ -219,7 +221,7 @@ mod tests {
         let mut side = Side::default();
         let mut put = |id: &str, v: f64| {
             let per_request = run::Reading::Value(v);
-            side.costs.insert(id.into(), run::Cost { per_request, unit: "us".into() });
+            side.costs.insert(id.into(), run::Cost { per_request, unit: run::FigureUnit::Micros });
         };
         [("cpu_net_us", 0.0), ("cpu_softirq_us", 0.0), ("softirqs_net_rx", 1.99), ("process_cpu_us", 231.0)]
             .into_iter()

@@ -21,10 +21,10 @@ pub(super) struct Ranks {
 /// Old and new values by condition; `None` without any on either side.
 pub(super) fn within(conditions: &[[Vec<f64>; 2]]) -> Option<Ranks> {
     let strata: Vec<Stratum> = conditions.iter().filter_map(|[a, b]| Stratum::of(a, b)).collect();
-    if let [one] = &strata[..] {
-        if let Some(exact) = one.exact() {
-            return Some(exact);
-        }
+    if let [one] = &strata[..]
+        && let Some(exact) = one.exact()
+    {
+        return Some(exact);
     }
     let weighted = |of: fn(&Stratum) -> f64| strata.iter().map(|s| s.weight() * of(s)).sum::<f64>();
     let (off, most) = (weighted(|s| s.u - s.n * s.m / 2.0), weighted(|s| s.n * s.m / 2.0));
