@@ -100,7 +100,7 @@ fn disk_words(server: Option<&Side>) -> String {
 /// The same on the wire.
 fn segments(t: &Trial) -> String {
     format!(
-        "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire; it is used to {}.",
+        "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire's time; the wire is {} busy.",
         plain(known(t.results.frames_per_read)),
         plain(known(t.results.bytes_per_frame)),
         plain(known(t.results.wire_bytes_per_read)),
@@ -109,10 +109,10 @@ fn segments(t: &Trial) -> String {
     )
 }
 
-/// Processor time of hosts and processes, and what lies between them.
+/// CPU time of hosts and processes, and what lies between them.
 fn processors(t: &Trial) -> String {
     format!(
-        "2048 bytes, processors: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
+        "2048 bytes, CPU time: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
          whose back they run; what a host takes beyond its process is interrupt work that met none.",
         host_words("server", t.server.as_ref()),
         host_words("client", Some(&t.client))
@@ -195,7 +195,7 @@ mod tests {
     fn what_the_medium_makes_up_for_proves_no_overlap() {
         assert!(overlap(109.0, 400.0).contains("proves no overlap"));
         let proof = overlap(2540.0, 400.0);
-        assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 us"), "{proof}");
+        assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 µs"), "{proof}");
         assert!(!overlap(83.5, 0.0).contains("medium"));
     }
 
@@ -205,12 +205,14 @@ mod tests {
         assert!(disk_words(Some(&side)).contains("unknown"));
         for (id, v) in [("cache_hits", 2.0), ("disk_reads", 0.0), ("disk_read_bytes", 0.0)] {
             let per_request = run::Reading::Value(v);
-            side.costs.insert(id.into(), run::Cost { per_request, unit: String::new() });
+            side.costs.insert(id.into(), run::Cost { per_request, unit: run::FigureUnit::Plain });
         }
         let words = disk_words(Some(&side));
         assert!(words.contains("had 100.0 %") && words.contains("nothing from a disk"), "{words}");
-        side.costs
-            .insert("disk_reads".into(), run::Cost { per_request: run::Reading::Value(0.5), unit: String::new() });
+        side.costs.insert(
+            "disk_reads".into(),
+            run::Cost { per_request: run::Reading::Value(0.5), unit: run::FigureUnit::Plain },
+        );
         assert!(disk_words(Some(&side)).contains("had 80.0 %"));
     }
 
@@ -219,13 +221,13 @@ mod tests {
         let mut side = Side::default();
         let mut put = |id: &str, v: f64| {
             let per_request = run::Reading::Value(v);
-            side.costs.insert(id.into(), run::Cost { per_request, unit: "us".into() });
+            side.costs.insert(id.into(), run::Cost { per_request, unit: run::FigureUnit::Micros });
         };
         [("cpu_net_us", 0.0), ("cpu_softirq_us", 0.0), ("softirqs_net_rx", 1.99), ("process_cpu_us", 231.0)]
             .into_iter()
             .for_each(|(id, v)| put(id, v));
         let words = host_words("server", Some(&side));
-        assert!(!words.contains("0.0 us") && words.contains("231 us") && words.contains("too short"), "{words}");
+        assert!(!words.contains("0.0 µs") && words.contains("231 µs") && words.contains("too short"), "{words}");
         side.costs.clear();
         assert!(host_words("server", Some(&side)).contains("unknown"));
     }
