@@ -1,6 +1,7 @@
 //! Where text goes and how it looks there.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 
 use anyhow::Context as _;
 use tracing_subscriber::filter::Targets;
@@ -29,6 +30,18 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write to standard output"),
     }
+}
+
+/// Writes to a file, or to standard output where none is named.
+pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    let Some(file) = file else { return print(text) };
+    std::fs::write(file, text)
+        .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))
+}
+
+/// How text looks there.
+pub(crate) fn style_for(file: Option<&Path>) -> report::Style {
+    if file.is_some() { plain() } else { style() }
 }
 
 /// An error and its causes as one sentence; a cause that a message already tells is not told twice.

@@ -10,7 +10,7 @@ use crate::single::failed_share;
 /// What is concluded of each class, in the order of the mix; nothing where all requests are of one.
 pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     let trials = &facts.run.trials;
-    let Some(shown) = picks.at_capacity.or(picks.shown).and_then(|at| trials.get(at)) else { return Vec::new() };
+    let Some(shown) = picks.loaded.and_then(|at| trials.get(at)) else { return Vec::new() };
     let each = shown.classes.iter().enumerate().map(|(at, class)| {
         let failing = failing(facts, at);
         let place = |trial: &Trial| trials.iter().position(|t| std::ptr::eq(t, trial));
@@ -95,7 +95,7 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     if measured.failed > 0 {
         tally.errors.0.insert(ErrorKind::Other, measured.failed);
     }
-    let rate = ratio(measured.completed as f64, trial.measured.length_s).unwrap_or_default();
+    let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
         // What was offered of a class is not known apart: that it was left behind shows in the times.
         intensity: Intensity::default(),

@@ -1,7 +1,7 @@
 //! Several hosts of generators. Counters of different hosts are never put into one figure: the busiest host is the client of
 //! the trial, the others are listed, and each one's costs are by what it completed itself.
 
-use run::{Run, Side};
+use run::{HostFinding, HostLoad, Picks, Run, Side, Trial};
 
 use crate::Facts;
 use crate::evidence::throttled;
@@ -49,18 +49,40 @@ pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
 /// A sentence where hosts completed unevenly for their shares of the load.
 pub(crate) fn uneven(facts: &Facts<'_>) -> Option<String> {
     let trial = facts.decisive.filter(|trial| trial.host_loads.len() > 1)?;
-    let worth = |load: &run::HostLoad| ratio(load.completed as f64, load.share);
+    let worth = |load: &HostLoad| ratio(load.completed as f64, load.share);
     let worths: Vec<f64> = trial.host_loads.iter().filter_map(worth).collect();
     let (least, most) = worths.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
     if worths.len() < 2 || least >= UNEVEN * most {
         return None;
     }
-    let span_s = positive(trial.measured.length_s)?;
-    let one = |load: &run::HostLoad| {
-        format!("{} {} for {} of the load", load.host, rate(load.completed as f64 / span_s), percent(load.share))
+    let one = |load: &HostLoad| {
+        Some(format!("{} {} for {} of the load", load.host, rate(completed_rate(trial, load)?), percent(load.share)))
     };
-    let all: Vec<String> = trial.host_loads.iter().map(one).collect();
+    let all: Vec<String> = trial.host_loads.iter().map(one).collect::<Option<_>>()?;
     Some(format!("the hosts of the generators completed unevenly: {}", all.join(", ")))
+}
+
+fn completed_rate(trial: &Trial, load: &HostLoad) -> Option<f64> {
+    ratio(load.completed as f64, positive(trial.measured.length_s)?)
+}
+
+/// What each host of the picked trial came to.
+pub(crate) fn findings(run: &Run, picks: &Picks) -> Vec<HostFinding> {
+    let Some(trial) = picks.several_hosts.and_then(|at| run.trials.get(at)) else { return Vec::new() };
+    trial.host_loads.iter().map(|load| finding(trial, load)).collect()
+}
+
+fn finding(trial: &Trial, load: &HostLoad) -> HostFinding {
+    let side = std::iter::once(&trial.client).chain(&trial.client_hosts).find(|side| side.host == load.host);
+    let view = side.map(|side| View::new("client", trial, side));
+    HostFinding {
+        host: load.host.clone(),
+        completed_rate: completed_rate(trial, load),
+        cpus_busy: view.and_then(|v| v.side.recording.cpu_times("total", v.window)?.busy()),
+        segments_again: view.and_then(|v| ratio(v.value("tcp.retrans_segs")?, v.value("tcp.out_segs")?)),
+        // See [`busiest_first`].
+        busiest: !trial.client_hosts.is_empty() && trial.client.host == load.host,
+    }
 }
 
 #[cfg(test)]
@@ -114,5 +136,24 @@ mod tests {
         assert!((crate::own_rate::rate_of(trial, &trial.client).unwrap() / all - 0.25).abs() < 1e-9);
         assert!((crate::own_rate::rate_of(trial, &trial.client_hosts[0]).unwrap() / all - 0.75).abs() < 1e-9);
         assert_eq!(crate::own_rate::rate_of(trial, trial.server.as_ref().unwrap()), Some(all));
+    }
+
+    #[test]
+    fn each_host_has_its_own_rate_and_losses_and_the_busiest_is_marked() {
+        let mut run = two_hosts();
+        let last = run.trials.last_mut().unwrap();
+        last.host_loads.push(HostLoad { host: "lost".into(), ..HostLoad::default() });
+        judge(&mut run);
+        assert_eq!(run.findings.picks.several_hosts, run.findings.picks.loaded);
+        let trial = run.picked(|p| p.several_hosts).unwrap();
+        let found = &run.findings.hosts;
+        assert_eq!(found.len(), trial.host_loads.len());
+        let rate = |n: usize| found[n].completed_rate.unwrap() * trial.measured.length_s;
+        assert!((rate(0) - 300.0).abs() < 1e-6 && (rate(1) - 100.0).abs() < 1e-6, "{found:?}");
+        assert_eq!(found.iter().filter(|f| f.busiest).count(), 1, "{found:?}");
+        assert!(found.iter().all(|f| f.busiest == (f.host == "b")), "b has no CPU time left: {found:?}");
+        run.trials.iter_mut().for_each(|t| t.host_loads.truncate(1));
+        judge(&mut run);
+        assert!(run.findings.hosts.is_empty() && run.findings.picks.several_hosts.is_none());
     }
 }

@@ -100,13 +100,20 @@ pub const COSTS: &[CostSpec] = &[
     row("cpu_softirq_us", &[p("cpu.softirq")], Micros, Gross, "CPU time of the host in soft interrupts", HOST_CPU),
     row("cpu_irq_us", &[p("cpu.irq")], Micros, Gross, "CPU time of the host in hardware interrupts", HOST_CPU),
     row("process_cpu_us", &[p("process.cpu")], Micros, Gross, "CPU time of the side's processes", PROCESS),
-    row("process_user_us", &[p("process.user")], Micros, Gross, "of that, in user mode (sampled by ticks)", PROCESS),
+    row(
+        "process_user_us",
+        &[p("process.user")],
+        Micros,
+        Gross,
+        "CPU time of the side's processes in user mode (by ticks)",
+        PROCESS,
+    ),
     row(
         "process_system_us",
         &[p("process.system")],
         Micros,
         Gross,
-        "of that, in the kernel (sampled by ticks)",
+        "CPU time of the side's processes in the kernel (by ticks)",
         PROCESS,
     ),
     row(

@@ -1,10 +1,10 @@
 //! What is decided about a run as data, for whoever shows it or ends by it: see [`run::Picks`] and [`run::Outcome`].
 
-use run::{Capacity, Failure, Findings, Outcome, Picks, Run, Trial, TrialKind};
+use run::{Bottleneck, Capacity, Failure, Findings, LoadState, Outcome, Picks, Run, Trial, TrialKind};
 
 use crate::Facts;
 use crate::number::finite;
-use crate::objective::breach;
+use crate::objective::{breach, holds};
 use crate::single::{failed_share, good};
 
 /// A capacity below this share of the highest good rate is another figure than that.
@@ -15,15 +15,43 @@ pub(crate) fn picks(facts: &Facts<'_>, capacity: Option<&(Capacity, &Trial)>) ->
     let trials = &facts.run.trials;
     let at = |trial: Option<&Trial>| trials.iter().position(|t| trial.is_some_and(|one| std::ptr::eq(one, t)));
     let decisive = at(facts.decisive);
+    let at_capacity = at(capacity.filter(|(c, _)| c.held).map(|(_, t)| *t));
+    let shown = decisive.or((!trials.is_empty()).then_some(0));
+    let loaded = at_capacity.or(shown);
+    let several = |at: &usize| trials[*at].host_loads.len() > 1;
     Picks {
         decisive,
         full: at(facts.full()),
         unloaded: at(facts.unloaded),
         failing: at(facts.failing),
-        at_capacity: at(capacity.filter(|(c, _)| c.held).map(|(_, t)| *t)),
+        at_capacity,
         overload: trials.iter().position(|t| t.kind == TrialKind::Overload),
         beyond: at(capacity.and_then(|(c, _)| beyond(facts, c))),
-        shown: decisive.or((!trials.is_empty()).then_some(0)),
+        shown,
+        loaded,
+        open_held: at(open_held(facts)),
+        several_hosts: loaded.filter(several).or_else(|| (0..trials.len()).rfind(several)),
+    }
+}
+
+/// The step of the search with the highest offered rate that held the objective.
+fn open_held<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
+    let held = facts.search.iter().copied().filter(|t| t.kind == TrialKind::Search && holds(t, &facts.limits));
+    held.max_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))
+}
+
+/// How far the decisive trial took the server.
+pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState> {
+    let limited = match verdict.id.as_str() {
+        "not-saturated" => false,
+        "unknown" => facts.limited(),
+        _ => true,
+    };
+    match facts.decisive?.kind {
+        TrialKind::Watched => None,
+        TrialKind::Fixed => Some(LoadState::Asked),
+        _ if limited => Some(LoadState::Saturated),
+        _ => Some(LoadState::Highest),
     }
 }
 

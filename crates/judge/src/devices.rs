@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use run::{Device, Instances, Measured, Recording, Side, Trial, Window};
 
 /// Above this share of its time, or of its limit, a device stands out.
-const FULL: f64 = 0.9;
+const STANDS_OUT: f64 = 0.9;
 
 /// The devices of a trial, busiest first. What both sides have in common is told once.
 pub fn devices(trial: &Trial) -> Vec<Device> {
@@ -29,7 +29,7 @@ pub fn devices(trial: &Trial) -> Vec<Device> {
         all.extend(machine("client", client, window).into_iter().chain(network("client", client, window)));
     }
     all.retain(|d| d.busy.is_finite() && d.busy >= 0.0);
-    all.iter_mut().for_each(|d| d.full = d.busy > FULL);
+    all.iter_mut().for_each(|d| d.full = d.busy > STANDS_OUT);
     all.sort_by(|a, b| b.busy.total_cmp(&a.busy).then_with(|| a.name().cmp(&b.name())));
     all
 }

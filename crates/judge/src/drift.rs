@@ -8,7 +8,7 @@
 use run::{CounterId, Drift, DriftOf, Intensity, Run, Side, Trial, Window};
 
 use crate::Facts;
-use crate::number::{duration, figure, percent};
+use crate::number::{duration, figure, median, percent};
 use crate::sample::NORMAL_95;
 use crate::sides::window_of;
 
@@ -66,7 +66,7 @@ fn of_trial(trial: &Trial, opened: f64) -> Vec<Drift> {
 }
 
 fn of_level(side: &Side, window: Window, (id, what, words): Level, opened: f64) -> Option<Drift> {
-    let found = growth(&parts(window, level(side, id)), window)?;
+    let found = growth(&parts(window, side.over_time(id).into_iter()), window)?;
     let sentence = format!(
         "the server's {what} grew all through the window, by {} in {} s, which is {} an hour: a leak, or a cache that is not \
          full yet; a longer run tells them apart",
@@ -126,15 +126,6 @@ fn growth(parts: &[(f64, f64)], window: Window) -> Option<Growth> {
     goes_on.then(|| Growth { median, per_s, z, grown: per_s * window.length_s() })
 }
 
-/// A level over time, summed over the side's own processes.
-fn level<'a>(side: &'a Side, id: &'a str) -> impl Iterator<Item = (f64, f64)> + 'a {
-    let own = side.own();
-    let columns: Vec<_> = side.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
-    let sum =
-        move |row: usize| columns.iter().filter_map(|c| c.values.get(row).copied().flatten()).reduce(|a, b| a + b);
-    side.recording.t_s.iter().enumerate().filter_map(move |(row, t_s)| Some((*t_s, sum(row)?)))
-}
-
 /// Means in equal parts of the window: time and value.
 fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0, 0_u32); PARTS];
@@ -164,11 +155,6 @@ fn trend(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let variance = (of(n as f64) - ties) / 18.0;
     let slope = median(pairs().map(|(a, b)| (b.1 - a.1) / (b.0 - a.0)).filter(|s| s.is_finite()).collect())?;
     (variance > 0.0).then(|| ((s - sign(s)) / variance.sqrt(), slope))
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -245,6 +231,7 @@ mod tests {
                 seconds: 1.0,
                 completed: 1000 - failed,
                 failed,
+                unexpected: 0,
                 p50_us: Some(p50_us(t_s) * noise),
                 p99_us: None,
             }

@@ -7,11 +7,10 @@ use crate::sample::{NORMAL_95, Sample};
 use crate::single::{failed_share, good, unanswered};
 use crate::student::t95;
 
-/// What came of every expectation of the plan: of the trial at the capacity where there is a search, else of the decisive one; of
-/// several repeats the mean of theirs.
+/// What came of every expectation of the plan: of the trial whose figures stand for the run; of several repeats the mean of
+/// theirs.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
-    let at = findings.picks.at_capacity.or(findings.picks.decisive).or(findings.picks.shown);
-    let trial = at.and_then(|at| run.trials.get(at));
+    let trial = findings.picks.loaded.and_then(|at| run.trials.get(at));
     let repeats = if run.repeats().count() > 1 { crate::repeats::at_capacity(run) } else { Vec::new() };
     run.plan.expect.iter().map(|e| one(e, trial, &repeats, findings)).collect()
 }

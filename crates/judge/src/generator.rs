@@ -111,13 +111,17 @@ fn server_takes_it(facts: &Facts<'_>, client_busy: f64) -> bool {
     facts.shared() && full && s >= 1.5 * c && client_busy < 0.8
 }
 
+/// What the decisive trial completed, as a share of what the generator reaches with no network.
+pub(crate) fn ceiling_used(facts: &Facts<'_>) -> Option<f64> {
+    ratio(facts.decisive?.rates.completed_rate, positive(facts.run.findings.trust.generator_ceiling?)?)
+}
+
 fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let ceiling = facts.run.findings.trust.generator_ceiling.and_then(positive)?;
-    let reached = facts.decisive?.rates.completed_rate;
-    if reached < NEAR_CEILING * ceiling {
+    let (reached, share) = (facts.decisive?.rates.completed_rate, ceiling_used(facts)?);
+    if share < NEAR_CEILING {
         return None;
     }
-    let share = reached / ceiling;
     let evidence = vec![measured(
         view,
         ("completed_rate", ""),

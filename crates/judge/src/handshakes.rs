@@ -19,7 +19,7 @@ const KEPT: f64 = 0.1;
 const MANY: f64 = 0.5;
 /// Share of resumed handshakes up to which a window is one of full ones, and from which it is one of resumed ones: the first
 /// of each connection has nothing to take up.
-const FULL: f64 = 0.1;
+const MOSTLY_FULL: f64 = 0.1;
 const RESUMED: f64 = 0.5;
 /// Fewest handshakes that say something.
 const FEWEST: u64 = 20;
@@ -85,8 +85,8 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()
     };
-    let full = of(0.0, FULL);
-    let full = if full.is_empty() { of(FULL, RESUMED) } else { full };
+    let full = of(0.0, MOSTLY_FULL);
+    let full = if full.is_empty() { of(MOSTLY_FULL, RESUMED) } else { full };
     [full, of(RESUMED, f64::INFINITY)]
 }
 

@@ -62,6 +62,7 @@ pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
 pub use devices::{devices, devices_of_sides};
 pub use facts::{Facts, disturbed, stolen};
+pub use number::median;
 pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
@@ -110,7 +111,9 @@ pub fn judge_so_far(run: &mut Run) {
         picks,
         outcomes: decide::outcomes(&facts, &chances),
         devices: Vec::new(),
-        one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
+        cost_names: COSTS.iter().map(|spec| (spec.id.to_string(), spec.help)).collect(),
+        state: decide::state(&facts, &bottleneck),
+        hosts: client_hosts::findings(run, &picks),
         failure: None,
         capacity: found.clone(),
         users: users::users(&facts),

@@ -45,8 +45,14 @@ pub(crate) fn duration(us: f64) -> String {
     match us.abs() {
         t if t >= 1e6 => format!("{} s", figure(us / 1e6)),
         t if t >= 1e3 => format!("{} ms", figure(us / 1e3)),
-        _ => format!("{} us", figure(us)),
+        _ => format!("{} µs", figure(us)),
     }
+}
+
+/// The middle of these, of an even number the upper one; absent where there is none.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 /// A rate of requests.

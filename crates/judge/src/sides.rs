@@ -1,44 +1,11 @@
 //! Fills [`run::Side::counters`]: every counter of a side over the measured window, one reading each.
 //!
-//! Instances are put together so that the figure means something: growth and sizes add up over instances; limits and
-//! means (how many processors a process may use, what a link carries) take the largest. `process.*` and `thread.*` count
-//! only the side's own processes; `cpu.*` takes the instance `total`.
+//! Instances are put together as the counter's row says ([`run::Together`]). `process.*` and `thread.*` count only the side's
+//! own processes; `cpu.*` takes the instance `total`.
 
 use std::collections::BTreeMap;
 
-use run::{CounterId, Kind, Reading, Recorded, Run, Side, Window, counter};
-
-/// Gauges that are limits, levels of one thing, or means: adding instances up would make no sense.
-const NOT_ADDED: &[&str] = &[
-    "process.fd_limit",
-    "process.cpus_allowed",
-    "process.cpu_mask",
-    "thread.cpus_allowed",
-    "thread.cpu_mask",
-    "interface.speed",
-    "listen.limit",
-    "connection.rtt",
-    "connection.cwnd",
-    "connection.unacked",
-    "connection.retrans",
-    "connection.send_queue",
-    "connection.receive_queue",
-    "connection.rwnd_limited",
-    "connection.sndbuf_limited",
-    "connection.min_rtt",
-    "connection.mss",
-    "connection.peer_window",
-    "connection.delivery_rate",
-    "connection.ato",
-    "connection.waiting",
-    "connection.write_full",
-    "cgroup.cpu_quota",
-    "cgroup.memory",
-    "cgroup.memory_limit",
-    "cgroup.pids",
-    "cgroup.pids_limit",
-    "medium.rate",
-];
+use run::{CounterId, Reading, Recorded, Run, Side, Together, Window, counter};
 
 /// The measured window of a trial; everything, if the trial has none.
 pub(crate) fn window_of(trial: &run::Trial) -> Window {
@@ -73,10 +40,9 @@ fn counters(side: &Side, window: Window) -> BTreeMap<CounterId, Reading> {
     side.recording.by_counter().into_iter().map(reading).collect()
 }
 
-/// One figure of all instances: their sum, or the largest where a sum means nothing.
+/// One figure of all instances.
 fn together(id: &str, values: impl Iterator<Item = f64>) -> Option<Reading> {
-    let gauge = counter(id).is_none_or(|spec| spec.kind == Kind::Gauge);
-    let found = if gauge && NOT_ADDED.contains(&id) { values.reduce(f64::max) } else { values.reduce(|a, b| a + b) }?;
+    let found = counter(id).map_or(Together::Sum, |spec| spec.together).of(values)?;
     Some(if found.is_finite() { Reading::Value(found) } else { Reading::absent(format!("{id} is not a number")) })
 }
 

@@ -1,7 +1,7 @@
 //! Figures of one trial by itself, before anything is decided: how many clients, how many good answers, how large a share
 //! failed. Everybody who needs one of these takes it from here.
 
-use run::{Intensity, Run, Trial};
+use run::{Intensity, Run, Tally, Trial};
 
 use crate::number::{positive, ratio};
 use crate::view::View;
@@ -41,8 +41,16 @@ pub(crate) fn unanswered(trial: &Trial) -> f64 {
 /// Share of the measured requests that failed, 0 to 1: errors, unexpected answers, and none at all; absent where no
 /// request was made.
 pub fn failed_share(trial: &Trial) -> Option<f64> {
-    let t = &trial.measured.tally;
-    let (errors, unanswered) = (t.error_count() as f64, unanswered(trial));
+    failed_of(&trial.measured.tally, unanswered(trial))
+}
+
+/// The same of all requests of a trial, from its first connect to the end of its drain.
+pub(crate) fn failed_share_of_all(trial: &Trial) -> Option<f64> {
+    failed_of(&trial.tally, unanswered(trial))
+}
+
+fn failed_of(t: &Tally, unanswered: f64) -> Option<f64> {
+    let errors = t.error_count() as f64;
     let failed = errors + t.unexpected_status as f64 + unanswered;
     let connects = t.attempted.saturating_sub(t.connected) as f64;
     let all = (t.completed as f64 + errors + unanswered).max(connects.min(failed));

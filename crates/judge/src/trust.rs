@@ -3,7 +3,7 @@
 
 use run::{Capacity, Intensity, Run, Spent, Trial, Trust};
 
-use crate::generator::{client_limit, client_limit_threads};
+use crate::generator::{ceiling_used, client_limit, client_limit_threads};
 use crate::laws::little;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
@@ -53,6 +53,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     whole(facts.run, &mut said);
     Trust {
         generator_ceiling: facts.run.findings.trust.generator_ceiling.filter(|c| c.is_finite()),
+        ceiling_used: ceiling_used(facts),
         generator_limited: limited.is_some(),
         warnings: said.warnings,
         held: said.held,
@@ -107,10 +108,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
         if busy > 0.8 { said.warn(format!("{text}: little is left")) } else { said.hold(text) }
     }
     crate::client_hosts::uneven(facts).into_iter().for_each(|text| said.warn(text));
-    if let Some(ceiling) = facts.run.findings.trust.generator_ceiling.and_then(positive)
-        && let Some(trial) = facts.decisive
-    {
-        let share = trial.rates.completed_rate / ceiling;
+    if let Some((ceiling, share)) = facts.run.findings.trust.generator_ceiling.zip(ceiling_used(facts)) {
         said.hold(format!(
             "the rate is {} of what the generator reaches with no network ({})",
             percent(share),

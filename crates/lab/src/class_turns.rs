@@ -1,19 +1,13 @@
 //! What a class of requests costs the server: short loads of the mix in which one class after the other is asked for more than
 //! the mix has it, so that the shares vary by plan. What they say, judge works out.
 
-use run::{Intensity, LoadPlan, RequestOrder, RequestSet, ThinkTime, TrialKind};
+use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
 
 use crate::search::Conductor;
-use crate::{LabError, Point};
+use crate::{LabError, Point, turns};
 
-/// Share of a budget that the turns take.
-const SHARE: f64 = 0.12;
-/// A budget below this, in seconds, has no time for them.
-const SHORTEST_S: f64 = 8.0;
 /// Shortest window with its warm-up, seconds.
 const LEAST_S: f64 = 0.16;
-/// Connections: enough to keep a server busy, and few enough that no queue of theirs is what is measured.
-const CONNECTIONS: u32 = 4;
 /// How often each class has its turn, there and back: fewer show no scatter to speak of.
 const ROUNDS: usize = 3;
 /// Classes that have a turn, those of the greatest weight; the others stay as they are, together.
@@ -21,8 +15,7 @@ const MOST: usize = 8;
 
 /// Seconds that the turns take of a budget; 0 where there is none for them, or nothing to learn.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
-    let some = load.blocks.is_none() && raised(load, budget_s * SHARE).len() > 1;
-    if some && budget_s >= SHORTEST_S { budget_s * SHARE } else { 0.0 }
+    turns::seconds(load.blocks.is_none() && raised(load, budget_s * turns::SHARE).len() > 1, budget_s)
 }
 
 /// The classes that have a turn, heaviest first, as many as there is time for. A sequence needs the answers of its own
@@ -65,24 +58,14 @@ fn asked(set: &RequestSet, raised: Option<&str>) -> RequestSet {
 
 /// Makes the windows, within about so many seconds.
 pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
-    let raised = raised(conductor.load(), seconds);
+    let load = conductor.load().clone();
+    let raised = raised(&load, seconds);
     let kinds: Vec<Option<String>> = [None].into_iter().chain(raised.into_iter().map(Some)).collect();
-    let each_s = seconds / (ROUNDS * kinds.len()) as f64;
-    for turn in 0..ROUNDS * kinds.len() {
-        if kinds.len() < 2 || seconds <= 0.0 || conductor.stopped() {
-            return Ok(());
-        }
-        match window(conductor, kinds[there_and_back(turn, kinds.len())].as_deref(), each_s, turn) {
-            Ok(()) => {}
-            // What the search found stands without them.
-            Err(LabError::Lost { why, .. }) => {
-                conductor.note(format!("what the classes cost is not known, since generators were lost: {why}"));
-                return Ok(());
-            }
-            Err(e) => return Err(e),
-        }
+    if kinds.len() < 2 {
+        return Ok(());
     }
-    Ok(())
+    let of = |turn: usize| window(&load, kinds[there_and_back(turn, kinds.len())].as_deref(), turn);
+    turns::turns(conductor, seconds, "the classes cost", (0..ROUNDS * kinds.len()).map(of).collect())
 }
 
 /// Which of so many kinds comes in a turn: each second round goes backwards, so that a drift of the machine is no cost.
@@ -91,22 +74,16 @@ fn there_and_back(turn: usize, kinds: usize) -> usize {
     if (turn / kinds).is_multiple_of(2) { at } else { kinds - 1 - at }
 }
 
-fn window(conductor: &mut dyn Conductor, raised: Option<&str>, each_s: f64, turn: usize) -> Result<(), LabError> {
-    let load = conductor.load().clone();
-    let connections = CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1));
+fn window(load: &LoadPlan, raised: Option<&str>, turn: usize) -> (LoadPlan, Point) {
     let plan = LoadPlan {
         requests: load.requests.as_ref().map(|set| asked(set, raised)),
-        threads: load.threads.min(connections),
-        intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },
-        warmup_s: 0.2 * each_s,
-        duration_s: 0.6 * each_s,
         seed: load.seed.wrapping_add(turn as u64),
-        ..load
+        ..load.clone()
     };
     let label = raised.map_or("the mix as it is".into(), |name| format!("more of {name}"));
     let mut point = Point { label, kind: TrialKind::Classes, ..Point::default() };
     point.key.class = raised.map(str::to_owned);
-    conductor.trial(plan, &point).map(drop)
+    (plan, point)
 }
 
 #[cfg(test)]

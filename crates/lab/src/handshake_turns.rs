@@ -1,17 +1,10 @@
 //! What a TLS handshake costs, a full and a resumed one: short loads with a connection for each request, in turns with kept
 //! connections.
 
-use run::{Intensity, LoadPlan, ThinkTime, TlsPlan, TrialKind};
+use run::{LoadPlan, TlsPlan, TrialKind};
 
 use crate::search::Conductor;
-use crate::{LabError, Point};
-
-/// Share of a budget that the turns take.
-const SHARE: f64 = 0.12;
-/// A budget below this, in seconds, has no time for them.
-const SHORTEST_S: f64 = 8.0;
-/// Connections: enough to keep a server busy, and few enough that no queue of theirs is what is measured.
-const CONNECTIONS: u32 = 4;
+use crate::{LabError, Point, turns};
 
 /// The connections of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +25,7 @@ const TURNS: [Kind; 9] = {
 
 /// Seconds that the turns take of a budget; 0 where there is none for them, or nothing to learn.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
-    let to_learn = load.tls.is_some() && !load.new_connections && load.blocks.is_none();
-    if to_learn && budget_s >= SHORTEST_S { budget_s * SHARE } else { 0.0 }
+    turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }
 
 impl Kind {
@@ -55,32 +47,12 @@ impl Kind {
 
 /// Makes the windows, within about so many seconds.
 pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
-    let each_s = seconds / TURNS.len() as f64;
-    for kind in TURNS {
-        if seconds <= 0.0 || conductor.stopped() {
-            return Ok(());
-        }
-        let load = conductor.load().clone();
-        let connections = CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1));
-        let plan = LoadPlan {
-            threads: load.threads.min(connections),
-            intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },
-            warmup_s: 0.2 * each_s,
-            duration_s: 0.6 * each_s,
-            ..kind.of(load)
-        };
+    let load = conductor.load().clone();
+    let window = |kind: Kind| {
         let point = Point { label: kind.label().into(), kind: TrialKind::Handshakes, ..Point::default() };
-        match conductor.trial(plan, &point) {
-            Ok(_) => {}
-            // What the search found stands without them.
-            Err(LabError::Lost { why, .. }) => {
-                conductor.note(format!("what a handshake costs is not known, since generators were lost: {why}"));
-                return Ok(());
-            }
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
+        (kind.of(load.clone()), point)
+    };
+    turns::turns(conductor, seconds, "a handshake costs", TURNS.map(window).into())
 }
 
 #[cfg(test)]

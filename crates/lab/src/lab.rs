@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use run::{FORMAT, HostInfo, Incident, IncidentKind, MediumInfo, Note, Plan, RequestPlan, Run, RunDir, Tally, Trial};
+use run::{
+    FORMAT, HostInfo, Incident, IncidentKind, Intensity, MediumInfo, Note, Plan, RequestPlan, Run, RunDir, Tally, Trial,
+};
 use sys::clock::Origin;
 use testbed::named::Joining;
 
@@ -33,6 +35,16 @@ pub struct Lab<'w> {
     host_watch: Option<HostWatch>,
     /// Which repeat goes on, from 0.
     repeat: u32,
+}
+
+/// Loads of different kinds are no one intensity, of which a trial has one.
+fn of_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
+    let together = Intensity::together(loads.iter().map(|load| &load.plan.intensity));
+    if loads.is_empty() || together.is_some() {
+        return Ok(());
+    }
+    let what = format!("loading at {:?} by several loads", point.label);
+    Err(LabError::SetUp { what, why: "they are of different kinds (closed, open, S-Clients); use one kind".into() })
 }
 
 impl<'w> Lab<'w> {
@@ -166,6 +178,7 @@ impl<'w> Lab<'w> {
         beside: &mut dyn FnMut(&AgentGroup, Origin),
     ) -> Result<Trial, LabError> {
         let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
+        of_one_kind(loads, point)?;
         self.watch.phase(&point.label, expected);
         let looked_at = self.watch.looks();
         let stage = Stage { program: &self.program, loads, descriptors: self.descriptors, looked_at };

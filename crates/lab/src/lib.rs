@@ -43,6 +43,7 @@ mod stream;
 mod stretches;
 pub mod target;
 mod target_setup;
+mod turns;
 pub mod via;
 mod watch;
 mod watch_server;

@@ -447,7 +447,7 @@ impl Samplers {
 /// The recording of a namespace host, its host's name before every instance, so that it stands beside the first host's.
 fn named(at_work: AtWork) -> Recording {
     let (host, Observed { mut recording, .. }) = at_work.finish();
-    let name = |instance: &mut String| *instance = format!("{host} {instance}").trim_end().to_string();
+    let name = |instance: &mut String| *instance = run::on_host(&host, instance);
     recording.columns.iter_mut().for_each(|column| name(&mut column.instance));
     recording.absent.iter_mut().for_each(|absence| name(&mut absence.instance));
     recording

@@ -47,6 +47,7 @@ fn between((from_s, before): &(f64, TickDetail), (to_s, after): &(f64, TickDetai
         seconds: to_s - from_s,
         completed: responses.len(),
         failed: failures(after).saturating_sub(failures(before)),
+        unexpected: after.unexpected.saturating_sub(before.unexpected),
         p50_us: responses.quantile_us(0.5),
         p99_us: responses.quantile_us(0.99),
     }
@@ -74,9 +75,9 @@ mod tests {
         stretches.push(7.5, known(300, 5));
         stretches.push(9.0, known(900, 5));
         let moments = stretches.moments(8.0);
-        let figures: Vec<(f64, f64, u64, u64)> =
-            moments.iter().map(|m| (m.t_s, m.seconds, m.completed, m.failed)).collect();
-        assert_eq!(figures, [(5.5, 1.0, 200, 0), (6.75, 1.5, 0, 15)]);
+        let figures: Vec<(f64, f64, [u64; 3])> =
+            moments.iter().map(|m| (m.t_s, m.seconds, [m.completed, m.failed, m.unexpected])).collect();
+        assert_eq!(figures, [(5.5, 1.0, [200, 0, 0]), (6.75, 1.5, [0, 15, 10])]);
         assert!(moments[0].p50_us.is_some_and(|us| (us - 1000.0).abs() < 90.0) && moments[1].p50_us.is_none());
     }
 

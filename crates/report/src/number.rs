@@ -75,7 +75,7 @@ pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
         Unit::Size => size(value),
         Unit::BytesPerSecond => prefixed(value, "B/s"),
         Unit::Share => format!("{} %", significant(value * 100.0)),
-        Unit::Processors => format!("{} cpu", significant(value)),
+        Unit::Processors => format!("{} CPU{}", significant(value), if value == 1.0 { "" } else { "s" }),
         Unit::Of(word) => format!("{} {word}", number(value)),
     }
 }

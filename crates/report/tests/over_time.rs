@@ -25,6 +25,7 @@ fn ramp() -> Run {
         seconds: 0.5,
         completed: 100,
         failed: 1,
+        unexpected: 0,
         p50_us: Some(us),
         p99_us: Some(9.0 * us),
     };

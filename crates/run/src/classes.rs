@@ -67,6 +67,11 @@ pub struct ClassPart {
 }
 
 impl ClassPart {
+    /// Requests completed per second of a measured window of this length.
+    pub fn completed_rate(&self, length_s: f64) -> f64 {
+        self.measured.completed as f64 / length_s
+    }
+
     /// Adds what another thread or agent found of the same class.
     pub fn merge(&mut self, other: Self) {
         if self.name.is_empty() {

@@ -4,10 +4,10 @@
 
 use crate::counter_spec::Kind::{Cumulative, Gauge};
 use crate::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors, Share};
-use crate::counter_spec::{CounterSpec, Kind, Unit};
+use crate::counter_spec::{CounterSpec, Kind, Together, Unit};
 
 const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
-    CounterSpec { id, object, unit, kind, help }
+    CounterSpec { id, object, unit, kind, together: Together::Sum, help }
 }
 
 /// The table.
@@ -80,7 +80,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         Gauge,
         "threads named iou-wrk: workers that io_uring made, part of process.threads",
     ),
-    c("process.fd_limit", "Process", Count, Gauge, "/proc/PID/limits: soft limit of open files"),
+    c("process.fd_limit", "Process", Count, Gauge, "/proc/PID/limits: soft limit of open files").largest(),
     c(
         "process.voluntary_switches",
         "Process",
@@ -97,14 +97,16 @@ pub const COUNTERS: &[CounterSpec] = &[
     ),
     c("process.read_bytes", "Process", Bytes, Cumulative, "/proc/PID/io read_bytes: bytes fetched from a disk"),
     c("process.write_bytes", "Process", Bytes, Cumulative, "/proc/PID/io write_bytes: bytes sent to a disk"),
-    c("process.cpus_allowed", "Process", Processors, Gauge, "/proc/PID/status Cpus_allowed: CPUs that it may use"),
+    c("process.cpus_allowed", "Process", Processors, Gauge, "/proc/PID/status Cpus_allowed: CPUs that it may use")
+        .largest(),
     c(
         "process.cpu_mask",
         "Process",
         Count,
         Gauge,
         "/proc/PID/status Cpus_allowed as a number: bit 0 is CPU 0; absent if it may use one above 51",
-    ),
+    )
+    .largest(),
     c("process.running", "Process", Count, Gauge, "threads of the process in state R"),
     c("process.sleeping", "Process", Count, Gauge, "threads of the process in state S"),
     c("process.disk_wait", "Process", Count, Gauge, "threads of the process in state D"),
@@ -124,14 +126,16 @@ pub const COUNTERS: &[CounterSpec] = &[
         Processors,
         Gauge,
         "/proc/PID/task/TID/status Cpus_allowed: CPUs that it may use",
-    ),
+    )
+    .largest(),
     c(
         "thread.cpu_mask",
         "Thread",
         Count,
         Gauge,
         "/proc/PID/task/TID/status Cpus_allowed as a number: bit 0 is CPU 0; absent if it may use one above 51",
-    ),
+    )
+    .largest(),
     // Interfaces.
     c("interface.rx_bytes", "Interface", Bytes, Cumulative, "/proc/net/dev receive bytes"),
     c("interface.rx_packets", "Interface", Count, Cumulative, "/proc/net/dev receive packets (merged ones count once)"),
@@ -148,7 +152,8 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("interface.tx_errors", "Interface", Count, Cumulative, "/proc/net/dev transmit errs (carrier and fifo included)"),
     c("interface.tx_drops", "Interface", Count, Cumulative, "/proc/net/dev transmit drop"),
     c("interface.collisions", "Interface", Count, Cumulative, "/proc/net/dev colls"),
-    c("interface.speed", "Interface", BytesPerSecond, Gauge, "/sys/class/net/IF/speed: what the link carries each way"),
+    c("interface.speed", "Interface", BytesPerSecond, Gauge, "/sys/class/net/IF/speed: what the link carries each way")
+        .largest(),
     // IP version 4.
     c("ip.in_receives", "IP", Count, Cumulative, "snmp Ip InReceives: packets in"),
     c("ip.in_discards", "IP", Count, Cumulative, "snmp Ip InDiscards: packets in that were dropped for want of memory"),
@@ -306,7 +311,8 @@ pub const COUNTERS: &[CounterSpec] = &[
         Count,
         Gauge,
         "sock_diag wqueue: limit of that queue, the smaller of backlog and somaxconn; it holds one more",
-    ),
+    )
+    .largest(),
     c(
         "listen.drops",
         "Listener",
@@ -316,63 +322,74 @@ pub const COUNTERS: &[CounterSpec] = &[
     ),
     // TCP_INFO over a sample of the connections of this side; instance empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
-    c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean"),
-    c("connection.cwnd", "Connection", Count, Gauge, "tcp_info snd_cwnd: congestion window in segments, mean"),
-    c("connection.unacked", "Connection", Count, Gauge, "tcp_info unacked: segments in flight, mean"),
+    c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean").largest(),
+    c("connection.cwnd", "Connection", Count, Gauge, "tcp_info snd_cwnd: congestion window in segments, mean")
+        .largest(),
+    c("connection.unacked", "Connection", Count, Gauge, "tcp_info unacked: segments in flight, mean").largest(),
     c(
         "connection.retrans",
         "Connection",
         Count,
         Gauge,
         "tcp_info total_retrans: segments sent again, mean a connection",
-    ),
-    c("connection.send_queue", "Connection", Bytes, Gauge, "sock_diag wqueue: bytes not yet acknowledged, mean"),
-    c("connection.receive_queue", "Connection", Bytes, Gauge, "sock_diag rqueue: bytes not yet read, mean"),
+    )
+    .largest(),
+    c("connection.send_queue", "Connection", Bytes, Gauge, "sock_diag wqueue: bytes not yet acknowledged, mean")
+        .largest(),
+    c("connection.receive_queue", "Connection", Bytes, Gauge, "sock_diag rqueue: bytes not yet read, mean").largest(),
     c(
         "connection.rwnd_limited",
         "Connection",
         Share,
         Gauge,
         "tcp_info rwnd_limited over busy_time: share of time stopped by the peer's window",
-    ),
+    )
+    .largest(),
     c(
         "connection.sndbuf_limited",
         "Connection",
         Share,
         Gauge,
         "tcp_info sndbuf_limited over busy_time: share of time stopped by the send buffer",
-    ),
-    c("connection.min_rtt", "Connection", Microseconds, Gauge, "tcp_info min_rtt: smallest round-trip time seen, mean"),
-    c("connection.mss", "Connection", Bytes, Gauge, "tcp_info snd_mss: largest segment sent, mean"),
+    )
+    .largest(),
+    c("connection.min_rtt", "Connection", Microseconds, Gauge, "tcp_info min_rtt: smallest round-trip time seen, mean")
+        .largest(),
+    c("connection.mss", "Connection", Bytes, Gauge, "tcp_info snd_mss: largest segment sent, mean").largest(),
     c(
         "connection.peer_window",
         "Connection",
         Bytes,
         Gauge,
         "tcp_info snd_wnd: window that the other end advertised, mean",
-    ),
+    )
+    .largest(),
     c(
         "connection.delivery_rate",
         "Connection",
         BytesPerSecond,
         Gauge,
         "tcp_info delivery_rate: newest measured rate, mean a connection",
-    ),
+    )
+    .largest(),
     c(
         "connection.waiting",
         "Connection",
         Count,
         Gauge,
         "tcp_info notsent_bytes: connections of the sample with bytes that TCP does not send yet",
-    ),
+    )
+    .largest(),
     c(
         "connection.write_full",
         "Connection",
         Count,
         Gauge,
         "sock_diag skmeminfo: connections of the sample whose writer waits for room in the send buffer",
-    ),
-    c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: delayed-acknowledgement timer, mean"),
+    )
+    .largest(),
+    c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: delayed-acknowledgement timer, mean")
+        .largest(),
     // softnet: instances by processor.
     c(
         "softnet.processed",
@@ -455,15 +472,17 @@ pub const COUNTERS: &[CounterSpec] = &[
         Processors,
         Gauge,
         "cpu.max quota over period, the tightest up the tree (v1: cfs_quota_us)",
-    ),
-    c("cgroup.memory", "Cgroup", Bytes, Gauge, "memory.current (v1: memory.usage_in_bytes)"),
+    )
+    .largest(),
+    c("cgroup.memory", "Cgroup", Bytes, Gauge, "memory.current (v1: memory.usage_in_bytes)").largest(),
     c(
         "cgroup.memory_limit",
         "Cgroup",
         Bytes,
         Gauge,
         "memory.max, the tightest up the tree (v1: memory.limit_in_bytes)",
-    ),
+    )
+    .largest(),
     c(
         "cgroup.memory_max_events",
         "Cgroup",
@@ -472,8 +491,8 @@ pub const COUNTERS: &[CounterSpec] = &[
         "memory.events max: times that the limit was hit (v1: memory.failcnt)",
     ),
     c("cgroup.oom_kills", "Cgroup", Count, Cumulative, "memory.events oom_kill"),
-    c("cgroup.pids", "Cgroup", Count, Gauge, "pids.current"),
-    c("cgroup.pids_limit", "Cgroup", Count, Gauge, "pids.max"),
+    c("cgroup.pids", "Cgroup", Count, Gauge, "pids.current").largest(),
+    c("cgroup.pids_limit", "Cgroup", Count, Gauge, "pids.max").largest(),
     // Connection tracking.
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max"),
@@ -513,7 +532,8 @@ pub const COUNTERS: &[CounterSpec] = &[
         BytesPerSecond,
         Gauge,
         "what the wire carries, both directions together where it is shared",
-    ),
+    )
+    .largest(),
     // The record server of an experiment counts these itself: no file of the kernel tells one record's origin.
     c("record.cache_hits", "Records", Count, Cumulative, "records that came out of the page cache"),
     c("record.disk_reads", "Records", Count, Cumulative, "records that came from the disk, all or in part"),

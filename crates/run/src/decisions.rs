@@ -48,6 +48,15 @@ pub struct Picks {
     pub beyond: Option<usize>,
     /// The one whose counters a page shows: the decisive one, or where nothing was completed the first that was tried.
     pub shown: Option<usize>,
+    /// The one whose figures stand for the run: that at the capacity, else the one that is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<usize>,
+    /// The open-loop step of the highest offered rate that held the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_held: Option<usize>,
+    /// The one whose hosts of generators stand beside one another: `loaded` where it has several, else the last that has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub several_hosts: Option<usize>,
 }
 
 /// What one trial came to.
@@ -77,6 +86,29 @@ pub struct Breach {
     pub value: Option<f64>,
     /// What it was held against, in the same unit.
     pub limit: Option<f64>,
+}
+
+/// How far the decisive trial took the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadState {
+    /// The user fixed the load, which need not saturate anything.
+    Asked,
+    /// More load brought no more: throughput stopped growing, an objective broke, or the verdict names what was at its limit.
+    Saturated,
+    /// The highest rate of those tried, with nothing seen at its limit.
+    Highest,
+}
+
+impl LoadState {
+    /// As it is named beside figures of that trial.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Asked => "as asked",
+            Self::Saturated => "saturated",
+            Self::Highest => "highest rate tried",
+        }
+    }
 }
 
 /// Ways to break an objective.

@@ -25,8 +25,15 @@ pub struct Findings {
     /// a run judges it again.
     #[serde(skip)]
     pub devices: Vec<Vec<Device>>,
-    /// Whether client and server of the decisive trial use processors of one machine; absent where one side is not known.
-    pub one_host: Option<bool>,
+    /// What each cost is, by its id. Not kept: whoever reads a run judges it again.
+    #[serde(skip)]
+    pub cost_names: BTreeMap<String, &'static str>,
+    /// How far the decisive trial took the server; absent where there is none, or its load was somebody else's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<crate::LoadState>,
+    /// What each host of generators came to, where several made the load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<crate::HostFinding>,
     /// Why the run did not do what was asked for; absent where it did.
     pub failure: Option<Failure>,
     /// Highest completed rate that holds the objective.
@@ -343,6 +350,9 @@ pub struct Cost {
 pub struct Trust {
     /// What the generator alone reached with the null driver, requests per second, when it was measured.
     pub generator_ceiling: Option<f64>,
+    /// What the decisive trial completed as a share of that, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling_used: Option<f64>,
     /// Whether the generator was at its own limit in the decisive trial.
     pub generator_limited: bool,
     /// What makes the figures weaker than they look, in sentences: shared processors, laws broken, lost samples.

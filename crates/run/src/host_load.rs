@@ -23,6 +23,22 @@ pub struct HostLoad {
     pub clock_us: f64,
 }
 
+/// What one host of generators came to in the trial of [`crate::Picks::several_hosts`], in the order of its `host_loads`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HostFinding {
+    /// The host.
+    pub host: String,
+    /// Requests that it completed per second; absent where nothing was measured.
+    pub completed_rate: Option<f64>,
+    /// Share of its CPUs that was used in the window, by whomever, 0 to 1; absent where its counters are missing.
+    pub cpus_busy: Option<f64>,
+    /// Share of the TCP segments that it sent again, 0 to 1; absent where it sent none or its counters are missing.
+    pub segments_again: Option<f64>,
+    /// Whether it is the one nearest its limit, which is the client of the trial.
+    pub busiest: bool,
+}
+
 /// How far the windows of several agents, and the samples at their edges, are apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

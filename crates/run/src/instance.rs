@@ -21,6 +21,16 @@ impl Instance {
     }
 }
 
+/// The instance of a counter of a host whose recording stands in another's: `h2 eth0`.
+pub fn on_host(host: &str, instance: &str) -> String {
+    format!("{host} {instance}").trim_end().into()
+}
+
+/// Whether an interface is loopback, of whichever host. No name of an interface has a space in it.
+pub fn is_loopback(interface: &str) -> bool {
+    interface.rsplit(' ').next() == Some("lo")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +43,8 @@ mod tests {
             (Some((7, None)), Some((7, Some(9))), Some((7, Some(9))))
         );
         assert_eq!((of("kworker/0:1:7"), of("x/y:7")), (Some((7, None)), Some((7, None))));
+        let loopback = ["lo", &on_host("h2", "lo"), "eth0", &on_host("lo", "eth0"), "h2lo"].map(is_loopback);
+        assert_eq!(loopback, [true, true, false, false, false]);
         assert_eq!((of(""), of("total"), of("eth0"), of("a:b"), of("a/9")), (None, None, None, None, None));
     }
 }

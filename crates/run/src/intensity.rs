@@ -72,6 +72,18 @@ impl Stage {
     pub fn requests(&self) -> f64 {
         self.seconds * (self.from + self.to) / 2.0
     }
+
+    /// The rate that stages ask for, so many seconds after the first began; the last one's after all of them.
+    pub fn rate_at(stages: &[Self], at_s: f64) -> f64 {
+        let mut begin_s = 0.0;
+        for stage in stages {
+            if at_s < begin_s + stage.seconds {
+                return stage.from + (stage.to - stage.from) * (at_s - begin_s) / stage.seconds;
+            }
+            begin_s += stage.seconds;
+        }
+        stages.last().map_or(0.0, |stage| stage.to)
+    }
 }
 
 const fn one() -> u32 {
@@ -89,16 +101,16 @@ impl Default for Intensity {
 }
 
 impl Intensity {
-    /// What several loads of one trial ask for together: connections, rates and descriptors of those of the first one's
-    /// kind added up. What cannot be added up (pipeline, think time, arrival process, T) is the first one's. Nothing for
-    /// no load.
+    /// What several loads of one trial ask for together: their connections, rates and descriptors added up. What cannot be
+    /// added up (pipeline, think time, arrival process, T) is the first one's. Nothing for no load, and for loads of
+    /// different kinds.
     pub fn together<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();
-        Some(loads.fold(first, Self::plus))
+        loads.try_fold(first, Self::plus)
     }
 
-    fn plus(mut self, other: &Self) -> Self {
+    fn plus(mut self, other: &Self) -> Option<Self> {
         match (&mut self, other) {
             (Self::Closed { connections, .. }, Self::Closed { connections: more, .. }) => {
                 *connections = connections.saturating_add(*more);
@@ -116,9 +128,9 @@ impl Intensity {
                     pace.rate += more.rate;
                 }
             }
-            _ => {}
+            _ => return None,
         }
-        self
+        Some(self)
     }
 
     /// Requests that may be in flight at once by what was asked for; an open loop has no such number.
@@ -184,6 +196,7 @@ mod tests {
         };
         assert_eq!(Intensity::together(&[s_clients(3, 1.0), s_clients(4, 2.0)]), Some(s_clients(7, 3.0)));
         assert_eq!(Intensity::together(&[]), None);
+        assert_eq!(Intensity::together(&[closed(1000), open(10.0, 7)]), None, "what both are together has no name");
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub struct Moment {
     pub completed: u64,
     /// Requests that failed, and responses of an unexpected status.
     pub failed: u64,
+    /// These responses alone, which `completed` holds too.
+    #[serde(skip_serializing_if = "none")]
+    pub unexpected: u64,
     /// Median of the response time, microseconds, within 9 %; absent where nothing came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
@@ -28,9 +31,31 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Share of the requests that failed, 0 to 1; absent where none ended.
+    /// Share of the requests that ended and failed, 0 to 1; absent where none ended. Which are never answered is known at the
+    /// end of a trial alone, so they are in none of its stretches.
     pub fn failed_share(&self) -> Option<f64> {
-        let all = self.completed.saturating_add(self.failed) as f64;
-        (all > 0.0).then(|| self.failed as f64 / all)
+        let errors = self.failed.saturating_sub(self.unexpected);
+        let all = self.completed.saturating_add(errors) as f64;
+        (all > 0.0).then(|| (self.failed as f64 / all).min(1.0))
+    }
+}
+
+fn none(n: &u64) -> bool {
+    *n == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_one_request_that_came_and_failed() {
+        let share = |completed, failed, unexpected| {
+            Moment { completed, failed, unexpected, ..Moment::default() }.failed_share()
+        };
+        assert_eq!(share(100, 100, 100), Some(1.0), "all were refused");
+        assert_eq!(share(90, 10, 0), Some(0.1), "reset before an answer");
+        assert_eq!(share(90, 20, 10), Some(0.2));
+        assert_eq!(share(0, 0, 0), None);
     }
 }

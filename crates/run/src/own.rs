@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Instance, Side};
+use crate::{Instance, Side, Together, counter};
 
 /// The processes of a side, by name and by id.
 pub struct Own<'a> {
@@ -14,6 +14,14 @@ impl Side {
     /// Its own processes.
     pub fn own(&self) -> Own<'_> {
         Own::of(&self.processes)
+    }
+
+    /// A counter of the side at each sample, its instances put together: seconds and value.
+    pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
+        let (own, together) = (self.own(), counter(id).map_or(Together::Sum, |spec| spec.together));
+        let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
+        let at = |row: usize| together.of(columns.iter().filter_map(|c| c.values.get(row).copied().flatten()));
+        self.recording.t_s.iter().enumerate().filter_map(|(row, t_s)| Some((*t_s, at(row)?))).collect()
     }
 }
 

@@ -161,6 +161,15 @@ pub struct ProofTrial {
     pub after: Option<f64>,
 }
 
+impl ProofTrial {
+    /// Mean throughput of the slots in which a lever was off; absent where there were none.
+    pub fn rate_without(&self, lever: &LeverSlots) -> Option<f64> {
+        let off = lever.on.iter().zip(&self.completed_rate).filter(|(on, rate)| !**on && rate.is_finite());
+        let (sum, n) = off.fold((0.0, 0_u32), |(sum, n), (_, rate)| (sum + rate, n + 1));
+        (n > 0).then(|| sum / f64::from(n))
+    }
+}
+
 /// One lever through the slots of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

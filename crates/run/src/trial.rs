@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{ClassPart, Hist, HostLoad, Incident, Intensity, Key, Measured, Results, Side, Summary, Tally};
+use crate::{ClassPart, Hist, HostLoad, Incident, Intensity, Key, Measured, Results, Scope, Side, Summary, Tally};
 
 /// What a trial was for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -124,7 +124,16 @@ impl Trial {
 
     /// Whether client and server use processors of one machine, as far as both are known.
     pub fn one_host(&self) -> bool {
-        self.server.as_ref().is_some_and(|s| s.same_processors(&self.client))
+        self.in_common(Scope::Machine)
+    }
+
+    /// Whether counters of this are the same figures on both sides.
+    pub fn in_common(&self, scope: Scope) -> bool {
+        self.server.as_ref().is_some_and(|server| match scope {
+            Scope::Side => false,
+            Scope::Machine => server.same_processors(&self.client),
+            Scope::Network => server.same_network(&self.client),
+        })
     }
 }
 
@@ -141,6 +150,13 @@ pub struct RateByHand {
     /// Requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
+}
+
+impl RateByHand {
+    /// The rate that was given and held so many seconds after the begin of the load.
+    pub fn rate_at(given: &[Self], at_s: f64) -> f64 {
+        given.iter().rev().find(|given| given.t_s <= at_s).map_or(0.0, |given| given.rate)
+    }
 }
 
 /// Rates and levels of the measured window.

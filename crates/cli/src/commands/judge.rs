@@ -54,13 +54,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let blocks = vec![Block::Table(table(&derived))];
         doc.sections.insert(at, Section::new("derived", "Derived from the counters", Weight::Main, blocks));
     }
-    let style = if args.out.is_some() { output::plain() } else { output::style() };
+    let style = output::style_for(args.out.as_deref());
     let text = (form.make)(&doc, &run, &style)?;
-    match &args.out {
-        None => output::print(&text)?,
-        Some(file) => std::fs::write(file, text)
-            .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))?,
-    }
+    output::save_or_print(args.out.as_deref(), &text)?;
     let contradicted = derived.iter().any(|d| d.agrees() == Some(false));
     Ok(if contradicted { Exit::Failed } else { Exit::Done })
 }

@@ -22,12 +22,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut run = run::load_run(&args.run)?;
     judge::judge(&mut run);
-    let style = if args.out.is_some() { output::plain() } else { output::style() };
+    let style = output::style_for(args.out.as_deref());
     let text = report::render(&args.form, &run, &style)?;
-    match &args.out {
-        None => output::print(&text)?,
-        Some(file) => std::fs::write(file, text)
-            .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))?,
-    }
+    output::save_or_print(args.out.as_deref(), &text)?;
     Ok(Exit::Done)
 }

@@ -31,12 +31,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let ceiling = load::ceiling(&plan)?;
     text.push_str(&format!(
-        "generator's own ceiling  {:.0} requests/s, {:.3} us of CPU per request (null driver, {} threads)\n",
+        "generator's own ceiling  {:.0} requests/s, {:.3} µs of CPU per request (null driver, {} threads)\n",
         ceiling.rate, ceiling.cpu_us_per_request, args.threads
     ));
     let (samples, cost_us) = observe();
     text.push_str(&format!(
-        "cost of observing        {:.0} us a sample; at two a second {:.3} % of one CPU\n",
+        "cost of observing        {:.0} µs a sample; at two a second {:.3} % of one CPU\n",
         cost_us / samples as f64,
         cost_us / samples as f64 * 2.0 / 1e4
     ));

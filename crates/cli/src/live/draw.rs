@@ -7,6 +7,7 @@ use ratatui_core::text::{Line, Span};
 use ratatui_widgets::paragraph::Paragraph;
 use ratatui_widgets::sparkline::Sparkline;
 use report::{Unit, count, quantity};
+use run::Device;
 
 use super::history::Moment;
 use super::model::Model;
@@ -14,8 +15,6 @@ use super::sides::{CpuKinds, SideNow};
 
 /// Columns of a bar.
 const BAR: usize = 30;
-/// From this share on a device is near its limit.
-const NEAR: f64 = 0.9;
 /// Lines of a chart with its title, at least and at most.
 const CHART: (usize, usize) = (3, 12);
 /// Hosts of clients that are named.
@@ -261,14 +260,14 @@ fn percent(share: f64) -> String {
 
 /// What is busiest, and how near its limit.
 fn devices(model: &Model) -> Vec<Line<'static>> {
-    let line = |(i, (name, busy)): (usize, &(String, f64))| {
-        let columns = ((busy * BAR as f64).round() as usize).min(BAR);
-        let color = if *busy >= NEAR { Color::Red } else { Color::Blue };
+    let line = |(i, device): (usize, &Device)| {
+        let columns = ((device.busy * BAR as f64).round() as usize).min(BAR);
+        let color = if device.full { Color::Red } else { Color::Blue };
         Line::from(vec![
             Span::from(if i == 0 { "busiest " } else { "        " }),
             Span::from("█".repeat(columns)).fg(color),
             Span::from("·".repeat(BAR - columns)).dim(),
-            Span::from(format!(" {:>5} {name}", percent(*busy))),
+            Span::from(format!(" {:>5} {}", percent(device.busy), run::visible(&device.name()))),
         ])
     };
     model.busiest.iter().take(DEVICES).enumerate().map(line).collect()
@@ -321,7 +320,9 @@ mod tests {
         }
         let cpu = CpuKinds { user: 0.4, system: 0.3, interrupts: 0.1, ..CpuKinds::default() };
         model.sides = ["client", "server"].map(|role| SideNow { role, cpu: Some(cpu), ..SideNow::default() }).into();
-        model.busiest = vec![("server thread nginx:7".into(), 0.97), ("host CPUs".into(), 0.8)];
+        let device =
+            |side, kind, instance: &str, busy, full| Device { side, kind, instance: instance.into(), busy, full };
+        model.busiest = vec![device("server", "thread", "nginx:7", 0.97, true), device("host", "CPUs", "", 0.8, false)];
         let mut trial = Trial::default();
         trial.tally.errors.0.insert(ErrorKind::Reset, 7);
         model.trial(&trial, "8 connections");

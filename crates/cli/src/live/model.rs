@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use lab::Progressing;
-use run::{ErrorKind, Side, Tick, TickDetail, Trial};
+use run::{Device, ErrorKind, Side, Tick, TickDetail, Trial};
 
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
@@ -46,7 +46,7 @@ pub(crate) struct Model {
     /// Hosts of clients where they are several, and how busy each is.
     pub(crate) client_hosts: Vec<(String, f64)>,
     /// Devices by share of their time or limit, busiest first.
-    pub(crate) busiest: Vec<(String, f64)>,
+    pub(crate) busiest: Vec<Device>,
     /// The steps so far, a line each, and the head of these lines.
     pub(crate) steps_head: String,
     pub(crate) steps: VecDeque<String>,
@@ -115,7 +115,8 @@ impl Model {
             part("stolen", cpu.stolen),
         ];
         let kinds: Vec<String> = kinds.into_iter().flatten().collect();
-        let busiest = self.busiest.first().map(|(name, busy)| format!("  busiest {name} {:.0} %", busy * 100.0));
+        let busiest = self.busiest.first();
+        let busiest = busiest.map(|d| format!("  busiest {} {:.0} %", run::visible(&d.name()), d.busy * 100.0));
         let cpus = side.uses.cpus.map_or("n/a".into(), |cpus| format!("{cpus:.2}"));
         let memory = side.uses.memory.map_or("n/a".into(), |bytes| report::quantity(bytes, report::Unit::Bytes));
         Some(format!(
@@ -141,8 +142,7 @@ impl Model {
         self.one_host = client.zip(server).is_some_and(|(client, server)| server.same_processors(client));
         let nobody = Side::default();
         let all = judge::devices_of_sides(client.unwrap_or(&nobody), server);
-        self.busiest =
-            all.iter().take(MOST_LINES).map(|device| (run::visible(&device.name()).into(), device.busy)).collect();
+        self.busiest = all.into_iter().take(MOST_LINES).collect();
     }
 
     /// A trial ended: its line, and its failures.

@@ -94,7 +94,7 @@ fn tell_growth(run: &mut Run, name: &str, (growth, base, most): (f64, f64, f64))
     let change =
         if growth > 1.0 { format!("{:.0} times as much", with / base) } else { format!("{:+.1} %", 100.0 * growth) };
     run.findings.conclusions.push(format!(
-        "{name}: a call of 10 events costs {base:.2} us without cold connections and, by the fitted line, {with:.2} us with \
+        "{name}: a call of 10 events costs {base:.2} µs without cold connections and, by the fitted line, {with:.2} µs with \
          {most} ({change})."
     ));
 }
@@ -129,8 +129,8 @@ fn across(run: &mut Run, name: &str) {
     let key = run.trials.iter().find(|t| own(t, true)).map(|t| (t.key.cold, t.key.processes));
     let Some((Some(cold), Some(processes))) = key else { return };
     run.findings.conclusions.push(format!(
-        "{name}: with {cold} cold connections in {processes} proxies a call of 10 events costs {with:.2} us at the \
-         median, without them {without:.2} us: {:+.1} %.",
+        "{name}: with {cold} cold connections in {processes} proxies a call of 10 events costs {with:.2} µs at the \
+         median, without them {without:.2} µs: {:+.1} %.",
         100.0 * (with / without.max(1e-9) - 1.0)
     ));
 }
@@ -181,7 +181,7 @@ fn hot_rate(run: &mut Run) {
     }
     if let (Some(one), Some(eight)) = (cost(run, "uring", 1), cost(run, "uring", 8)) {
         run.findings.conclusions.push(format!(
-            "uring: a call of 10 events costs {one:.2} us with one arrival behind each and {eight:.2} us with eight: every \
+            "uring: a call of 10 events costs {one:.2} µs with one arrival behind each and {eight:.2} µs with eight: every \
              arrival leaves a completion, and coalescing them is the library's work ({:.0} ns an arrival).",
             (eight - one) * 1e3 / 70.0
         ));
@@ -200,7 +200,7 @@ fn declaring(run: &mut Run) {
         (of(|r| r.declare_us), of(|r| r.bare_add_us), of(|r| r.revoke_us), of(|r| r.bare_delete_us))
     {
         run.findings.conclusions.push(format!(
-            "epoll: declaring costs {declare:.3} us, of which the system call alone is {add:.3}; revoking {revoke:.3} us, \
+            "epoll: declaring costs {declare:.3} µs, of which the system call alone is {add:.3}; revoking {revoke:.3} µs, \
              the system call alone {delete:.3}."
         ));
     }

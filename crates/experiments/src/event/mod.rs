@@ -67,7 +67,7 @@ pub(super) const PROXY: Experiment = Experiment {
     page: "\
 Source: the same paper, the proxy's throughput with the event API and with select().
 
-`loadline serve proxy` with one thread on a processor of its own, `loadline serve http` behind it, `connections`
+`loadline serve proxy` with one thread on a CPU of its own, `loadline serve http` behind it, `connections`
 keep-alive clients, and `cold` connections to the proxy that say nothing. Each of `backends` in turn, the cold
 connections growing. Reported: completed rate, response time, the proxy's CPU time per request, split.
 

@@ -5,7 +5,7 @@ pub(crate) const IO_MODELS: &str = "\
 Source: A. Jones, A. Deshpande, Windows Sockets 2.0: Write Scalable Winsock Apps Using Completion Ports (2000), and the
 table of I/O models in A. Jones, J. Ohlund, Network Programming for Microsoft Windows (2nd ed. 2002), chapter 6.
 
-An echo server in every I/O model, one processor, loaded three ways, each from a server of its own:
+An echo server in every I/O model, one CPU, loaded three ways, each from a server of its own:
  1. `first` connections that send as fast as they can (the source: 7,000);
  2. `second` connections in blocks of `block`, each block limited to `block_rate` bytes/s (12,000; 1,000; 200,000);
  3. `third` connections, limited the same way, blocks of 4,000 after the first twelve: what the model holds, and what
@@ -35,7 +35,7 @@ numbers from everybody else; a name like `uring-groups:literal` is a model with 
 
 `limited by` is what ended the connections of a row (`server-fds`; `server-concurrency` where it may have no more threads); else `not-saturated` where all that
 the blocks offer is served; else the verdict on the row alone, with a question mark where it is less than 60 % sure.
-Client and server have processors of their own where there are two. In entry 1 both can be full: then the messages tell,
+Client and server have CPUs of their own where there are two. In entry 1 both can be full: then the messages tell,
 which wait unread as answers at the client or as requests at the server; where they wait at both, both limit the row.
 
 select-array accepts one connection a wait, as the source's. Each wait searches its sets for every socket, so accepting

@@ -32,8 +32,8 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
         }
     }
     for trial in lab.run.trials.iter_mut().filter(|t| t.key.entry == Some(1)) {
-        let costs = trial.key.model.as_deref().and_then(|model| costs.get_mut(model));
-        trial.results.cpu_us_in_turns = costs.and_then(|costs| median(costs));
+        let costs = trial.key.model.as_deref().and_then(|model| costs.remove(model));
+        trial.results.cpu_us_in_turns = costs.and_then(judge::median);
     }
     Ok(())
 }
@@ -46,11 +46,6 @@ fn models(rows: &[&Trial]) -> Vec<&'static str> {
     let others = others.into_iter().take(OTHERS).map(|(model, _)| model);
     let models: Vec<&str> = known(&PORT).map(|(model, _)| model).into_iter().chain(others).collect();
     if models.first() == Some(&PORT) && models.len() > 1 { models } else { Vec::new() }
-}
-
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -77,6 +72,6 @@ mod tests {
 
     #[test]
     fn one_bad_moment_of_three_does_not_count() {
-        assert_eq!((median(&mut [6.1, 19.0, 6.0]), median(&mut [])), (Some(6.1), None));
+        assert_eq!((judge::median(vec![6.1, 19.0, 6.0]), judge::median(vec![])), (Some(6.1), None));
     }
 }

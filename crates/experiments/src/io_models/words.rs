@@ -65,9 +65,9 @@ fn least_processor(full: &[&Trial]) -> String {
         known.min_by(|a, b| a.1.total_cmp(&b.1))
     };
     let Some((best, us)) = least(&|_| true) else { return String::new() };
-    let mut text = format!("; least CPU time a message: {best}, {us:.1} us");
+    let mut text = format!("; least CPU time a message: {best}, {us:.1} µs");
     if let Some((six, us)) = least(&|model| SIX.contains(&model)).filter(|(six, _)| *six != best) {
-        text += &format!(" (of the source's six: {six}, {us:.1} us)");
+        text += &format!(" (of the source's six: {six}, {us:.1} µs)");
     }
     text
 }
@@ -79,7 +79,7 @@ fn collapse(rows: &[&Trial]) -> Vec<String> {
         let (held, asked) = (array.results.held?, array.key.connections?);
         let rare = row(rows, "select-array", 2).and_then(cost).zip(row(rows, "select", 2).and_then(cost));
         let rare = rare.map_or_else(String::new, |(a, b)| {
-            format!("; where few are ready at once (entry 2) a message costs it {a:.0} us of CPU, select {b:.0} us")
+            format!("; where few are ready at once (entry 2), a message takes {a:.0} µs of its CPU time, and {b:.0} µs of select's")
         });
         Some(format!(
             "select-array takes one connection a wait, so it came to accept {held} of {asked} in entry 1{rare}."
@@ -89,7 +89,7 @@ fn collapse(rows: &[&Trial]) -> Vec<String> {
         let (all, bits) = (row(rows, "select-array:accept_all", 1)?, row(rows, "select", 1)?);
         let user = |t: &Trial| t.server.as_ref()?.costs.get("process_user_us")?.per_request.value();
         Some(format!(
-            "Its searches alone (accept_all, {} held) cost {:.1} us of user time a message in entry 1, select {:.1} us: all \
+            "Its searches alone (accept_all, {} held) cost {:.1} µs of user time a message in entry 1, select {:.1} µs: all \
              that are ready at a wait share them, so they slow it down and do not stop it.",
             all.results.held?,
             user(all)?,

@@ -1,7 +1,7 @@
 //! The two studies of source 0 and 3: records read over a medium. Hosts are namespaces, the server is the record service,
 //! each client is an agent with one connection in a host of its own.
 //!
-//! Server and clients have processors of their own where there are two; those stand for their hosts. The source's machines
+//! Server and clients have CPUs of their own where there are two; those stand for their hosts. The source's machines
 //! took milliseconds for what takes microseconds today, so an exchange can be given a fixed time (`exchange_ms`), spent
 //! asleep in the server: without it the wire is the bottleneck from the first client on.
 

@@ -100,7 +100,7 @@ fn disk_words(server: Option<&Side>) -> String {
 /// The same on the wire.
 fn segments(t: &Trial) -> String {
     format!(
-        "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire; it is used to {}.",
+        "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire's time; the wire is {} busy.",
         plain(known(t.results.frames_per_read)),
         plain(known(t.results.bytes_per_frame)),
         plain(known(t.results.wire_bytes_per_read)),
@@ -109,10 +109,10 @@ fn segments(t: &Trial) -> String {
     )
 }
 
-/// Processor time of hosts and processes, and what lies between them.
+/// CPU time of hosts and processes, and what lies between them.
 fn processors(t: &Trial) -> String {
     format!(
-        "2048 bytes, processors: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
+        "2048 bytes, CPU time: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
          whose back they run; what a host takes beyond its process is interrupt work that met none.",
         host_words("server", t.server.as_ref()),
         host_words("client", Some(&t.client))
@@ -195,7 +195,7 @@ mod tests {
     fn what_the_medium_makes_up_for_proves_no_overlap() {
         assert!(overlap(109.0, 400.0).contains("proves no overlap"));
         let proof = overlap(2540.0, 400.0);
-        assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 us"), "{proof}");
+        assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 µs"), "{proof}");
         assert!(!overlap(83.5, 0.0).contains("medium"));
     }
 
@@ -227,7 +227,7 @@ mod tests {
             .into_iter()
             .for_each(|(id, v)| put(id, v));
         let words = host_words("server", Some(&side));
-        assert!(!words.contains("0.0 us") && words.contains("231 us") && words.contains("too short"), "{words}");
+        assert!(!words.contains("0.0 µs") && words.contains("231 µs") && words.contains("too short"), "{words}");
         side.costs.clear();
         assert!(host_words("server", Some(&side)).contains("unknown"));
     }

@@ -5,8 +5,8 @@ pub(super) fn us(v: f64) -> String {
     match v.abs() {
         a if !a.is_finite() => "unknown".into(),
         a if a >= 1000.0 => format!("{:.2} ms", v / 1000.0),
-        a if a >= 100.0 => format!("{v:.0} us"),
-        _ => format!("{v:.1} us"),
+        a if a >= 100.0 => format!("{v:.0} µs"),
+        _ => format!("{v:.1} µs"),
     }
 }
 

@@ -124,7 +124,7 @@ fn decline(last: &Trial, best: f64) -> String {
     );
     match last.results.us_per_dropped_syn {
         Some(us) => format!(
-            "{said}: every connection request that it drops takes {us:.1} us of its CPU, so the more it is offered, the \
+            "{said}: every connection request that it drops takes {us:.1} µs of its CPU, so the more it is offered, the \
              less it completes."
         ),
         None => format!("{said}: what a dropped connection request costs is not to be told from noise."),

@@ -24,10 +24,10 @@ pub(crate) const OVERLOAD: &str = "\
 Source: the same paper, behaviour under overload: 130 requests/s at best fall to 75 at 2065 offered.
 
 S-Clients offer `multiples` of the capacity, with syncookies off and on. Reported: completed against offered rate, what
-a dropped connection request costs ((1 - X/X0) of a processor over the dropped rate), overflows of the accept queue,
+a dropped connection request costs ((1 - X/X0) of a CPU over the dropped rate), overflows of the accept queue,
 cookies, and phantoms: connections that the client holds for established and the server does not know.
 
-The receiving work of the kernel is steered to the server's processor: on one machine it would otherwise be charged to
+The receiving work of the kernel is steered to the server's CPU: on one machine it would otherwise be charged to
 the clients. Where the kernel lets only root do that, as older ones do, a note says so and the decline is small. Drops
 cost far less today than in 1997, so the range goes further.
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{Fit, Interval};
+use run::{Fit, Interval, usl_rate};
 
 use super::solve::{Problem, V3, inverse, minimise};
 use crate::Facts;
@@ -33,7 +33,7 @@ pub struct Usl {
 impl Usl {
     /// Completed rate at a concurrency.
     pub fn at(&self, n: f64) -> f64 {
-        value([self.lambda, self.sigma, self.kappa], n)
+        usl_rate([self.lambda, self.sigma, self.kappa], n)
     }
 
     /// Concurrency at the peak; absent when the curve never falls, or only beyond a million.
@@ -41,10 +41,6 @@ impl Usl {
         let n = positive(((1.0 - self.sigma) / positive(self.kappa)?).sqrt())?;
         (n < 1e6).then_some(n)
     }
-}
-
-fn value(p: V3, n: f64) -> f64 {
-    p[0] * n / (1.0 + p[1] * (n - 1.0) + p[2] * n * (n - 1.0))
 }
 
 struct Points {
@@ -125,7 +121,7 @@ fn intervals(p: V3, variance: f64, normal: [V3; 3], freedom: usize, scale: f64) 
 pub(crate) fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
     let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (clients(t), good(t))).collect();
     let law = usl(&points)?;
-    let names = ["lambda", "sigma", "kappa"].map(String::from);
+    let names = Fit::usl_names();
     let values = [law.lambda, law.sigma, law.kappa];
     Some(Fit {
         formula: "X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))".into(),
@@ -162,7 +158,7 @@ mod tests {
 
     fn points(p: V3, noise: f64) -> Vec<(f64, f64)> {
         let wobble = |i: usize| 1.0 + noise * [1.0, -0.7, 0.3, -1.0, 0.8][i % 5];
-        N.iter().enumerate().map(|(i, n)| (*n, value(p, *n) * wobble(i))).collect()
+        N.iter().enumerate().map(|(i, n)| (*n, usl_rate(p, *n) * wobble(i))).collect()
     }
 
     #[test]
@@ -197,7 +193,7 @@ mod tests {
             let p = [self.p[0], self.p[1], self.p[2]];
             Some(OVector::<f64, Dyn>::from_iterator(
                 self.points.len(),
-                self.points.iter().map(|(n, x)| value(p, *n) - x),
+                self.points.iter().map(|(n, x)| usl_rate(p, *n) - x),
             ))
         }
 

@@ -77,6 +77,17 @@ mod tests {
     }
 
     #[test]
+    fn every_id_that_a_verdict_names_is_in_the_table() {
+        for p in PLANTED {
+            let b = judged((p.run)()).findings.bottleneck;
+            let others = b.ruled_out.iter().map(|r| &r.id).chain(b.next.as_ref().map(|next| &next.id));
+            for id in others.chain([&b.id]) {
+                assert!(run::bottleneck(id).is_some(), "{}: {id}", p.story);
+            }
+        }
+    }
+
+    #[test]
     fn every_bottleneck_is_planted() {
         for rule in RULES {
             assert!(planted(rule.id).is_some(), "{}", rule.id);

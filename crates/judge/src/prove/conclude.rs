@@ -169,9 +169,14 @@ fn proven(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estima
     verdict.evidence.extend(evidence(shares));
 }
 
-fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], lever: &str, predicted: bool) {
+/// What throughput that follows a lever says to be the bottleneck.
+fn bottleneck_of(lever: &str) -> &'static str {
     let named = SUSPECTS.iter().find(|suspect| suspect.lever == lever).map(|suspect| suspect.bottleneck);
-    let id = named.unwrap_or("server-concurrency");
+    named.unwrap_or("server-concurrency")
+}
+
+fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], lever: &str, predicted: bool) {
+    let id = bottleneck_of(lever);
     proof.outcome = if predicted { ProofOutcome::Refuted } else { ProofOutcome::Proven };
     proof.why = match predicted {
         true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(shares)),
@@ -211,7 +216,7 @@ fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimat
     let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
     let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
     let why = format!("{} carries a share of its own: {}", in_words(other), shares_sentence(shares));
-    verdict.next = Some(NextBottleneck { id: other.into(), rate: None, why });
+    verdict.next = Some(NextBottleneck { id: bottleneck_of(other).into(), rate: None, why });
 }
 
 fn in_words(lever: &str) -> &'static str {
@@ -441,6 +446,20 @@ mod tests {
         let (proof, verdict) = tried("server-cpu", 0.45, 0.42);
         assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
         assert_eq!(verdict.next.unwrap().id, "client-cpu");
+    }
+
+    #[test]
+    fn whatever_lever_comes_second_the_next_bottleneck_is_one() {
+        for lever in SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]) {
+            let mut trial = slots(0.45, 0.42);
+            let mut verdict = Bottleneck { id: "network-medium".into(), confidence: 0.9, ..Bottleneck::default() };
+            trial.levers[0].lever = lever.into();
+            trial.levers[1].lever = lever.into();
+            let mut proof = Proof { trials: vec![trial], ..Proof::default() };
+            conclude(&mut proof, &mut verdict);
+            let next = verdict.next.as_ref().map(|next| next.id.as_str());
+            assert!(next.is_some_and(|id| run::bottleneck(id).is_some()), "{lever}: {next:?}, {}", proof.why);
+        }
     }
 
     #[test]

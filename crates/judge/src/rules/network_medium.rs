@@ -81,7 +81,7 @@ fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
         let (counter, used) = used_way(view, &name)?;
         Some(entry(view, counter, &name, used, speed))
     };
-    view.instances("interface.speed").into_iter().filter(|(name, _)| name != "lo").filter_map(of).collect()
+    view.instances("interface.speed").into_iter().filter(|(name, _)| !run::is_loopback(name)).filter_map(of).collect()
 }
 
 /// The fuller way of an interface and the bytes per second on it, framing counted.
@@ -119,7 +119,7 @@ pub(crate) fn medium_bytes(view: &View<'_>) -> Option<f64> {
 /// Bytes per second on the busiest interface of a trial, whatever it could carry.
 pub(crate) fn carried(trial: &Trial) -> Option<f64> {
     let of = |view: &View<'_>| -> Vec<f64> {
-        let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| name != "lo");
+        let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| !run::is_loopback(name));
         interfaces.filter_map(|(name, _)| Some(used_way(view, &name)?.1)).collect()
     };
     sides_of(trial).iter().flat_map(of).reduce(f64::max).and_then(positive)

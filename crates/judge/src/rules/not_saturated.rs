@@ -1,14 +1,13 @@
 //! Nothing was at its limit in the range that was tried.
 
-use run::Intensity;
+use run::{FigureUnit, Intensity};
 
 use super::network_medium::medium_use;
 use super::rule::{Rule, Verdict};
 use crate::Facts;
-use crate::evidence::line;
+use crate::evidence::{line, measured};
 use crate::number::{figure, percent, rate, ratio};
-use crate::single::failed_share;
-use crate::single::{clients, sides_of};
+use crate::single::{clients, failed_share, failed_share_of_all, sides_of};
 use crate::sweep::Plateau;
 use crate::view::View;
 
@@ -49,14 +48,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             )),
         };
     }
-    let errors = failed_share(trial).unwrap_or(1.0);
-    if errors > facts.limits.errors {
-        return Verdict::RuledOut(format!("{} of the requests failed", percent(errors)));
-    }
-    let failed: u64 = facts.focus().iter().map(|t| t.tally.error_count()).sum();
-    let sent: u64 = facts.focus().iter().map(|t| t.tally.completed).sum();
-    if failed as f64 > facts.limits.errors * sent as f64 {
-        return Verdict::RuledOut(format!("{} connects or requests failed", figure(failed as f64)));
+    // What failed before the window began counts too.
+    let shares = facts.focus().into_iter().flat_map(|t| [failed_share(t), failed_share_of_all(t)]).flatten();
+    let failed = shares.reduce(f64::max).unwrap_or(1.0);
+    if failed > facts.limits.errors {
+        return Verdict::RuledOut(format!("{} of the requests failed", percent(failed)));
     }
     quiet(facts, trial)
 }
@@ -82,8 +78,12 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
         format!("all of {} was completed", rate(trial.rates.completed_rate))
     };
     let text = format!("no device that is known was busier than {}", percent(busiest));
+    let busiest = (busiest, FigureUnit::Plain);
     let Some(client) = views.first() else { return Verdict::CannotSay(Vec::new()) };
-    let mut evidence = vec![line(client, "completed_rate", "", what.clone()), line(client, "cpu.idle", "", text)];
+    let mut evidence = vec![
+        line(client, "completed_rate", "", what.clone()),
+        measured(client, ("cpu.idle", ""), busiest, Some(NEAR), text),
+    ];
     // What held back further requests is no limit of the server's: more connections would carry them.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = if trial.server.is_some() { 0.8 } else { 0.6 };

@@ -136,7 +136,7 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
     let unaccepted = view.max("listen.queue").filter(|q| *q >= 1.0);
     if let Some(q) = unread {
         let text =
-            format!("{} bytes of requests waited unread in the server's receive queues, a connection", figure(q));
+            format!("on each connection {} bytes of requests waited unread in the server's receive queue", figure(q));
         return Some((measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), 0.9));
     }
     if let Some(q) = unaccepted {

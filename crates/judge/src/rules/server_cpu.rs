@@ -139,7 +139,7 @@ fn bind(
 fn split(view: &View<'_>) -> Option<Evidence> {
     let (user, system) = (view.per_request("process.user")?, view.per_request("process.system")?);
     let text =
-        format!("a request costs the server {} us of user and {} us of kernel time", figure(user), figure(system));
+        format!("a request costs the server {} µs of user and {} µs of kernel time", figure(user), figure(system));
     Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 

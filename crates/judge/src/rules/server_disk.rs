@@ -59,8 +59,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         (busy, FigureUnit::Plain),
         Some(1.0),
         match flushing >= 0.01 {
-            true => format!("{disk} had a request out {} of the time and flushed {}", percent(out), percent(flushing)),
-            false => format!("{disk} had a request out {} of the time", percent(out)),
+            true => {
+                format!("{disk} was busy with requests {} of the time and flushing {}", percent(out), percent(flushing))
+            }
+            false => format!("{disk} was busy with requests {} of the time", percent(out)),
         },
     )];
     for (id, bytes, what) in
@@ -106,7 +108,7 @@ mod tests {
     #[test]
     fn the_time_of_flushes_is_the_disk_s_too() {
         let b = flushed(400.0, 1500.0);
-        assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushed"), "{b:#?}");
+        assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushing"), "{b:#?}");
     }
 
     /// Threads that write to one file, each behind the lock of the one before: the disk has pauses, the threads have none.

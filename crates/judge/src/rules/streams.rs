@@ -7,7 +7,7 @@ use crate::number::figure;
 use crate::view::View;
 
 /// Share of the requests that a closed loop has in flight from which it counts as full.
-const FULL: f64 = 0.95;
+const ALL_IN_USE: f64 = 0.95;
 
 /// How many streams were under way, and how many more requests waited for one. Nothing where the server said no limit, or
 /// the generator asked for no more than that.
@@ -15,7 +15,7 @@ pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     let limit = view.trial.stream_limit?;
     let Intensity::Closed { connections, pipeline, .. } = view.trial.intensity else { return None };
     let (connections, limit, asked) = (f64::from(connections), f64::from(limit), f64::from(pipeline));
-    if asked <= limit || view.trial.rates.concurrency < FULL * connections * asked {
+    if asked <= limit || view.trial.rates.concurrency < ALL_IN_USE * connections * asked {
         return None;
     }
     let (under_way, wait) = (connections * limit, connections * (asked - limit));

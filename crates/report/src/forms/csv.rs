@@ -56,7 +56,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
         return vec![String::new(); CLASS_COUNTS.len() + 1 + PARTS.len()];
     };
     let mut row: Vec<String> = CLASS_COUNTS.iter().map(|(.., count)| count(class).to_string()).collect();
-    row.push(machine(class.measured.completed as f64 / trial.measured.length_s));
+    row.push(machine(class.completed_rate(trial.measured.length_s)));
     row.extend(figures(&class.response.summary()));
     row
 }

@@ -154,7 +154,7 @@ fn classes(run: &Run, out: &mut Exposition) {
     }
     let name = "loadline_trial_class_completed_rate";
     out.family(name, "gauge", "Completed requests of a class per second.");
-    each().for_each(|(labels, class, s)| out.sample(name, &labels, class.measured.completed as f64 / s));
+    each().for_each(|(labels, class, s)| out.sample(name, &labels, class.completed_rate(s)));
     let name = "loadline_trial_class_response_seconds";
     out.family(name, "summary", "Response time of a class from the intended start.");
     each().for_each(|(labels, class, _)| out.summary(name, &labels, &class.response.summary()));

@@ -100,9 +100,8 @@ fn in_open_loop(run: &Run) -> bool {
 }
 
 fn no_capacity(run: &Run) -> String {
-    let open = run.outcomes().filter(|(t, o)| t.kind == TrialKind::Search && o.held);
-    match open.map(|(t, _)| t.rates.offered_rate).reduce(f64::max) {
-        Some(held) => format!("The open loop held the objective up to {} offered", quantity(held, Unit::PerSecond)),
+    match run.picked(|p| p.open_held).map(|t| quantity(t.rates.offered_rate, Unit::PerSecond)) {
+        Some(held) => format!("The open loop held the objective up to {held} offered"),
         None => "No step of the open loop held the objective".into(),
     }
 }

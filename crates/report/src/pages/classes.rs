@@ -18,8 +18,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 fn table(run: &Run, found: &[ClassFinding]) -> Table {
-    let picks = &run.findings.picks;
-    let shown = picks.at_capacity.or(picks.shown).and_then(|at| run.trials.get(at));
+    let shown = run.picked(|p| p.loaded);
     let columns = vec![
         Col::words("class", 0),
         Col::figures("share", 1),

@@ -1,7 +1,7 @@
 //! What one request costs on both sides: processor time split in its parts, and every other cost in a table. The ids are
 //! those of judge's `COSTS`: `cpu_…` is of the whole host, `process_…` of the side's own processes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use run::{Cost, Reading, Run, Side, Trial};
 
@@ -23,9 +23,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut sections = Vec::new();
     let bars = bars(&shown);
     if bars.rows.iter().any(|r| r.sum() > 0.0) {
-        sections.push(Section::new("processor", "CPU time per request", Weight::Full, vec![Block::Bars(bars)]));
+        sections.push(Section::new("cpu", "CPU time per request", Weight::Full, vec![Block::Bars(bars)]));
     }
-    let (first, rest) = (table(&shown, true), table(&shown, false));
+    let names = &run.findings.cost_names;
+    let (first, rest) = (table(&shown, names, true), table(&shown, names, false));
     if !first.rows.is_empty() {
         sections.push(Section::new("costs", "Costs per request", Weight::Main, vec![Block::Table(first)]));
     }
@@ -91,8 +92,11 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
     server.into_iter().chain([("client", &trial.client)]).collect()
 }
 
+/// What each cost is, by its id.
+type Names = BTreeMap<String, &'static str>;
+
 /// The costs that most verdicts rest on, or all others.
-fn table(shown: &[&Trial], first: bool) -> Table {
+fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
     // The saturated trial comes first: it is the one that the verdict rests on.
@@ -109,7 +113,7 @@ fn table(shown: &[&Trial], first: bool) -> Table {
     } else {
         ids.into_iter().filter(|id| !FIRST.contains(id)).collect()
     };
-    let rows = ids.into_iter().filter_map(|id| row(id, &sources)).collect();
+    let rows = ids.into_iter().filter_map(|id| row(id, names, &sources)).collect();
     let mut table = Table { columns, rows, brief: Some(BRIEF), ..Table::default() };
     table.explain_absent();
     table
@@ -137,12 +141,13 @@ const FIRST: &[&str] = &[
 ];
 
 /// The row of a cost; none when no side has a value for it.
-fn row(id: &str, sources: &[&Side]) -> Option<Vec<Cell>> {
+fn row(id: &str, names: &Names, sources: &[&Side]) -> Option<Vec<Cell>> {
     let known = |s: &&Side| s.costs.get(id).is_some_and(|c| c.per_request.value().is_some());
     if !sources.iter().any(known) {
         return None;
     }
-    let mut cells = vec![Cell::new(id)];
+    let name = names.get(id).copied().unwrap_or(id);
+    let mut cells = vec![Cell { hint: id.into(), ..Cell::new(name) }];
     cells.extend(sources.iter().map(|s| s.costs.get(id).map_or_else(|| Cell::absent("not computed"), cell)));
     Some(cells)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{CounterId, Kind, Moment, RateByHand, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
+use run::{CounterId, CounterSpec, Kind, Moment, RateByHand, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
 
 use super::pick;
 use crate::number::quantity;
@@ -58,29 +58,12 @@ const CHOSEN: &[&str] = &[
     "pressure.cpu_some",
 ];
 
-/// The rate that the stages of a plan ask for, so many seconds after the begin of the load.
-fn asked(stages: &[Stage], at_s: f64) -> f64 {
-    let mut begin_s = 0.0;
-    for stage in stages {
-        if at_s < begin_s + stage.seconds {
-            return stage.from + (stage.to - stage.from) * (at_s - begin_s) / stage.seconds;
-        }
-        begin_s += stage.seconds;
-    }
-    stages.last().map_or(0.0, |stage| stage.to)
-}
-
-/// The rate that was given by hand and held so many seconds after the begin of the load.
-fn given(rates: &[RateByHand], at_s: f64) -> f64 {
-    rates.iter().rev().find(|given| given.t_s <= at_s).map_or(0.0, |given| given.rate)
-}
-
 fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
     let changes = !stages.is_empty() || !by_hand.is_empty();
     let offered = |at_s: f64| {
         let since_s = trial.measured.window.begin_s + at_s;
-        (at_s, if by_hand.is_empty() { asked(stages, since_s) } else { given(by_hand, since_s) })
+        (at_s, if by_hand.is_empty() { Stage::rate_at(stages, since_s) } else { RateByHand::rate_at(by_hand, since_s) })
     };
     let rates = &trial.measured.series_completed;
     let step_s = trial.measured.series_step_s.unwrap_or(TENTH_S);
@@ -141,17 +124,16 @@ fn over_window<'a>(
 }
 
 fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
+    let spec = counter(id)?;
     let mut series = Vec::new();
     if let Some(server) = &trial.server {
-        series.extend(line("server", Hue::Main, server, trial, id));
+        series.extend(line("server", Hue::Main, server, trial, spec));
     }
-    // Where both sides are one host, host counters are the same on both.
-    let shared = trial.client.shared && trial.server.is_some() && !id.starts_with("process.");
+    let shared = trial.in_common(spec.scope());
     if !shared {
-        series.extend(line("client", Hue::Second, &trial.client, trial, id));
+        series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
     let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
-    let spec = counter(id)?;
     let who = match (shared, series.as_slice()) {
         (true, _) => "both sides".to_string(),
         (_, both) => both.iter().map(|s| s.label.clone()).collect::<Vec<_>>().join(" and "),
@@ -166,31 +148,21 @@ fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
     })
 }
 
-/// The sum over a side's instances: the growth per second of a cumulative counter, the level of a gauge.
-fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, id: &str) -> Option<Series> {
-    let rec = &side.recording;
-    let spec = counter(id)?;
-    let own = side.own();
-    let columns: Vec<_> = rec.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
-    if columns.is_empty() {
-        return None;
-    }
-    let level = |i: usize| columns.iter().filter_map(|c| c.values.get(i).copied().flatten()).reduce(|a, b| a + b);
-    let begin = trial.measured.window.begin_s;
-    let inside: Vec<usize> = (0..rec.t_s.len()).filter(|i| trial.measured.window.holds(rec.t_s[*i])).collect();
-    let at = |i: usize| rec.t_s[i] - begin;
+/// A side's figure: the growth per second of a cumulative counter, the level of a gauge.
+fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -> Option<Series> {
+    let window = trial.measured.window;
+    let inside = side.over_time(spec.id).into_iter().filter(|(t_s, _)| window.holds(*t_s));
+    let inside: Vec<(f64, f64)> = inside.map(|(t_s, value)| (t_s - window.begin_s, value)).collect();
     let points: Vec<(f64, f64)> = match spec.kind {
-        Kind::Gauge => inside.iter().filter_map(|i| Some((at(*i), level(*i)?))).collect(),
-        Kind::Cumulative => {
-            inside.windows(2).filter_map(|w| growth(at(w[0]), at(w[1]), level(w[0])?, level(w[1])?)).collect()
-        }
+        Kind::Gauge => inside,
+        Kind::Cumulative => inside.windows(2).filter_map(|pair| growth(pair[0], pair[1])).collect(),
     };
     let scale = if spec.unit == run::Unit::Microseconds { 1e-6 } else { 1.0 };
     let points: Vec<(f64, f64)> = points.into_iter().map(|(t, v)| (t, v * scale)).collect();
     (points.len() > 1).then(|| Series::new(label, Look::Line, hue, points))
 }
 
-fn growth(from_s: f64, to_s: f64, from: f64, to: f64) -> Option<(f64, f64)> {
+fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f64)> {
     let rate = (to - from) / (to_s - from_s);
     (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
 }

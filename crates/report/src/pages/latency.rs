@@ -1,6 +1,6 @@
 //! The percentile curve: whole distributions, not single figures; each nine of the axis is as wide as the one before.
 
-use run::{Hist, Run, Summary, Trial, TrialKind};
+use run::{Hist, LoadState, Run, Summary, Trial};
 
 use super::pick;
 use crate::number::{count, quantity};
@@ -21,13 +21,11 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
 }
 
-/// The trials that tell the story, each once: unloaded, at the capacity (else saturated), past it.
+/// The trials that tell the story, each once: unloaded, at the capacity (else the decisive one), past it.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
-    let middle = run
-        .picked(|p| p.at_capacity)
-        .filter(|t| t.kind == TrialKind::Search)
-        .map(|t| ("at capacity", t))
-        .or_else(|| run.picked(|p| p.decisive).map(|t| (pick::state(t), t)));
+    let state = run.findings.state.map_or("loaded", LoadState::word);
+    let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };
+    let middle = run.picked(|p| p.loaded).map(|t| (word, t));
     let ends = [run.picked(|p| p.unloaded), run.picked(|p| p.overload)];
     let all = [ends[0].map(|t| ("unloaded", t)), middle, ends[1].map(|t| ("overload", t))];
     let mut chosen: Vec<(&'static str, &Trial)> = Vec::new();

@@ -5,11 +5,6 @@ use run::{Intensity, Run, Trial, TrialKind};
 use crate::number::{count, number};
 use crate::plot::Look;
 
-/// What the state of the decisive trial is called: a load that the user fixed need not saturate anything.
-pub(super) const fn state(trial: &Trial) -> &'static str {
-    if matches!(trial.kind, TrialKind::Fixed) { "as asked" } else { "saturated" }
-}
-
 /// Trials of some kinds, in the order they were run.
 pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()

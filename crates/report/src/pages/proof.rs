@@ -107,10 +107,11 @@ fn shares(proof: &Proof) -> Vec<Block> {
     if parts.is_empty() {
         return Vec::new();
     }
+    let main = proof.measured.as_ref().map(|effect| effect.lever.as_str());
     let bar = |(name, e): &(&str, Estimate)| BarRow {
         label: (*name).into(),
         segments: vec![Segment { value: e.value.max(0.0), ..Segment::default() }],
-        strong: e.value >= 0.5,
+        strong: main == Some(*name),
     };
     let row = |(name, e): &(&str, Estimate)| {
         vec![
@@ -136,24 +137,18 @@ fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
     let elasticity = proof.elasticities.iter().find(|e| e.lever == *main)?.estimate.value;
-    let slots = lever
-        .speed
-        .iter()
-        .zip(&lever.on)
-        .zip(&trial.completed_rate)
-        .filter(|((s, _), r)| s.is_finite() && r.is_finite());
-    let slots: Vec<(f64, bool, f64)> = slots.map(|((speed, on), rate)| (1.0 - speed, *on, *rate)).collect();
-    let off: Vec<f64> = slots.iter().filter(|(_, on, _)| !on).map(|(_, _, rate)| *rate).collect();
-    let free = off.iter().sum::<f64>() / off.len() as f64;
-    let most = slots.iter().map(|(dose, _, _)| *dose).fold(0.0, f64::max);
+    let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());
+    let slots: Vec<(f64, f64)> = slots.map(|(speed, rate)| (1.0 - speed, *rate)).collect();
+    let free = trial.rate_without(lever)?;
+    let most = slots.iter().map(|(dose, _)| *dose).fold(0.0, f64::max);
     if !(free > 0.0 && most > 0.0) {
         return None;
     }
-    let points = slots.iter().map(|(dose, _, rate)| (*dose, rate / free)).collect();
+    let points = slots.iter().map(|(dose, rate)| (*dose, rate / free)).collect();
     let line = [0.0, most / 2.0, most].map(|dose| (dose, (1.0 - dose).max(0.0).powf(elasticity)));
     Some(Block::Plot(Box::new(Plot {
         title: format!("Throughput against what {main} takes away"),
-        caption: "A point a slot, over the mean of the slots without the lever; dashed: by the elasticity.".into(),
+        caption: "Each point is one slot, relative to the mean of the slots without the lever; dashed: what the elasticity predicts.".into(),
         x: Axis::new("share taken away", Unit::Share, Scale::Linear),
         y: Axis::new("throughput", Unit::Plain, Scale::Linear),
         series: vec![

@@ -1,7 +1,7 @@
 //! The closed-loop sweep: throughput and response time against concurrency, with the bounds of operational analysis
 //! (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N* and the fit of the Universal Scalability Law.
 
-use run::{Fit, Knee, Run, Trial, TrialKind};
+use run::{Knee, Run, Trial, TrialKind, usl_rate};
 
 use super::pick;
 use crate::number::{number, quantity};
@@ -31,8 +31,8 @@ fn throughput(run: &Run, steps: &[&Trial], knee: Option<&Knee>) -> Plot {
         marks.push(knee_mark(k));
         caption.push_str("; bounds N/R1 and Xmax dashed");
     }
-    if let Some(usl) = run.findings.fits.get("usl").filter(|f| f.points > 0) {
-        series.push(Series { hue: Hue::Third, ..curve("USL fit", low, high, |n| usl_rate(usl, n)) });
+    if let Some((usl, law)) = run.findings.fits.get("usl").and_then(|fit| Some((fit, fit.usl()?))) {
+        series.push(Series { hue: Hue::Third, ..curve("USL fit", low, high, |n| usl_rate(law, n)) });
         caption.push_str(&format!("; USL fit R² {}", number(usl.r2)));
     }
     Plot {
@@ -47,8 +47,7 @@ fn throughput(run: &Run, steps: &[&Trial], knee: Option<&Knee>) -> Plot {
 }
 
 fn throughput_title(steps: &[&Trial], knee: Option<&Knee>) -> String {
-    let highest = steps.iter().map(|t| t.rates.completed_rate).filter(|r| r.is_finite()).fold(0.0, f64::max);
-    let Some(k) = knee else { return format!("Throughput reaches {}", quantity(highest, Unit::PerSecond)) };
+    let Some(k) = knee else { return "Throughput against clients".into() };
     match k.reached_at {
         Some(n) => format!("{} clients bring 95 % of the highest throughput, more bring only waiting", number(n)),
         None => format!("Throughput still grows at {} clients", number(ends(steps).1)),
@@ -107,12 +106,4 @@ fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Seri
 fn ends(steps: &[&Trial]) -> (f64, f64) {
     let values = || steps.iter().map(|t| pick::concurrency(t)).filter(|n| n.is_finite() && *n > 0.0);
     (values().reduce(f64::min).unwrap_or(1.0), values().reduce(f64::max).unwrap_or(1.0))
-}
-
-/// X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
-fn usl_rate(fit: &Fit, n: f64) -> f64 {
-    let get = |names: [&str; 3]| names.iter().find_map(|name| fit.coefficients.get(*name)).copied().unwrap_or(0.0);
-    let (lambda, sigma, kappa) =
-        (get(["lambda", "gamma", "x1"]), get(["sigma", "alpha", "contention"]), get(["kappa", "beta", "coherency"]));
-    lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
 }

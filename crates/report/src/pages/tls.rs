@@ -11,7 +11,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     let found = run.findings.tls_handshake_cpu_us.as_ref();
     let mut rows: Vec<Vec<Cell>> = found.into_iter().flat_map(handshake).collect();
-    let shown = run.picked(|p| p.decisive).or(run.trials.last());
+    let shown = run.picked(|p| p.loaded);
     rows.extend(shown.and_then(wire));
     if rows.is_empty() {
         return Vec::new();
@@ -86,6 +86,7 @@ mod tests {
         };
         let measured = Measured { tally, ..Measured::default() };
         let mut run = Run { trials: vec![Trial { measured, ..Trial::default() }], ..Run::default() };
+        run.findings.picks.loaded = Some(0);
         assert!(sections(&run).is_empty());
         run.plan.load.tls = Some(run::TlsPlan::default());
         run.findings.tls_handshake_cpu_us = Some(HandshakeCost {

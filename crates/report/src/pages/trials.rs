@@ -116,9 +116,7 @@ fn of_device(busiest: Option<&Device>) -> Cell {
 
 /// The first of a trial's devices, as judge ranks them, with the share of its time: `server thread 97 %`.
 pub fn busiest_device(ranked: &[Device]) -> Option<String> {
-    // A line of the terminal has no room for more.
-    let name = |d: &Device| d.short().replace("accept queue", "queue");
-    ranked.first().map(|d| format!("{} {}", name(d), quantity(d.busy, Unit::Share)))
+    ranked.first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))
 }
 
 fn steady(trial: &Trial) -> Cell {

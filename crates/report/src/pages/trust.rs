@@ -28,12 +28,13 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
     let trust = &run.findings.trust;
     let mut figures = Vec::new();
     if let Some(ceiling) = trust.generator_ceiling {
-        let highest = run.trials.iter().map(|t| t.rates.completed_rate).filter(|r| r.is_finite()).fold(0.0, f64::max);
-        let used = quantity(highest / ceiling, Unit::Share);
-        let detail = if trust.generator_limited {
-            format!("with the network it was at its limit at {used} of that, so the server is not to blame")
-        } else {
-            format!("{used} of that were used at most")
+        let used = trust.ceiling_used.map(|share| quantity(share, Unit::Share));
+        let detail = match (used, trust.generator_limited) {
+            (Some(used), true) => {
+                format!("with the network it was at its limit at {used} of that, so the server is not to blame")
+            }
+            (Some(used), false) => format!("the rate is {used} of that"),
+            (None, _) => String::new(),
         };
         let tone = if trust.generator_limited { Tone::Bad } else { Tone::Plain };
         figures.push(KeyFigure {

@@ -1,6 +1,6 @@
 //! How busy each device was at saturation, one bar a device.
 
-use run::Run;
+use run::{LoadState, Run};
 
 use super::pick;
 use crate::number::quantity;
@@ -23,7 +23,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         let segment = Segment { label: d.side.into(), value: d.busy, hue };
         BarRow { label: d.name(), segments: vec![segment], strong: d.full }
     });
-    let heading = if pick::state(trial) == "saturated" { "Utilisation at saturation" } else { "Utilisation" };
+    let heading =
+        if run.findings.state == Some(LoadState::Saturated) { "Utilisation at saturation" } else { "Utilisation" };
     let bars = Bars {
         title,
         caption: format!("Share of its time or of its limit that each device was in use, at {}.", pick::name(trial)),

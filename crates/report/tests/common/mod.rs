@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod any;
+
 use std::collections::BTreeMap;
 
 use run::*;
@@ -10,8 +12,9 @@ use run::*;
 pub fn decided(mut run: Run) -> Run {
     let mut judged = run.clone();
     judge::judge(&mut judged);
-    let Findings { limits, picks, outcomes, devices, one_host, failure, .. } = judged.findings;
-    run.findings = Findings { limits, picks, outcomes, devices, one_host, failure, ..run.findings };
+    let Findings { limits, picks, outcomes, devices, cost_names, state, hosts, failure, trust, .. } = judged.findings;
+    run.findings.trust.ceiling_used = trust.ceiling_used;
+    run.findings = Findings { limits, picks, outcomes, devices, cost_names, state, hosts, failure, ..run.findings };
     run
 }
 
@@ -168,7 +171,7 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
         level("listen.queue", "0.0.0.0:8080", 3.0),
         level("listen.limit", "0.0.0.0:8080", 511.0),
     ];
-    let value = |v: f64, unit: &str| Cost { per_request: Reading::Value(v), unit: unit.into() };
+    let value = |v: f64, unit| Cost { per_request: Reading::Value(v), unit };
     let scale = if role == "client" { 0.7 } else { 1.0 };
     Side {
         host: "127.0.0.1".into(),
@@ -183,31 +186,31 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
             (CounterId::new("cgroup.cpu_throttled_time"), Reading::absent("no quota is set")),
         ]),
         costs: BTreeMap::from([
-            ("process_cpu_us".into(), value(20.4 * scale, "us")),
-            ("process_user_us".into(), value(4.1 * scale, "us")),
-            ("process_system_us".into(), value(16.2 * scale, "us")),
-            ("cpu_user_us".into(), value(7.2, "us")),
-            ("cpu_system_us".into(), value(22.4, "us")),
-            ("cpu_softirq_us".into(), value(7.1, "us")),
-            ("cpu_irq_us".into(), value(0.3, "us")),
-            ("context_switches".into(), value(1.7, "")),
-            ("bytes_out".into(), value(1518.0, "B")),
-            ("segments_in".into(), value(1.02, "")),
-            ("segments_out".into(), value(1.01, "")),
+            ("process_cpu_us".into(), value(20.4 * scale, FigureUnit::Micros)),
+            ("process_user_us".into(), value(4.1 * scale, FigureUnit::Micros)),
+            ("process_system_us".into(), value(16.2 * scale, FigureUnit::Micros)),
+            ("cpu_user_us".into(), value(7.2, FigureUnit::Micros)),
+            ("cpu_system_us".into(), value(22.4, FigureUnit::Micros)),
+            ("cpu_softirq_us".into(), value(7.1, FigureUnit::Micros)),
+            ("cpu_irq_us".into(), value(0.3, FigureUnit::Micros)),
+            ("context_switches".into(), value(1.7, FigureUnit::Plain)),
+            ("bytes_out".into(), value(1518.0, FigureUnit::Bytes)),
+            ("segments_in".into(), value(1.02, FigureUnit::Plain)),
+            ("segments_out".into(), value(1.01, FigureUnit::Plain)),
             (
                 "packets_in".into(),
-                Cost { per_request: Reading::absent("loopback has no packet counter"), unit: "".into() },
+                Cost { per_request: Reading::absent("loopback has no packet counter"), unit: FigureUnit::Plain },
             ),
         ]),
     }
 }
 
 fn findings() -> Findings {
-    let evidence = |text: &str, counter: &str, value: f64, unit: &str, limit: f64| Evidence {
+    let evidence = |text: &str, counter: &str, value: f64, unit: FigureUnit, limit: f64| Evidence {
         text: text.into(),
         counter: counter.into(),
         value: Some(value),
-        unit: unit.into(),
+        unit,
         place: "server 127.0.0.1 nginx:1234".into(),
         limit: Some(limit),
     };
@@ -228,9 +231,9 @@ fn findings() -> Findings {
             sureness: Sureness::of(0.93),
             sentence: "Thread 1240 of nginx:1234 is full while 0.9 of 2 CPUs idle.".into(),
             evidence: vec![
-                evidence("thread 1240 used 99.1 % of one CPU", "thread.cpu", 0.991, "share", 1.0),
-                evidence("its run queue stayed short: 0.3 % of the time runnable but not running", "thread.run_delay", 0.003, "share", 1.0),
-                evidence("one request costs it 20.4 us, so 49,000/s fill it", "process_cpu_us", 20.4, "us", 20.6),
+                evidence("thread 1240 used 99.1 % of one CPU", "thread.cpu", 0.991, FigureUnit::Plain, 1.0),
+                evidence("its run queue stayed short: 0.3 % of the time runnable but not running", "thread.run_delay", 0.003, FigureUnit::Plain, 1.0),
+                evidence("one request costs it 20.4 µs, so 49,000/s fill it", "process_cpu_us", 20.4, FigureUnit::Micros, 20.6),
             ],
             ruled_out: vec![
                 RuledOut { id: "client-cpu".into(), why: "the generator used 61 % of its CPU".into() },
@@ -258,6 +261,7 @@ fn findings() -> Findings {
         )]),
         trust: Trust {
             generator_ceiling: Some(412_000.0),
+            ceiling_used: None,
             generator_limited: false,
             warnings: vec!["Client and server share both CPUs of this machine: the capacity would be higher with a generator of its own.".into()],
             held: vec!["Little's law: 63.9 in flight against 48,400/s × 1.32 ms = 63.8".into()],
@@ -273,7 +277,7 @@ fn findings() -> Findings {
             }),
         },
         argument: vec![
-            "With one client a request takes 65.8 us; the CPU of the server explains 20.4 us of it.".into(),
+            "With one client a request takes 65.8 µs; the CPU of the server explains 20.4 µs of it.".into(),
             "Throughput stops growing at 16 clients, so something is full there.".into(),
         ],
         ..Findings::default()

@@ -1,0 +1,38 @@
+//! The Universal Scalability Law of N. Gunther, as judge fits it and pages draw it.
+
+use crate::Fit;
+
+/// Names of the coefficients in a [`Fit`]: the rate of one client, contention, coherency.
+const NAMES: [&str; 3] = ["lambda", "sigma", "kappa"];
+
+/// X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
+pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
+    lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
+}
+
+impl Fit {
+    /// What the coefficients of the law are called, in the order of [`usl_rate`].
+    pub fn usl_names() -> [String; 3] {
+        NAMES.map(String::from)
+    }
+
+    /// Lambda, sigma and kappa of a fit of the law; absent where it is of another.
+    pub fn usl(&self) -> Option<[f64; 3]> {
+        let [lambda, sigma, kappa] = NAMES.map(|name| self.coefficients.get(name).copied());
+        Some([lambda?, sigma?, kappa?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fit_of_the_law_gives_its_rates_back() {
+        let coefficients = Fit::usl_names().into_iter().zip([1000.0, 0.1, 0.01]).collect();
+        let fit = Fit { coefficients, ..Fit::default() };
+        let law = fit.usl().unwrap();
+        assert_eq!((usl_rate(law, 1.0), usl_rate(law, 2.0)), (1000.0, 2000.0 / 1.12));
+        assert_eq!(Fit::default().usl(), None);
+    }
+}
