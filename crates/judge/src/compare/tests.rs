@@ -229,11 +229,11 @@ fn three_repeats_a_side_show_what_is_plain() {
         run
     };
     let (a, b) = (repeated(400.0), repeated(800.0));
-    let c = compare(("a", &[a.clone()]), ("b", &[b]), 0.03, Kept).unwrap();
+    let c = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.03, Kept).unwrap();
     assert!(c.regression && c.verdict == ComparedWord::Slower, "{:?}", c.comparisons);
     let rate = c.comparisons.iter().find(|c| c.figure == "completed rate").unwrap();
     assert!((rate.ratio - rate.new / rate.old).abs() < 1e-12 && (rate.ratio - 0.5).abs() < 0.02, "{rate:?}");
-    let same = compare(("a", &[a.clone()]), ("b", &[repeated(400.0)]), 0.03, Kept).unwrap();
+    let same = compare(("a", &[a]), ("b", &[repeated(400.0)]), 0.03, Kept).unwrap();
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
