@@ -184,7 +184,7 @@ fn a_disk_that_each_request_reads_from_is_named() {
 fn a_disk_that_each_request_is_flushed_to_is_named() {
     let Some(run) = disk_is_named("server-disk, flushes", &FLUSHES_EACH_REQUEST) else { return };
     let lines = evidence(&run);
-    assert!(lines.contains("flushed") && lines.contains("sends to it"), "{}", verdict(&run));
+    assert!(lines.contains("flushing") && lines.contains("sends to it"), "{}", verdict(&run));
 }
 
 /// Each request looks at a hundred pages anywhere in a file that it maps, which is larger than what the server may hold.
