@@ -12,6 +12,8 @@ use crate::view::{Task, View, busy};
 /// Share of its CPUs, or of one thread's time, from which a process behind the server is full. Lower than for the server
 /// itself: it has nothing to do while an answer of its travels and the next request is made.
 const FULL: f64 = 0.9;
+/// Where a hypervisor takes more of a CPU than this, what is left tells nothing of who is full.
+const MOST_STOLEN: f64 = 0.4;
 /// Share of the periods of a quota in which it ran out from which it is what holds a process.
 const HELD: f64 = 0.25;
 /// A process of which a lock lets one thread run at a time uses no more CPUs than this.
@@ -36,14 +38,16 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
+    // What a hypervisor took of a CPU nobody could have used.
+    let full = FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MOST_STOLEN));
     let [cpu_quota, throttled] = quota(view, &behind.address);
     let cpus_full =
-        cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > FULL);
-    let one_cpu = processes.len() == 1 && cpu_used.is_some_and(|used| (FULL..ONE_CPU).contains(&used));
+        cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > full);
+    let one_cpu = processes.len() == 1 && cpu_used.is_some_and(|used| (full..ONE_CPU).contains(&used));
     let limit = match busiest_thread {
         _ if throttled.is_some_and(|share| share >= HELD) => Some(BehindLimit::Quota),
         _ if cpus_full => Some(BehindLimit::Cpu),
-        Some(share) if share > FULL => Some(BehindLimit::Thread),
+        Some(share) if share > full => Some(BehindLimit::Thread),
         _ if one_cpu => Some(BehindLimit::Lock),
         _ => of_disk(view, &own).then_some(BehindLimit::Disk),
     };

@@ -114,6 +114,7 @@ pub fn judge_so_far(run: &mut Run) {
         cost_names: COSTS.iter().map(|spec| (spec.id.to_string(), spec.help)).collect(),
         state: decide::state(&facts, &bottleneck),
         hosts: client_hosts::findings(run, &picks),
+        one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
         failure: None,
         capacity: found.clone(),
         users: users::users(&facts),

@@ -34,6 +34,9 @@ pub struct Findings {
     /// What each host of generators came to, where several made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<crate::HostFinding>,
+    /// Whether client and server of the decisive trial use CPUs of one machine; absent where one side is not known. Other programs
+    /// read it.
+    pub one_host: Option<bool>,
     /// Why the run did not do what was asked for; absent where it did.
     pub failure: Option<Failure>,
     /// Highest completed rate that holds the objective.
