@@ -120,7 +120,7 @@ fn a_run_that_was_ended_early_and_another_machine_are_told() {
     let mut cut = good.clone();
     cut.interrupted = true;
     cut.version = "0.0.1".into();
-    let c = compare(("a", &[good]), ("b", &[cut]), 0.03, InTurns).unwrap();
+    let c = compare(("a", &[good]), ("b", &[cut]), 0.03, Kept).unwrap();
     assert!(c.differences.iter().any(|d| d.contains("ended early")), "{:?}", c.differences);
     assert!(c.differences.iter().any(|d| d.contains("version")), "{:?}", c.differences);
 }

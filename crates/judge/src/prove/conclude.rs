@@ -282,6 +282,7 @@ fn evidence(shares: &[(String, Estimate)]) -> Vec<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prove::suspects_of;
     use run::{LeverSlots, ProofTrial};
 
     /// Slots in which throughput follows the two speeds by these elasticities.
@@ -450,9 +451,12 @@ mod tests {
 
     #[test]
     fn whatever_lever_comes_second_the_next_bottleneck_is_one() {
-        for lever in SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]) {
-            let mut trial = slots(0.45, 0.42);
-            let mut verdict = Bottleneck { id: "network-medium".into(), confidence: 0.9, ..Bottleneck::default() };
+        let medium = Bottleneck { id: "network-medium".into(), confidence: 0.9, ..Bottleneck::default() };
+        // What tries the verdict itself comes second to nothing.
+        let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
+        let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
+        for lever in all.filter(|lever| !own.contains(lever)) {
+            let (mut trial, mut verdict) = (slots(0.45, 0.42), medium.clone());
             trial.levers[0].lever = lever.into();
             trial.levers[1].lever = lever.into();
             let mut proof = Proof { trials: vec![trial], ..Proof::default() };
