@@ -4,7 +4,7 @@
 //! processes run, neighbours of a virtual machine) is the same in all of them, so only repeats show it: their interval is that of
 //! Student's t over the repeats.
 
-use run::{Bottleneck, Capacity, Limits, Objective, Repeat, Run, Sureness, Trial};
+use run::{Bottleneck, Capacity, Repeat, Run, Sureness, Trial};
 
 use crate::Facts;
 use crate::number::{figure, finite, positive};
@@ -28,9 +28,8 @@ pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
 
 /// A repeat as a run of its own, held against the objective of all.
 fn part(run: &Run, trials: &[Trial]) -> Run {
-    let Limits { p50_us, p99_us, p99_9_us, mean_us, errors, .. } = limits(run);
     let mut plan = run.plan.clone();
-    plan.objective = Objective { p50_us, p99_us, p99_9_us, mean_us, errors };
+    plan.objective = limits(run).objective();
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 

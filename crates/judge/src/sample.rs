@@ -8,6 +8,20 @@ pub(crate) fn normal_tail(z: f64) -> f64 {
     0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
+/// How far two runs of one server are apart by themselves, as a standard deviation of the logarithm: they are seldom closer, and the
+/// windows of a single run cannot show it.
+pub(crate) const BETWEEN_RUNS: f64 = 0.01;
+
+/// Standard deviation of a logarithm whose 95 % interval this is.
+pub(crate) fn ln_sd(low: f64, high: f64) -> f64 {
+    (high / low).ln() / (2.0 * NORMAL_95)
+}
+
+/// A standard normal deviate: twelve uniform ones less six.
+pub(crate) fn normal(random: &mut fastrand::Rng) -> f64 {
+    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
+}
+
 /// The arithmetic mean; 0 of no values.
 pub(crate) fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use run::{Intensity, Limits, Objective, Plan, Run, TrialKind, Turns};
+use run::{Intensity, Plan, Run, TrialKind, Turns};
 
 use crate::conduct::Load;
 use crate::live::Live;
@@ -121,9 +121,9 @@ fn capacities(
         })?;
         if !one_objective && finders.iter().all(|finder| !finder.sweeps()) {
             one_objective = true;
-            let Limits { p50_us, p99_us, p99_9_us, mean_us, errors, .. } = judge::limits(&sides[0].lab.run);
+            let objective = judge::limits(&sides[0].lab.run).objective();
             for side in sides.iter_mut() {
-                side.lab.run.plan.objective = Objective { p50_us, p99_us, p99_9_us, mean_us, errors };
+                side.lab.run.plan.objective = objective.clone();
             }
         }
     }

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Objective;
 use crate::figure::Figure;
 
 /// The objective in figures.
@@ -26,6 +27,14 @@ pub struct Limits {
     pub errors: f64,
     /// All in words: `p99 <= 20.0 ms and errors <= 0.100 %`.
     pub text: String,
+}
+
+impl Limits {
+    /// The objective that names just these limits.
+    pub fn objective(&self) -> Objective {
+        let Self { p50_us, p99_us, p99_9_us, mean_us, errors, .. } = *self;
+        Objective { p50_us, p99_us, p99_9_us, mean_us, errors }
+    }
 }
 
 /// The trials that the findings speak of, as places in `trials` (the first is 0); absent where there is none.

@@ -6,7 +6,7 @@ use super::contrast::{Cell, Contrast, FEWEST, Look, Pairing, Told, between, cont
 use super::figures::CAPACITY;
 use super::over::compared;
 use crate::capacity::pooled;
-use crate::sample::NORMAL_95;
+use crate::sample::ln_sd;
 
 /// The capacities of a run: one for each repeat, with the interval of its own windows.
 fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
@@ -69,8 +69,8 @@ fn looks(held: &[(f64, Option<Interval>)]) -> Vec<Look> {
 /// Standard error of the difference of the logarithms by the intervals of the capacities; `None` where one has none.
 fn own_error(held: &[Vec<(f64, Option<Interval>)>; 2]) -> Option<f64> {
     let side = |held: &Vec<(f64, Option<Interval>)>| {
-        let sd = |i: Interval| (i.high / i.low).ln() / (2.0 * NORMAL_95);
-        let squares: Option<f64> = held.iter().map(|(_, interval)| interval.map(|i| sd(i).powi(2))).sum();
+        let squares: Option<f64> =
+            held.iter().map(|(_, interval)| interval.map(|i| ln_sd(i.low, i.high).powi(2))).sum();
         squares.map(|squares| squares.sqrt() / held.len() as f64)
     };
     let error = side(&held[0])?.hypot(side(&held[1])?);

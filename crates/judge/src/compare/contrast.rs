@@ -5,15 +5,11 @@
 //! are, within their condition; and where a condition has one window on a side, conditions are. The interval is Student's.
 
 use super::ranks::{self, Ranks};
-use crate::sample::{Sample, average};
+use crate::sample::{BETWEEN_RUNS, Sample, average};
 use crate::student;
 
 /// Fewest looks of each side that an interval is made of.
 pub(super) const FEWEST: usize = 3;
-
-/// Standard deviation of what one server comes to from one run to the next, as a logarithm: what windows of a single run cannot show.
-/// Two runs of one server are seldom closer.
-const BETWEEN_RUNS: f64 = 0.01;
 
 /// One value, as a logarithm, and the run or repeat that it is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,8 +123,8 @@ fn by_windows(cells: &[Cell]) -> Option<Told> {
     let (squares, freedom, over) = each.fold((0.0, 0.0, 0.0), |(squares, freedom, over), trimmed| {
         (squares + trimmed.squares, freedom + trimmed.left - 1.0, over + 1.0 / trimmed.left)
     });
-    let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum::<usize>();
-    if count(0) < FEWEST || count(1) < FEWEST || freedom < 1.0 {
+    let (old, new) = counts(cells);
+    if old < FEWEST || new < FEWEST || freedom < 1.0 {
         return None;
     }
     let error = (squares / freedom * over).sqrt() / cells.len() as f64;
@@ -143,13 +139,19 @@ fn by_conditions(cells: &[Cell]) -> Option<Told> {
     Some(Told { error: sample.error(), freedom: sample.n - 1.0, ranks: ranks::signed(&apart) })
 }
 
-pub(super) fn lns(looks: &[Look]) -> Vec<f64> {
+/// Looks of both sides under all conditions.
+pub(super) fn counts(cells: &[Cell]) -> (usize, usize) {
+    let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum();
+    (count(0), count(1))
+}
+
+fn lns(looks: &[Look]) -> Vec<f64> {
     looks.iter().map(|look| look.ln).collect()
 }
 
 /// The mean of the middle three fifths: a window that the machine disturbed is outvoted, and next to nothing is lost where none
 /// was (Tukey 1960).
-pub(super) fn middle(values: &[f64]) -> f64 {
+fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }
 
@@ -179,11 +181,7 @@ impl Trimmed {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Normal draws, about.
-    fn normal(random: &mut fastrand::Rng) -> f64 {
-        (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
-    }
+    use crate::sample::normal;
 
     /// Runs of both sides with windows under some conditions: how far runs and windows scatter, and how far the new side is off.
     struct Simulated {

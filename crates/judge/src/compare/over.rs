@@ -2,7 +2,7 @@
 
 use run::{Compared, FigureUnit, Run, Trial};
 
-use super::contrast::{Cell, Contrast, Look, Pairing, contrast, told};
+use super::contrast::{Cell, Contrast, Look, Pairing, contrast, counts, told};
 use super::figures::FigureSpec;
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
@@ -59,11 +59,6 @@ impl Both<'_> {
         let told = merged.told.or_else(|| told(windows, self.pairing, Some(again?)));
         Some(Contrast { told, ..merged })
     }
-}
-
-fn counts(cells: &[Cell]) -> (usize, usize) {
-    let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum();
-    (count(0), count(1))
 }
 
 /// Both sides and what is told of them, of so many windows a side.

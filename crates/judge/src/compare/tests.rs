@@ -4,6 +4,7 @@ use fastrand::Rng;
 
 use super::Pairing::{InTurns, Kept};
 use super::compare;
+use crate::sample::normal;
 
 /// A run of windows of one load, in which the CPU time of a request and the rate scatter as they do on a quiet machine.
 fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
@@ -11,10 +12,6 @@ fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
     let template = run.trials.pop().unwrap();
     run.trials = (0..n).map(|_| window(random, &template, cpu_us)).collect();
     run
-}
-
-fn normal(random: &mut Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }
 
 fn window(random: &mut Rng, template: &Trial, cpu_us: f64) -> Trial {

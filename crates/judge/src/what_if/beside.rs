@@ -23,11 +23,12 @@ fn beside(now: &Model, seen: &[(f64, f64)]) -> Option<Contention> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::contention::{Contention, normal};
+    use super::super::contention::Contention;
     use super::super::model::ServerCpu;
     use super::super::solve::solve;
     use super::*;
     use crate::fit::Usl;
+    use crate::sample::normal;
     use fastrand::Rng;
     use run::Interval;
 

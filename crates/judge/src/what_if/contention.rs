@@ -10,7 +10,7 @@ use run::Interval;
 
 use crate::fit::Usl;
 use crate::number::{figure, percent};
-use crate::sample::NORMAL_95;
+use crate::sample::{NORMAL_95, normal};
 
 /// More than so many times what was measured is an extrapolation that is said.
 pub(super) const FAR: f64 = 4.0;
@@ -85,8 +85,3 @@ impl Contention {
 
 /// Steps until the number under way has come to rest.
 const STEPS: usize = 64;
-
-/// A standard normal deviate: twelve uniform ones less six.
-pub(super) fn normal(random: &mut Rng) -> f64 {
-    (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
-}

@@ -3,12 +3,10 @@
 use run::{Estimate, Resource, WhatIf};
 
 use super::seen::Seen;
+use crate::sample::BETWEEN_RUNS;
 
 /// A resource is called full from this share on.
 const BUSY: f64 = 0.8;
-
-/// Two runs of one server are seldom closer than this, however steady each is in itself.
-const BETWEEN_RUNS: f64 = 1.01;
 
 /// Gives every figure of the answer its interval.
 pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {
@@ -44,7 +42,7 @@ fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimat
     drawn.sort_by(f64::total_cmp);
     let at = |share: f64| drawn.get((share * drawn.len().saturating_sub(1) as f64).round() as usize).copied();
     let off = (seen.modelled / seen.completed).max(seen.completed / seen.modelled);
-    let off = BETWEEN_RUNS * if off.is_finite() { off } else { 1.0 };
+    let off = (1.0 + BETWEEN_RUNS) * if off.is_finite() { off } else { 1.0 };
     let low = at(0.025).map_or(value, |low| low.min(value)) / off;
     let high = at(0.975).map_or(value, |high| high.max(value)) * off;
     Estimate { value, low, high }

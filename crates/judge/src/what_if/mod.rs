@@ -20,8 +20,7 @@ use run::{Change, Estimate, Resource, Run, WhatIf};
 
 use crate::Facts;
 use crate::number::finite;
-use crate::sample::NORMAL_95;
-use contention::normal;
+use crate::sample::{ln_sd, normal};
 use curve::{MOST_USERS, curve, under_way};
 use intervals::intervals;
 use model::{Model, Part};
@@ -106,7 +105,7 @@ fn drawn(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Ve
     let mut random = fastrand::Rng::with_seed(1);
     // What the change makes of the capacity is as sure as the capacity itself, at most.
     let found = run.findings.capacity.as_ref().and_then(|c| c.low.zip(c.high));
-    let known = found.map(|(low, high)| (high / low).ln() / (2.0 * NORMAL_95)).and_then(finite);
+    let known = found.map(|(low, high)| ln_sd(low, high)).and_then(finite);
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
         let model = pooled::with_demands_of(now, &drawn);
