@@ -22,9 +22,7 @@ impl Server {
     fn start(peers: &Path, which: &str, tls: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         if tls {
-            let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
-                        -subj /CN=localhost 2>/dev/null";
-            assert!(Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap().success());
+            testkit::self_signed(dir.path());
         }
         std::fs::write(dir.path().join("body"), vec![b'b'; 40_000]).unwrap();
         let mut held = Held::start(Command::new(peers).arg(which).arg(dir.path()).stdout(Stdio::piped()));

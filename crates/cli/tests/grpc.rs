@@ -58,9 +58,7 @@ impl Server {
         let (python, dir) = (python_with(test, "grpc")?, tempfile::tempdir().unwrap());
         let path = dir.path().display().to_string();
         if tls {
-            let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
-                        -subj /CN=localhost 2>/dev/null";
-            assert!(Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap().success());
+            testkit::self_signed(dir.path());
         }
         std::fs::write(dir.path().join("message"), vec![7; 300]).unwrap();
         let args: &[&str] = if tls { &[&path, "tls"] } else { &[&path] };

@@ -19,15 +19,12 @@ struct Server {
 
 impl Server {
     fn start(test: &str, directives: &str) -> Option<Self> {
-        if program("openssl").is_none() {
-            skip(test, "openssl is not installed");
+        if !testkit::has(test, "openssl") {
             return None;
         }
         let (plain, tls, dir) = (free_port(), free_port(), tempfile::tempdir().unwrap());
-        let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
-                    -subj /CN=localhost 2>/dev/null; : > log; chmod -R a+rwX .";
-        let made = std::process::Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap();
-        assert!(made.success());
+        std::fs::write(dir.path().join("log"), "").unwrap();
+        testkit::self_signed(dir.path());
         std::fs::write(dir.path().join("page"), vec![b'x'; PAGE as usize]).unwrap();
         let d = dir.path().display();
         let http = format!(

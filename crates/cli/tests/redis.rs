@@ -91,9 +91,7 @@ fn within_tls_it_is_the_same() {
         return;
     }
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
-    let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
-                -subj /CN=localhost 2>/dev/null";
-    assert!(Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap().success());
+    testkit::self_signed(dir.path());
     let path = |name: &str| dir.path().join(name).display().to_string();
     let mut command = Command::new(redis);
     command.args([

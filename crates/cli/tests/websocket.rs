@@ -50,9 +50,7 @@ impl Server {
         let count = format!("{path}/count");
         let args: &[&str] = if tls { &[&count, &path] } else { &[&count] };
         if tls {
-            let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out cert -days 2 \
-                        -subj /CN=localhost 2>/dev/null";
-            assert!(Command::new("sh").args(["-ec", make]).current_dir(&dir).status().unwrap().success());
+            testkit::self_signed(dir.path());
         }
         let (held, addr) = python_server(&python, SERVER, args);
         Some(Self { _held: held, addr, dir })

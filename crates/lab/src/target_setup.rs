@@ -183,7 +183,7 @@ impl TargetSetup {
     /// The server's processes, where they are on this machine; what cannot be seen is said and not an error.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<Watched>, LabError> {
         let (pids, netns_pid, listen) = match lab.run.plan.target.server_pid {
-            Some(pid) if !Path::new(&format!("/proc/{pid}")).exists() => {
+            Some(pid) if probe::parent_of(pid).is_none() => {
                 let what = format!("watching process {pid} (--server-pid)");
                 let why = "there is no such process; `ss -Hltnp` shows who listens, and without the flag it is found";
                 return Err(LabError::set_up(what, why));

@@ -31,7 +31,7 @@ fn server(pid: Option<u32>, listener: Option<Address>) -> Result<Watched, LabErr
     let fail = |why: String| LabError::set_up("watching a server", why);
     let watched = |pids| Watched { host: "localhost".into(), pids, ..Watched::default() };
     if let Some(pid) = pid {
-        if !Path::new(&format!("/proc/{pid}")).exists() {
+        if probe::parent_of(pid).is_none() {
             return Err(fail(format!(
                 "there is no process {pid}; see `ss -ltnp` for who listens where, or give --port"
             )));
@@ -45,7 +45,5 @@ fn server(pid: Option<u32>, listener: Option<Address>) -> Result<Watched, LabErr
 
 /// A process as the way into its network namespace, where that is not ours.
 fn other_network(pid: u32) -> Option<u32> {
-    let id = |who: &str| std::fs::read_link(format!("/proc/{who}/ns/net")).ok();
-    let (ours, theirs) = (id("self")?, id(&pid.to_string())?);
-    (ours != theirs).then_some(pid)
+    sys::netns::elsewhere(pid)?.then_some(pid)
 }

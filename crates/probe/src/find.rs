@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use run::Address;
+use sys::netns::network_id;
 
 use crate::process_tree::{ancestors, descendants, parents};
 use crate::sources::serves;
@@ -159,11 +159,11 @@ fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
 
 /// One process of every network namespace but our own.
 fn one_process_a_namespace() -> Vec<u32> {
-    let id = |pid: &str| std::fs::metadata(format!("/proc/{pid}/ns/net")).map(|m| (m.dev(), m.ino()));
-    let ours = id("self").ok();
+    let id = |pid: &str| network_id(&Path::new("/proc").join(pid)).ok();
+    let ours = id("self");
     let mut found = BTreeMap::new();
     for (pid, _) in parents(Path::new("/proc")) {
-        if let Ok(ns) = id(&pid.to_string()) {
+        if let Some(ns) = id(&pid.to_string()) {
             found.entry(ns).or_insert(pid);
         }
     }

@@ -2,7 +2,6 @@
 //! Source: proc_pid_net(5), sock_diag(7).
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::MetadataExt;
 
 use sys::diag::Diag;
 
@@ -26,12 +25,10 @@ pub fn half_open(pid: u32) -> usize {
 
 /// `None` where the process is in another namespace, or the kernel is not to be asked.
 fn asked(pid: u32, port: u16) -> Option<Vec<(SocketAddr, u32)>> {
-    let namespace =
-        |of: &str| std::fs::metadata(format!("/proc/{of}/ns/net")).ok().map(|file| (file.dev(), file.ino()));
-    let (ours, its) = (namespace("self")?, namespace(&pid.to_string())?);
+    let elsewhere = sys::netns::elsewhere(pid)?;
     let mut peers = Vec::new();
     let mut ask = || Diag::open()?.peers(false, port, |peer, inode| peers.push((peer, inode)));
-    (ours == its && ask().is_ok()).then_some(peers)
+    (!elsewhere && ask().is_ok()).then_some(peers)
 }
 
 fn table(pid: u32) -> Vec<u8> {

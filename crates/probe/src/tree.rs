@@ -5,11 +5,10 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sys::diag::Diag;
-use sys::netns::{Inside, Netns};
+use sys::netns::{Inside, Netns, network_id};
 use sys::rtnl::Rtnl;
 
 use crate::Scope;
@@ -25,9 +24,7 @@ pub struct Tree {
 impl Tree {
     /// A process in the caller's own network namespace is as good as none.
     pub(crate) fn new(scope: &Scope) -> Self {
-        let id = |pid: &str| {
-            std::fs::metadata(scope.root.join(format!("proc/{pid}/ns/net"))).ok().map(|m| (m.dev(), m.ino()))
-        };
+        let id = |pid: &str| network_id(&scope.root.join("proc").join(pid)).ok();
         let foreign = |pid: &u32| id("self").is_none_or(|ours| id(&pid.to_string()) != Some(ours));
         Self { root: scope.root.clone(), netns_pid: scope.netns_pid.filter(foreign) }
     }

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -56,6 +57,18 @@ impl Inside {
     }
 }
 
+/// Device and inode number of the network namespace of a process, by its folder in a /proc (`/proc/self` for the caller): equal for
+/// two processes of one namespace.
+pub fn network_id(process: &Path) -> io::Result<(u64, u64)> {
+    std::fs::metadata(process.join("ns/net")).map(|m| (m.dev(), m.ino()))
+}
+
+/// Whether a process is in another network namespace than the caller; `None` when that cannot be read.
+pub fn elsewhere(pid: u32) -> Option<bool> {
+    let theirs = network_id(Path::new(&format!("/proc/{pid}"))).ok()?;
+    network_id(Path::new("/proc/self")).ok().map(|ours| ours != theirs)
+}
+
 impl Netns {
     /// The network namespace of a process. The user namespace is kept too where it differs from ours.
     pub fn of_process(pid: u32) -> io::Result<Self> {
@@ -74,7 +87,7 @@ impl Netns {
 
     /// Whether a process is in this network namespace; false when that cannot be read.
     pub fn holds(&self, pid: u32) -> bool {
-        std::fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|m| (m.dev(), m.ino()) == self.id)
+        network_id(Path::new(&format!("/proc/{pid}"))).is_ok_and(|id| id == self.id)
     }
 
     /// Prepares a command so that its process starts inside this namespace.

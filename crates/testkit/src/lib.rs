@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod alone;
+mod certificate;
 mod control_group;
 mod echoing;
 mod go;
@@ -24,6 +25,7 @@ mod virtual_server;
 mod way;
 
 pub use alone::alone;
+pub use certificate::self_signed;
 pub use control_group::ControlGroup;
 pub use echoing::echoing;
 pub use go::go_peers;
