@@ -17,8 +17,8 @@ fuzz_target!(|text: &str| {
         serde_json::from_str::<AgentReport>(&again).expect("a report that was written can be read");
         match report {
             AgentReport::Part(part) => {
-                whole.merge(&part);
-                whole.merge(&part);
+                whole.merge((*part).clone());
+                whole.merge(*part);
             }
             AgentReport::Observed(seen) => {
                 let mut both = seen.recording.clone();

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json as value};
 use tempfile::TempDir;
-use testkit::{Running, alone, binary, eventually, free_port, json, loadline, nginx, program, skip, total};
+use testkit::{Running, alone, binary, eventually, free_port, json, loadline, nginx, skip, total};
 
 /// Bytes of the page.
 const PAGE: u64 = 50_000;

@@ -7,8 +7,8 @@ use std::collections::btree_map::Entry;
 
 use crate::figure::Figure;
 use crate::{
-    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, Opened, Tally, Tenths, WatchSpec,
-    Window,
+    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, MOST_CLASSES, Opened, Tally, Tenths,
+    WatchSpec, Window,
 };
 
 /// The first line that an agent reads.
@@ -179,6 +179,11 @@ fn is_none(n: &u64) -> bool {
     *n == 0
 }
 
+/// Histograms of a part, at most: twice those that there are.
+const MOST_HISTOGRAMS: usize = 16;
+/// Classes of a part, at most: those of a plan, and what is put together as the others.
+const MOST_PARTS: usize = MOST_CLASSES + 1;
+
 /// What one load agent found; parts of several agents merge into one trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -221,9 +226,10 @@ pub struct LoadPart {
     /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`,
     /// `handshake` where connections begin with one, and `handshake_resumed` of those that took up an earlier session;
     /// `under_way` holds the ages of requests that had no answer when the window ended.
+    #[serde(deserialize_with = "crate::bounded::map::<MOST_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// What came of each class of a mix of requests; empty where all requests are of one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MOST_PARTS, _, _>")]
     pub classes: Vec<ClassPart>,
     /// Notes in sentences.
     pub notes: Vec<String>,

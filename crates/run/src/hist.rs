@@ -186,12 +186,24 @@ impl Hist {
     }
 }
 
-/// Whether a payload's header claims no more than what is kept here. The library takes its memory by the header: one of
-/// five digits up to 2^62 makes it take gigabytes, for a text of under 200 bytes.
+/// Cookie of an uncompressed payload, and the bytes before its counts.
+const COOKIE: u32 = 0x1c84_9313;
+const HEADER_BYTES: usize = 40;
+
+/// Whether a payload's header claims no more than what is kept here, and no more counts than follow. The library takes its memory by
+/// the header, before it reads on: one of five digits up to 2^62, or one whose counts are said to be 4 GB, makes it take gigabytes
+/// for a text of under 200 bytes.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
     let (Some(digits), Some(highest)) = (word(12), long(24)) else { return Err("it is too short".into()) };
+    if word(0) != Some(COOKIE) {
+        return Err("it does not begin as an uncompressed histogram of version 2".into());
+    }
+    let (claims, there) = (word(4).map_or(0, |n| n as usize), bytes.len().saturating_sub(HEADER_BYTES));
+    if claims > there {
+        return Err(format!("its header claims {claims} bytes of counts, and {there} follow"));
+    }
     match digits <= u32::from(DIGITS) && highest <= HIGHEST_NS {
         true => Ok(()),
         false => Err(format!(
@@ -310,14 +322,19 @@ mod tests {
     /// Cookie, payload length, normalizing offset, digits, lowest, highest, ratio: the library would take 4 GB for this one.
     #[test]
     fn a_header_that_claims_more_memory_than_ours_is_refused_before_the_library_sees_it() {
-        let header = |digits: u32, highest: u64| {
-            let mut bytes = 0x1c84_9313_u32.to_be_bytes().to_vec();
-            [1_u32, 0, digits].iter().for_each(|word| bytes.extend(word.to_be_bytes()));
+        let whole = |cookie: u32, counts: u32, digits: u32, highest: u64| {
+            let mut bytes = cookie.to_be_bytes().to_vec();
+            [counts, 0, digits].iter().for_each(|word| bytes.extend(word.to_be_bytes()));
             [1, highest, 1.0_f64.to_bits()].iter().for_each(|long: &u64| bytes.extend(long.to_be_bytes()));
             bytes.push(0);
             Hist::from_base64(&STANDARD.encode(bytes)).map(|hist| hist.len()).map_err(|e| e.to_string())
         };
+        let header = |digits, highest| whole(COOKIE, 1, digits, highest);
         assert_eq!(header(3, HIGHEST_NS), Ok(0));
+        let claims = whole(COOKIE, u32::MAX, 3, HIGHEST_NS).unwrap_err();
+        assert!(claims.contains("claims 4294967295 bytes of counts, and 1 follow"), "{claims}");
+        // Of the compressed form these bytes say something else.
+        assert!(whole(0x1c84_9314, 1, 3, HIGHEST_NS).unwrap_err().contains("does not begin as"));
         for (digits, highest) in [(5, 1 << 62), (3, 1 << 62), (5, HIGHEST_NS), (u32::MAX, 1)] {
             assert!(header(digits, highest).unwrap_err().contains("its header claims"), "{digits} {highest}");
         }

@@ -9,6 +9,7 @@ mod agent;
 mod axes;
 mod behind;
 mod blocks;
+mod bounded;
 mod by_name;
 mod classes;
 mod coarse;

@@ -54,9 +54,13 @@ impl AgentReport {
             Self::Hello(hello) => [&mut hello.version, &mut hello.machine].into_iter().for_each(clean),
             Self::Part(part) => {
                 part.notes.iter_mut().for_each(clean);
+                part.histograms.retain(|name, _| name.len() < 100 && visible(name) == name.as_str());
                 part.classes.iter_mut().for_each(|class| clean(&mut class.name));
             }
-            Self::Counts { failures, .. } => failures.iter_mut().for_each(clean),
+            Self::Counts { failures, counts, .. } => {
+                failures.iter_mut().for_each(clean);
+                counts.retain(|name, _| name.len() < 100 && visible(name) == name.as_str());
+            }
             Self::Failed { error: words } | Self::Wants { system: words } => clean(words),
             Self::Incidents { incidents } => clean_incidents(incidents),
             Self::Observed(seen) | Self::Glance(seen) => clean_observed(seen),

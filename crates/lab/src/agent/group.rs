@@ -105,7 +105,10 @@ impl AgentGroup {
                     Ok(AgentReport::Beat) => continue,
                     Ok(AgentReport::Pong { n, mono_ns }) => Said::Pong(n, mono_ns, at_ns),
                     Ok(report) => Said::Report(report.cleaned()),
-                    Err(e) => Said::Gone(format!("it wrote a line that is no report ({e})")),
+                    Err(e) => Said::Gone(format!(
+                        "it wrote a line that is no report ({})",
+                        run::visible(&e.to_string().chars().take(200).collect::<String>())
+                    )),
                 },
             };
             if matches!(said, Said::Gone(_)) {
