@@ -9,7 +9,7 @@
 use load::{Service, SimServer, TokenBucket};
 use run::{Plan, Run};
 use testkit::queueing::{bucket_refuses, highest, md1_tail, mm1_capacity, mmc_tail};
-use testkit::{Pauses, VirtualServer};
+use testkit::{Drift, Pauses, VirtualServer};
 
 /// Runs of every model, and of the long table.
 const SEEDS: u64 = 12;
@@ -189,6 +189,16 @@ fn pausing(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 0.5, mean_s: 0.02 })
 }
 
+/// A machine whose speed changes by 8 % from one window to the next.
+fn drifting(server: VirtualServer) -> VirtualServer {
+    server.drifting(Drift { sd: 0.08, forgets_s: 1.0 })
+}
+
+/// By 3 %, more slowly.
+fn wandering(server: VirtualServer) -> VirtualServer {
+    server.drifting(Drift { sd: 0.03, forgets_s: 4.0 })
+}
+
 fn undisturbed(server: VirtualServer) -> VirtualServer {
     server
 }
@@ -244,6 +254,15 @@ fn pauses_of_the_machine_are_no_figure_of_the_server() {
     m_m_1().holds(SEEDS, pausing);
 }
 
+/// Windows that contradict one another widen the interval, until it holds what the machine does in the middle.
+#[test]
+fn a_machine_whose_speed_changes_is_known_less_sharply() {
+    median().holds(SEEDS, drifting);
+    own_objective().holds(SEEDS, wandering);
+    let half = |stage: fn(VirtualServer) -> VirtualServer| median().found(SEEDS, stage).half();
+    assert!(half(drifting) > 1.5 * half(undisturbed), "{} and {}", half(drifting), half(undisturbed));
+}
+
 /// What was left out is counted, and what the capacity would be with it stands beside.
 #[test]
 fn a_run_has_both_figures_with_the_pauses_and_without() {
@@ -294,6 +313,18 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
 fn hundreds_of_runs() {
     for known in [m_m_1(), m_d_1(), m_m_8(), median(), mean(), bucket(), own_objective()] {
         known.holds(HUNDREDS, undisturbed);
+    }
+}
+
+/// Its rows on machines whose speed changes.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs_at_changing_speed() {
+    for known in [median(), own_objective(), m_m_1()] {
+        println!("speed changes by 8 %");
+        known.holds(HUNDREDS, drifting);
+        println!("by 3 %, more slowly");
+        known.holds(HUNDREDS, wandering);
     }
 }
 

@@ -41,7 +41,7 @@ pub use remote::SshHosts;
 pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};
 pub use slurm::Slurm;
 #[cfg(feature = "virtual-server")]
-pub use virtual_server::{Pauses, VirtualServer};
+pub use virtual_server::{Drift, Pauses, VirtualServer};
 pub use way::{Server, Way};
 
 /// The program of the crate under test; only in the tests of the crate that makes it.

@@ -34,6 +34,16 @@ impl Pauses {
     }
 }
 
+/// How the speed of a machine changes, as on a host whose other guests share its caches: the logarithm of the speed forgets where it
+/// was (Ornstein and Uhlenbeck).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Standard deviation of the logarithm.
+    pub sd: f64,
+    /// After so long it has forgotten all but 1/e, seconds.
+    pub forgets_s: f64,
+}
+
 /// A queueing model of a server, and the run of a search against it.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
@@ -42,6 +52,9 @@ pub struct VirtualServer {
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
+    drift: Option<Drift>,
+    /// Logarithm of the speed, when it was so, and what is left to chance of it.
+    speed: (f64, f64, fastrand::Rng),
     now_s: f64,
     seed: u64,
 }
@@ -56,7 +69,8 @@ impl VirtualServer {
         };
         let load = LoadPlan { protocol, seed, ..plan.load.clone() };
         let run = Run { format: run::FORMAT.into(), plan, ..Run::default() };
-        Self { server, run, load, pauses: Vec::new(), now_s: 0.0, seed }
+        let speed = (0.0, f64::NEG_INFINITY, fastrand::Rng::with_seed(seed ^ 0x5eed));
+        Self { server, run, load, pauses: Vec::new(), drift: None, speed, now_s: 0.0, seed }
     }
 
     /// The same on a machine that stands still now and then.
@@ -66,10 +80,28 @@ impl VirtualServer {
         self
     }
 
+    /// The same on a machine whose speed changes: from trial to trial, within one it stays.
+    #[must_use]
+    pub fn drifting(mut self, drift: Drift) -> Self {
+        self.drift = Some(drift);
+        self
+    }
+
+    /// Service time of a worker by the machine's speed now, nanoseconds.
+    fn service_ns(&mut self) -> u64 {
+        let Some(drift) = self.drift else { return self.server.service_ns };
+        let (ln, since_s, random) = &mut self.speed;
+        let kept = (-(self.now_s - *since_s) / drift.forgets_s).exp();
+        *ln = *ln * kept + drift.sd * (1.0 - kept * kept).sqrt() * normal(random);
+        *since_s = self.now_s;
+        (self.server.service_ns as f64 * (-*ln).exp()) as u64
+    }
+
     /// Searches for its capacity as `find` does, and judges the run.
     pub fn find(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
-        let budget = lab::search::Budget::new(self.run().plan.search.budget_s);
+        // Of what a person gives, `find` keeps some for its experiment.
+        let (budget, _) = lab::search::Budget::with_proof(self.run().plan.search.budget_s);
         lab::search::capacity(&mut self, budget, response_s)?;
         self.run.elapsed_s = self.now_s;
         judge::judge(&mut self.run);
@@ -90,7 +122,9 @@ impl VirtualServer {
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
         // Where the warm-up could be longer, the least is taken: the worst case.
         let plan = &LoadPlan { warmup_s: plan.warmup_s.min(plan.least_warmup_s), ..plan.clone() };
-        let server = SimServer { seed: self.trial_seed(), stalls_ns: self.stalls_ns(), ..self.server.clone() };
+        let service_ns = self.service_ns();
+        let server =
+            SimServer { seed: self.trial_seed(), stalls_ns: self.stalls_ns(), service_ns, ..self.server.clone() };
         let (part, _) = simulate(plan, &server).map_err(|e| LabError::set_up("simulating", e))?;
         let window = Window { begin_s: plan.warmup_s, end_s: plan.warmup_s + plan.duration_s };
         self.now_s += window.end_s + AROUND_A_TRIAL_S;
@@ -115,6 +149,12 @@ impl VirtualServer {
         let to_come = self.pauses.iter().filter(|(_, end)| *end > self.now_s);
         to_come.map(|&(begin, end)| (ahead(begin), ahead(end))).collect()
     }
+}
+
+/// A standard normal draw (G. E. P. Box and M. E. Muller, 1958).
+fn normal(random: &mut fastrand::Rng) -> f64 {
+    let (u, v) = (1.0 - random.f64(), random.f64());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 impl Conductor for VirtualServer {

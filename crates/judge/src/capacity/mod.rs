@@ -2,7 +2,9 @@
 
 mod asked;
 mod chance;
+mod grid;
 mod posterior;
+mod speed;
 mod transient;
 mod windows;
 

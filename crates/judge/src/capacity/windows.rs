@@ -53,10 +53,15 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     Some(Pooled { left_out: Some(left_out), ..clean })
 }
 
-/// Rate at which the closed loop was full.
+/// Steps of the closed loop with at least this share of the highest rate were full.
+const FULL: f64 = 0.9;
+
+/// Rate at which the closed loop was full: the mean of the steps that were, since the highest one is also the luckiest.
 fn full(trials: &[Trial]) -> Option<f64> {
-    let full = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).reduce(f64::max);
-    full.filter(|full| *full > 0.0)
+    let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).filter(|r| *r > 0.0);
+    let most = steps().reduce(f64::max)?;
+    let logs: Vec<f64> = steps().filter(|rate| *rate >= FULL * most).map(f64::ln).collect();
+    Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
 /// Chance of each trial, 0 to 1, that the part of the objective of which it is least sure holds at its rate, by what this trial

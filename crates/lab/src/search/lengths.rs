@@ -20,6 +20,8 @@ pub struct Budget {
 /// A window holds at least this many of the response times last seen, while the budget allows it; and so does a warm-up: by
 /// then a queue has forgotten that it was empty.
 const RESPONSES: f64 = 20.0;
+/// A slow server's window is so many times as long as others at most.
+const SLOW: f64 = 3.5;
 /// Shortest warm-up: the test of steady state needs six steps, of 5 ms at least.
 const LEAST_WARM_UP_S: f64 = 0.04;
 /// The same as a share of the budget: who gives more time gets more of it.
@@ -76,10 +78,11 @@ impl Budget {
         Length { warmup_s: (step.measure_s * 0.25).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
-    /// A window of so many seconds in a budget of ten; a larger budget is for more windows as well as for longer ones.
+    /// A window of so many seconds in a budget of ten. A larger budget is for more windows rather than for longer ones: a machine
+    /// whose speed changes has another one in each, and only many of them show its middle.
     fn step(&self, of_ten_s: f64, response_s: f64) -> Length {
-        let base = (of_ten_s * (self.total_s / 10.0).powf(0.65)).max(0.1);
-        let measure_s = (RESPONSES * response_s).clamp(base, 2.5 * base);
+        let base = (of_ten_s * (self.total_s / 10.0).powf(0.25)).max(0.1);
+        let measure_s = (RESPONSES * response_s).clamp(base, SLOW * base);
         let warmup_s = (measure_s * 0.5).max(WARM_UP_S.min(base));
         let least_s = (RESPONSES * response_s).max(LEAST_WARM_UP * self.total_s).max(LEAST_WARM_UP_S);
         Length { warmup_s, least_warmup_s: least_s.min(warmup_s), measure_s }
