@@ -7,8 +7,6 @@ OUT ?=
 
 PREFIX ?= /usr/local
 
-HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-
 FUZZ_S ?= 60
 SOAK_S ?= 3600
 
@@ -20,17 +18,18 @@ run: build
 build: | cargo
 	cargo build --release --locked --bin loadline
 
-# A static program in target/dist: it runs on any Linux of this processor, in an empty container, too. The target is named,
-# since what is run while building cannot be static.
+# A static program in target/dist: it runs on any Linux of this processor, in an empty container, too. Only the last crate is told so:
+# what is run while building cannot be static, and the others are the same either way. The program itself is put back after it.
 dist: | cargo
-	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --bin loadline --target $(HOST) --target-dir target/static
-	mkdir -p target/dist && cp target/static/$(HOST)/release/loadline target/dist/loadline && strip target/dist/loadline
+	cargo rustc --release --locked --package loadline --bin loadline -- -C target-feature=+crt-static
+	mkdir -p target/dist && cp $(LOADLINE) target/dist/loadline && strip target/dist/loadline
+	cargo build --release --locked --bin loadline
 
 test: | cargo
 	scripts/install-needs test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo build --release --locked --bin loadline
+	$(MAKE) dist
 	cargo test --workspace --locked --no-fail-fast
 
 bench: build

@@ -67,6 +67,19 @@ mod tests {
         HostPlan { name: name.into(), role, ..HostPlan::default() }
     }
 
+    /// The example of docs/hosts.md.
+    #[test]
+    fn hosts_stand_in_a_plan() {
+        let text = "[[hosts]]\nname = \"gen1\"\nagents = 2\n[[hosts]]\nname = \"web1\"\nrole = \"server\"\nvia = \"ssh\"\n\
+                    agent_path = \"/opt/loadline\"\n";
+        let plan = crate::Plan::from_toml("plan.toml", text).unwrap();
+        let client = HostPlan { agents: 2, ..host("gen1", Role::Client) };
+        let server = HostPlan { agent_path: Some("/opt/loadline".into()), ..host("web1", Role::Server) };
+        assert_eq!(plan.hosts, [client, server]);
+        let twice = crate::Plan::from_toml("plan.toml", "[[hosts]]\nname = \"a\"\n[[hosts]]\nname = \"a\"\n");
+        assert!(twice.unwrap_err().to_string().contains("each host once"));
+    }
+
     #[test]
     fn hosts_are_checked_before_anything_is_started() {
         let good = [host("a", Role::Client), host("b", Role::Client), host("a", Role::Server)];

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
 mod by_hand;
+mod containers;
 mod faults;
 mod lab;
 mod levers;
