@@ -1,17 +1,24 @@
 //! Verdicts held against experiments: what slots of a load say about each resource, and whether that is what was
 //! predicted. Derived in `docs/method.md`, section "Proof".
 
+#[cfg(test)]
+mod arrivals;
+mod at_a_rate;
 mod conclude;
 mod estimate;
 #[cfg(test)]
 mod network;
 mod request_way;
+mod response;
 mod suspects;
 mod turns;
+mod words;
 
+pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};
 pub(crate) use conclude::conclude;
 pub use conclude::predicted;
 pub use estimate::{Estimates, estimate, fewest_slots};
 pub use request_way::{RequestWay, request_way};
+pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
