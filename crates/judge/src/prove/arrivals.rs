@@ -16,8 +16,8 @@ pub(super) struct OpenNetwork {
 /// Blocks of a trial.
 const BLOCKS: usize = 24;
 /// Length of a slot, seconds, and what of it is left out: some hundred services, so that queues of the slot before are gone.
-const SLOT_S: f64 = 400.0;
-const SETTLE_S: f64 = 120.0;
+const SLOT_S: f64 = 1500.0;
+const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
     /// What each station adds over what all of them and the delay add, everything slower by the dose: to the mean, or to a percentile of

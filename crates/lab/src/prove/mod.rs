@@ -224,9 +224,9 @@ fn in_slots(
     lab.save()
 }
 
-/// Why there are no slots; what turns have said before stays.
+/// Why there are no slots; what the verdict's own lever of turns has said before stays.
 fn said(proof: &mut run::Proof, why: &str) {
-    if proof.switched.is_empty() {
+    if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();
     }
 }
