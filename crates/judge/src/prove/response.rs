@@ -100,9 +100,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, Str
     let n = blocks.len() as f64;
     let wider = SKEWED * t95(n - 1.0) * (n / (n - 1.0)).sqrt();
     let scattered = "the response time scatters too much from slot to slot to say what all parts make together: give a longer --budget";
-    let share = |adds: &dyn Fn(&Said) -> f64| {
-        quotient((&found, &drawn), (adds, &|said: &Said| said.whole), wider).ok_or_else(|| scattered.to_string())
-    };
+    let share = |adds: Figure<'_>| quotient(&found, &drawn, adds, wider).ok_or_else(|| scattered.to_string());
     let ratio = |j: usize| {
         let scatter =
             Sample::of(&drawn.iter().map(|said| said.ratios[j]).collect::<Vec<_>>()).map_or(f64::NAN, |s| s.sd);
@@ -240,17 +238,17 @@ fn drawn(blocks: &[Block], of: ProofOf, rate_at: usize) -> Vec<Said> {
     (0..DRAWS).filter_map(&mut draw).collect()
 }
 
+/// A figure of what blocks say.
+type Figure<'a> = &'a dyn Fn(&Said) -> f64;
+
 /// A part over the whole with an interval that holds the quotient of two figures that both scatter (E. Fieller, *Some Problems in
 /// Interval Estimation*, 1954); nothing where the whole may be nothing.
-fn quotient(
-    (found, drawn): (&Said, &[Said]),
-    (part, whole): (&dyn Fn(&Said) -> f64, &dyn Fn(&Said) -> f64),
-    wider: f64,
-) -> Option<Estimate> {
+fn quotient(found: &Said, drawn: &[Said], part: Figure<'_>, wider: f64) -> Option<Estimate> {
+    let whole: Figure<'_> = &|said: &Said| said.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
-    let mean = |of: &dyn Fn(&Said) -> f64| drawn.iter().map(of).sum::<f64>() / n;
+    let mean = |of: Figure<'_>| drawn.iter().map(of).sum::<f64>() / n;
     let (mean_a, mean_b) = (mean(part), mean(whole));
-    let together = |x: &dyn Fn(&Said) -> f64, y: &dyn Fn(&Said) -> f64| {
+    let together = |x: Figure<'_>, y: Figure<'_>| {
         drawn.iter().map(|said| x(said) * y(said)).sum::<f64>() / (n - 1.0) * wider.powi(2)
     };
     let (from_a, from_b) = (|said: &Said| part(said) - mean_a, |said: &Said| whole(said) - mean_b);
