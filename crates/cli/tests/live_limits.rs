@@ -9,8 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{
-    ControlGroup, Running, alone, alone_with_release, binary, bottleneck, free_port, has, json, nginx, program,
-    release_binary, skip, verdict,
+    ControlGroup, Running, alone, binary, bottleneck, free_port, has, json, program, release_binary, skip, verdict,
 };
 
 #[test]
@@ -169,63 +168,6 @@ fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
     let run = json(&binary, &["find", &url, "--budget", "10s", "--connections", &AT_ONCE.to_string()]);
     assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
     Some(run)
-}
-
-/// Requests on their way at once where a lever is to get a fair part of the disk.
-const FEW_AT_ONCE: u32 = 4;
-
-/// A server of this work on CPU 1, with the directory of its file; `None` where the machine has no disk that could be the limit.
-fn disk_server(test: &str, work: &DiskWork) -> Option<(Running, String)> {
-    let python = has(test, "python3").then(|| program("python3"))??;
-    let dir = slow_file(work, &python).map_err(|lacks| skip(test, lacks)).ok()?;
-    let (port, path) = (free_port(), dir.path().display().to_string());
-    let mut command = Command::new("taskset");
-    command
-        .args(["-c", "1"])
-        .arg(python)
-        .args(["-c", &work.server()])
-        .arg(dir.path().join("file"))
-        .arg(port.to_string());
-    Some((Running::start(command, port, dir), path))
-}
-
-/// The disk's lever on a load of few connections.
-fn proven_by_its_disk(binary: &Path, url: &str, dir: &str) -> Value {
-    let few = FEW_AT_ONCE.to_string();
-    let run =
-        json(binary, &["prove", url, "--cpus", "0", "--connections", &few, "--budget", "40s", "--prove-dir", dir]);
-    let proof = &run["findings"]["proof"];
-    assert_eq!(proof["outcome"], "proven", "{}\n{proof:#}", verdict(&run));
-    assert_eq!(proof["measured"]["lever"], "disk", "{}", proof["why"]);
-    run
-}
-
-#[test]
-fn a_full_disk_is_proven_by_writing_to_it() {
-    let test = "proof of server-disk";
-    let (_alone, binary) = alone_with_release!("proof of server-disk");
-    let Some((server, dir)) = disk_server(test, &FLUSHES_EACH_REQUEST) else { return };
-    let run = proven_by_its_disk(&binary, &format!("http://{}/", server.addr), &dir);
-    assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
-}
-
-#[test]
-fn a_full_disk_behind_a_proxy_is_named_and_proven_by_writing_to_it() {
-    let test = "proof of a disk behind a server";
-    let (_alone, binary) = alone_with_release!("proof of a disk behind a server");
-    let Some((app, dir)) = disk_server(test, &FLUSHES_EACH_REQUEST) else { return };
-    let Some(server) = nginx(1, &format!("proxy_pass http://{};", app.addr), "") else {
-        return skip(test, "nginx is not installed");
-    };
-    let run = proven_by_its_disk(&binary, &format!("http://{}/", server.addr), &dir);
-    let waits_for = &run["findings"]["bottleneck"]["waits_for"];
-    assert_eq!(bottleneck(&run), "server-concurrency", "{}", verdict(&run));
-    assert_eq!(
-        (&waits_for["address"], &waits_for["limit"]),
-        (&app.addr.to_string().into(), &"disk".into()),
-        "{}",
-        verdict(&run)
-    );
 }
 
 fn evidence(run: &Value) -> String {

@@ -7,6 +7,7 @@ use run::{Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofOf, 
 
 use super::conclude::{EXCESS, MOST, Weighed, shares, weigh};
 use super::response::{self, RATE};
+use super::turns::effect as effect_of;
 use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, shares_sentence};
 use crate::Facts;
 use crate::number::ratio;
@@ -95,6 +96,7 @@ pub fn predicted_at_rate(run: &Run, of: ProofOf, dose: f64) -> Proof {
 
 /// Concludes from slots at a rate.
 pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
+    proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
     let Some(trial) = proof.trials.last() else { return };
     let found = match response::estimate(trial, proof.of) {
         Ok(found) => found,

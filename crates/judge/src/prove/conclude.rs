@@ -5,7 +5,7 @@ use run::{Bottleneck, Effect, Elasticity, Estimate, NextBottleneck, Proof, Proof
 use super::suspects::{SUSPECTS, Suspect, suspect_of};
 use super::turns::{Held, effect, held};
 use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, in_words, shares_sentence, with_lever};
-use super::{Estimates, at_a_rate, estimate};
+use super::{Estimates, estimate};
 use crate::number::figure;
 use crate::rules::RULES;
 
@@ -46,11 +46,8 @@ fn lever_of(proof: &Proof, verdict: &Bottleneck) -> Option<&'static str> {
 }
 
 /// Concludes from the proof's trials and changes the argued verdict where they say so. Without a trial both stay.
-pub(crate) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
+pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
-    if !proof.of.is_throughput() {
-        return at_a_rate::conclude(proof, verdict);
-    }
     let said = in_turns(proof, verdict);
     if said != Some(Held::Yes) {
         in_slots(proof, verdict, said);

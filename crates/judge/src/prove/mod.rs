@@ -15,10 +15,17 @@ mod turns;
 mod words;
 
 pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};
-pub(crate) use conclude::conclude;
 pub use conclude::predicted;
 pub use estimate::{Estimates, estimate, fewest_slots};
 pub use request_way::{RequestWay, request_way};
 pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
+
+/// Concludes from the proof's trials, by what its ratios are of.
+pub(crate) fn conclude(proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
+    match proof.of.is_throughput() {
+        true => conclude::conclude(proof, verdict),
+        false => at_a_rate::conclude(proof, verdict),
+    }
+}
