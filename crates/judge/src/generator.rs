@@ -58,10 +58,8 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     // One that hardly rests while the answers pile up before it is what they wait for.
     let piled_up = Waiting::of(facts).filter(|w| wants >= HARDLY_RESTS && w.at_client() && !facts.shared());
     // Connects that a full accept queue dropped came faster than the server takes them, however little the generator ran.
-    // S-Clients that do not keep their own pace are another matter: they wait for no answer, only for a CPU.
-    let behind = |t: &run::Trial| {
-        matches!(t.intensity, run::Intensity::SClients { .. }) && t.rates.sent_rate < 0.95 * t.rates.offered_rate
-    };
+    // Clients that wait for nothing but a CPU and do not keep their own pace are another matter.
+    let behind = |t: &run::Trial| t.intensity.waits_for_cpu_alone() && t.rates.sent_rate < 0.95 * t.rates.offered_rate;
     let too_fast = Overflow::worst(facts).is_some_and(|o| o.counts()) && !facts.decisive.is_some_and(behind);
     let starved = ((always || mostly) && !too_fast || piled_up.is_some()) && !server_takes_it(facts, busy);
     if !full && !starved {

@@ -41,6 +41,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             series_completed: Vec::new(),
             series_step_s: None,
             slot_rates: part.slot_rates,
+            slot_times: part.slot_times,
             tenths: part.tenths,
             pauses: part.pauses,
             held_up: part.held_up,

@@ -20,6 +20,7 @@ mod partner;
 mod record;
 mod shard;
 mod share;
+mod slot_times;
 mod slots;
 mod tenths;
 mod timers;

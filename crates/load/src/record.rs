@@ -8,6 +8,7 @@ use crate::classes::Classes;
 use crate::core::Begun;
 use crate::counts::Counts;
 use crate::held_up::HeldUp;
+use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
 
 /// What of a shard counts as offered.
@@ -70,6 +71,7 @@ pub(crate) struct Record {
     /// What is kept of each class of requests; nothing where there is one class.
     classes: Classes,
     tenths: TenthCounter,
+    slot_times: SlotTimes,
     /// Most connections that were open at once, and since when.
     most_open: (u64, u64),
     /// Kept where tenths are.
@@ -107,6 +109,7 @@ impl Record {
             stream_limit: None,
             classes: Classes::new(keeps.classes),
             tenths: TenthCounter::default(),
+            slot_times: SlotTimes::default(),
             most_open: (0, 0),
             held_up: None,
             origin_ns,
@@ -126,6 +129,11 @@ impl Record {
     pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
         self.held_up = counter.counts().then(HeldUp::new);
         self.tenths = counter;
+    }
+
+    /// Counts by slots of an experiment what `times` was made for.
+    pub(crate) fn in_slots(&mut self, times: SlotTimes) {
+        self.slot_times = times;
     }
 
     /// Opens or closes the measured window when a phase begins.
@@ -215,6 +223,7 @@ impl Record {
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
         self.coarse[CoarseHist::bucket(took_ns)] += 1;
+        self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {
             self.response.record_ns(took_ns);
             self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
@@ -264,6 +273,7 @@ impl Record {
             opened: None,
             stream_limit: self.stream_limit,
             slot_rates: Vec::new(),
+            slot_times: self.slot_times.hists(),
             tenths: self.tenths.tenths(&self.tenths.limits_us()),
             pauses: Vec::new(),
             held_up: self.held_up.map(|held| held.windows(self.origin_ns)).unwrap_or_default(),

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
 use run::{Address, ErrorKind, Hist, Intensity, LoadPart, LoadPlan};
 use sys::peer::Peer;
@@ -71,6 +72,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         seed,
         origin_ns,
         slots: plan.slots.is_some(),
+        slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
         tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
         items: items(plan, (shard, shards)),
     }

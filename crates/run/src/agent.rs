@@ -7,8 +7,8 @@ use std::collections::btree_map::Entry;
 
 use crate::figure::Figure;
 use crate::{
-    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, MOST_CLASSES, Opened, Tally, Tenths,
-    WatchSpec, Window,
+    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, MOST_CLASSES, Opened, SlotHist, Tally,
+    Tenths, WatchSpec, Window,
 };
 
 /// The first line that an agent reads.
@@ -181,6 +181,8 @@ fn is_none(n: &u64) -> bool {
 
 /// Histograms of a part, at most: twice those that there are.
 const MOST_HISTOGRAMS: usize = 16;
+/// Slots of an experiment with response times, at most.
+const MOST_SLOTS: usize = 1024;
 /// Classes of a part, at most: those of a plan, and what is put together as the others.
 const MOST_PARTS: usize = MOST_CLASSES + 1;
 
@@ -208,6 +210,9 @@ pub struct LoadPart {
     /// Completed per second in each slot of the plan's `slots`; NaN in one that was slept through.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
+    /// Response times of the requests of an open loop that were due in each slot of the plan's `slots`.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MOST_SLOTS, _, _>")]
+    pub slot_times: Vec<SlotHist>,
     /// How the connections came up, where they were made one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<Opened>,
@@ -249,6 +254,9 @@ impl LoadPart {
         let slots = self.slot_rates.len().max(other.slot_rates.len());
         self.slot_rates.resize(slots, 0.0);
         self.slot_rates.iter_mut().zip(&other.slot_rates).for_each(|(a, b)| *a += b);
+        let slots = self.slot_times.len().max(other.slot_times.len());
+        self.slot_times.resize(slots, SlotHist::default());
+        self.slot_times.iter_mut().zip(&other.slot_times).for_each(|(a, b)| a.merge(b));
         if let Some(opened) = other.opened {
             self.opened.get_or_insert_default().merge(opened);
         }

@@ -133,6 +133,11 @@ impl Intensity {
         Some(self)
     }
 
+    /// Whether it keeps its own pace as long as it has a CPU: S-Clients wait for neither answers nor connections.
+    pub const fn waits_for_cpu_alone(&self) -> bool {
+        matches!(self, Self::SClients { .. })
+    }
+
     /// Requests that may be in flight at once by what was asked for; an open loop has no such number.
     pub fn in_flight(&self) -> Option<f64> {
         match self {

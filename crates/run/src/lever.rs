@@ -25,6 +25,16 @@ impl SlotPlan {
         (ns(begin_s + self.settle_s), ns(begin_s + self.slot_s))
     }
 
+    /// The slot in whose measured part a moment lies, nanoseconds after the load's start.
+    pub fn slot_at(&self, ns: u64) -> Option<u32> {
+        let since_s = ns as f64 / 1e9 - self.first_s;
+        if since_s < 0.0 || self.slot_s <= 0.0 {
+            return None;
+        }
+        let slot = (since_s / self.slot_s) as u32;
+        (slot < self.count && since_s - f64::from(slot) * self.slot_s >= self.settle_s).then_some(slot)
+    }
+
     /// When the last one ends, seconds after the load's start.
     pub fn end_s(&self) -> f64 {
         self.first_s + f64::from(self.count) * self.slot_s
@@ -47,11 +57,18 @@ pub struct LeverPlan {
     pub cpus: Vec<u32>,
     /// Nice value of what it runs there.
     pub nice: i32,
+    /// Share of each CPU that it takes, in turns shorter than a millisecond; 0: all that it gets at that nice value.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub share: f64,
     /// Processes whose speed is measured, or that it acts on.
     pub pids: Vec<u32>,
     /// What it acts on in the file system: a control group, a directory, the socket of a testbed's keeper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
+}
+
+fn is_zero(n: &f64) -> bool {
+    *n == 0.0
 }
 
 /// What was found on the host of a lever before it is pulled there.
@@ -72,4 +89,20 @@ pub struct LeverPart {
     pub taken: Vec<f64>,
     /// Share of the CPUs that its victims had or waited for in each slot.
     pub wanted: Vec<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_belongs_to_the_measured_part_of_one_slot() {
+        let plan = SlotPlan { first_s: 1.0, slot_s: 0.5, settle_s: 0.1, count: 2 };
+        let at = |s: f64| plan.slot_at((s * 1e9) as u64);
+        assert_eq!(
+            [0.5, 1.05, 1.2, 1.49, 1.55, 1.7, 2.01].map(at),
+            [None, None, Some(0), Some(0), None, Some(1), None]
+        );
+        assert_eq!(SlotPlan::default().slot_at(5), None);
+    }
 }

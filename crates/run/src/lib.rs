@@ -74,7 +74,7 @@ pub use agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick, TickDetail};
 pub use behind::{Behind, BehindLimit, BehindLoad, WaitsFor};
 pub use blocks::Blocks;
 pub use classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
-pub use coarse::CoarseHist;
+pub use coarse::{Buckets, CoarseHist, SlotHist};
 pub use cold::{ColdPart, ColdPlan};
 pub use comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, TlsShare, Turns};
 pub use counter_spec::{CounterSpec, Kind, Scope, Together, Unit};
@@ -106,7 +106,9 @@ pub use observer::{Observed, ObserverSpec, Role};
 pub use own::Own;
 pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};
 pub use plan_check::{LONGEST_S, PlanError};
-pub use proof::{Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOutcome, ProofTrial, SwitchTrial, Untried};
+pub use proof::{
+    Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOf, ProofOutcome, ProofTrial, SwitchTrial, Untried,
+};
 pub use protocol::{HttpPlan, Protocol};
 pub use recording::{Absence, Column, Recording};
 pub use repeat::{MOST_REPEATS, Repeat};

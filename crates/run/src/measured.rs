@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{Tally, Tenths, Window, WindowsApart};
+use crate::{SlotHist, Tally, Tenths, Window, WindowsApart};
 
 /// The measured window in counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub struct Measured {
     /// Completed per second in each slot of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
+    /// Response times of the requests of an open loop that were due in each slot; kept with the experiment itself.
+    #[serde(skip)]
+    pub slot_times: Vec<SlotHist>,
     /// Counts of each tenth of a second, by the limits of the objective.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::SlotHist;
 use crate::figure::Figure;
 
 /// How the experiment on the verdict ended.
@@ -18,6 +19,42 @@ pub enum ProofOutcome {
     NotTried,
 }
 
+/// What the ratios of an experiment are of: with a lever over without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProofOf {
+    /// Requests completed per second, of clients that wait for their answers.
+    #[default]
+    Throughput,
+    /// Median of the response time, at a rate that is offered whatever the server does; the others likewise.
+    P50,
+    /// Mean of it.
+    Mean,
+    /// 99th percentile of it.
+    P99,
+    /// 99.9th percentile of it.
+    #[serde(rename = "p99.9")]
+    P999,
+}
+
+impl ProofOf {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::P50 => "p50",
+            Self::Mean => "mean response time",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+        }
+    }
+
+    /// Whether it is the throughput.
+    pub fn is_throughput(&self) -> bool {
+        *self == Self::Throughput
+    }
+}
+
 /// The verdict held against an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -26,11 +63,18 @@ pub struct Proof {
     pub outcome: ProofOutcome,
     /// Why, in one sentence with figures.
     pub why: String,
+    /// What the ratios are of; absent for the throughput.
+    #[serde(skip_serializing_if = "ProofOf::is_throughput")]
+    pub of: ProofOf,
     /// Written down before the experiment.
     pub prediction: Option<Effect>,
+    /// Of response times: the share that the prediction's lever was said to have in what they grow by when everything is slower.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_share: Option<f64>,
     /// The same, measured.
     pub measured: Option<Effect>,
-    /// How much of a change of each resource's speed goes into throughput.
+    /// How much of a change of each resource's speed goes into throughput; where the ratios are of the response time, the share of
+    /// each in what that grows by when everything is slower by the same.
     pub elasticities: Vec<Elasticity>,
     /// 1 less the sum of the elasticities: what no lever touched.
     pub remainder: Option<Estimate>,
@@ -73,7 +117,7 @@ pub struct SwitchTrial {
     /// Share of the resource that is taken away; below 0 where it is added.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Good answers per second without it, a figure a pair of turns.
+    /// Good answers per second without it, a figure a pair of turns; of the response time, microseconds.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub off: Vec<f64>,
     /// The same with it, of the same pair.
@@ -81,7 +125,7 @@ pub struct SwitchTrial {
     pub on: Vec<f64>,
 }
 
-/// A lever pulled, and what it does to throughput.
+/// A lever pulled, and what it does to what the ratios are of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Effect {
@@ -90,7 +134,7 @@ pub struct Effect {
     /// Share of the resource that is taken away; below 0 where it is added.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Throughput with the lever on over throughput with it off.
+    /// With the lever on over with it off: throughput, or what `of` says.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.
@@ -155,9 +199,13 @@ pub struct ProofTrial {
     /// Requests completed per second in each slot, the part after a switch left out.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
+    /// Response times of the requests that were due in each slot, the part after a switch left out: pairs of a bucket and how many
+    /// (64 buckets to a factor of two, the first up to 1.024 us); of an open loop alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slot_times: Vec<SlotHist>,
     /// The levers, with what they did in each slot.
     pub levers: Vec<LeverSlots>,
-    /// Throughput after all levers were off over throughput in the slots without any.
+    /// Throughput (the median response time of an open loop) after all levers were off over that in the slots without any.
     pub after: Option<f64>,
 }
 

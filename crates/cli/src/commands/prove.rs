@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use run::{Intensity, Plan, Prove, ThinkTime};
+use run::{Arrival, Intensity, Plan, Prove, ThinkTime};
 
-use crate::args::{HostArgs, LoadArgs, TargetArgs, units};
+use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, POOL, TargetArgs, arrival, arrival_help, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -20,9 +20,18 @@ pub(crate) const BUDGET_S: f64 = 60.0;
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Clients, each waits for its answer
-    #[arg(long, value_name = "N", help_heading = "Intensity")]
+    /// Clients, each waits for its answer: throughput is what answers
+    #[arg(long, value_name = "N", help_heading = "Intensity", conflicts_with = "rate")]
     connections: Option<u32>,
+    /// Requests per second, whatever the server does: the objective's percentile of the response time is what answers (the median
+    /// where no objective is named)
+    #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity")]
+    rate: Option<f64>,
+    #[arg(long, value_name = "HOW", value_parser = arrival, help = arrival_help(), help_heading = "Intensity", requires = "rate")]
+    arrival: Option<Arrival>,
+    /// Most connections in the pool of --rate
+    #[arg(long, value_name = "N", help_heading = "Intensity", requires = "rate")]
+    max_connections: Option<u32>,
     /// Time for the whole experiment
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Experiment")]
     budget: Option<f64>,
@@ -32,6 +41,8 @@ pub(crate) struct Args {
     /// A directory on the server's disk, on the server's host, in which may be written: tries the disk
     #[arg(long, value_name = "DIR", help_heading = "Experiment")]
     prove_dir: Option<PathBuf>,
+    #[command(flatten)]
+    objective: ObjectiveArgs,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -53,17 +64,30 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("prove")?;
     crate::args::mix::in_time(&mut plan, None)?;
     crate::args::mix::enough_rows(&plan)?;
-    if let (Some(_), _) | (None, Intensity::Open { .. } | Intensity::SClients { .. }) =
-        (args.connections, &plan.load.intensity)
-    {
-        let connections = args.connections.unwrap_or(CONNECTIONS);
-        plan.load.intensity = Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };
-    }
+    set_intensity(args, &mut plan);
     args.load.apply(&mut plan);
+    args.objective.apply(&mut plan);
     args.hosts.apply(&mut plan)?;
     plan.search.budget_s = args.budget.unwrap_or(BUDGET_S);
     plan.search.prove = if args.intrusive { Prove::Intrusive } else { Prove::Default };
     plan.search.prove_dir.clone_from(&args.prove_dir);
     plan.check()?;
     Ok(plan)
+}
+
+/// The load that was asked for, else that of a file, else so many clients.
+fn set_intensity(args: &Args, plan: &mut Plan) {
+    let intensity = &mut plan.load.intensity;
+    let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };
+    match (args.rate, args.connections) {
+        (Some(rate), _) => {
+            let arrival = args.arrival.clone().unwrap_or_default();
+            *intensity = Intensity::Open { rate, arrival, max_connections: args.max_connections.unwrap_or(POOL) };
+        }
+        (None, Some(connections)) => *intensity = closed(connections),
+        (None, None) if args.target.config.is_none() || matches!(intensity, Intensity::SClients { .. }) => {
+            *intensity = closed(CONNECTIONS);
+        }
+        (None, None) => {}
+    }
 }

@@ -272,6 +272,7 @@ impl PlantedRun {
                 tally: Tally { attempted: 0, connected: 0, ..tally },
                 series_completed: vec![point.x; 20],
                 slot_rates: Vec::new(),
+                slot_times: Vec::new(),
                 ..Measured::default()
             },
             latency_us: latency,

@@ -1,28 +1,27 @@
 //! What was predicted held against what came out, and what that does to the verdict.
 
-use run::{Bottleneck, Effect, Elasticity, Estimate, Evidence, NextBottleneck, Proof, ProofOutcome, Run, Sureness};
+use run::{Bottleneck, Effect, Elasticity, Estimate, NextBottleneck, Proof, ProofOf, ProofOutcome, Run, Sureness};
 
 use super::suspects::{SUSPECTS, Suspect, suspect_of};
 use super::turns::{Held, effect, held};
+use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, in_words, shares_sentence, with_lever};
 use super::{Estimates, estimate};
-use crate::number::{figure, percent};
+use crate::number::figure;
 use crate::rules::RULES;
 
 /// Verdicts that name nothing that could be predicted.
 const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
 /// A resource with less of the whole is not what stops the server, however sure that is.
-const MOST: f64 = 0.5;
+pub(super) const MOST: f64 = 0.5;
 /// No verdict is surer than this when two resources are too close to tell.
 const CLOSE: f64 = 0.6;
 /// By how much all parts may surely be more than 1 without a doubt of each. A little more is no wonder: what a server does in
 /// each period of a quota, whatever its length, makes the rest of it dearer.
-const EXCESS: f64 = 0.25;
+pub(super) const EXCESS: f64 = 0.25;
 /// Nor than this when an experiment spoke against it and none for another.
 const REFUTED: f64 = 0.3;
 /// How sure a verdict is that an experiment has shown.
 const SHOWN: f64 = 0.95;
-/// What no lever touched.
-const REMAINDER: &str = "remainder";
 
 /// What the verdict says will happen when `lever` is pulled, before it is tried; no prediction where the verdict names nothing.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
@@ -47,7 +46,7 @@ fn lever_of(proof: &Proof, verdict: &Bottleneck) -> Option<&'static str> {
 }
 
 /// Concludes from the proof's trials and changes the argued verdict where they say so. Without a trial both stay.
-pub(crate) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
+pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let said = in_turns(proof, verdict);
     if said != Some(Held::Yes) {
@@ -114,7 +113,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
         Weighed::Close => close(proof, verdict, &shares),
     }
     if let Some(before) = of_turns.filter(|_| proof.measured.is_some()) {
-        proof.why = format!("{before}; {}", shares_sentence(&shares));
+        proof.why = format!("{before}; {}", shares_sentence(ProofOf::Throughput, &shares));
     }
 }
 
@@ -136,7 +135,7 @@ fn measured(proof: &Proof, found: &Estimates) -> Option<Effect> {
 }
 
 /// Every resource and the remainder, the largest first.
-fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
+pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     let mut shares: Vec<(String, Estimate)> =
         proof.elasticities.iter().map(|e| (e.lever.clone(), e.estimate)).collect();
     shares.extend(proof.remainder.map(|r| (REMAINDER.into(), r)));
@@ -144,7 +143,7 @@ fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-enum Weighed {
+pub(super) enum Weighed {
     Proven,
     /// Another resource, or the remainder.
     Other(String),
@@ -152,7 +151,7 @@ enum Weighed {
 }
 
 /// One resource stands out when its interval lies above those of all others.
-fn weigh(shares: &[(String, Estimate)], argued: &str, predicts: bool) -> Weighed {
+pub(super) fn weigh(shares: &[(String, Estimate)], argued: &str, predicts: bool) -> Weighed {
     let Some(((top, of_top), others)) = shares.split_first() else { return Weighed::Close };
     let stands_out = of_top.value >= MOST && others.iter().all(|(_, e)| of_top.low > e.high);
     match stands_out {
@@ -179,7 +178,7 @@ fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estim
     let id = bottleneck_of(lever);
     proof.outcome = if predicted { ProofOutcome::Refuted } else { ProofOutcome::Proven };
     proof.why = match predicted {
-        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(shares)),
+        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(ProofOf::Throughput, shares)),
         false => effect_sentence(proof),
     };
     verdict.missing.clear();
@@ -201,82 +200,22 @@ fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estim
 
 /// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
 fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    let shares = shares_sentence(shares);
     proof.outcome = ProofOutcome::NotTried;
-    proof.why = format!("the CPUs are not independent of each other (one core, one hypervisor): {shares}");
+    proof.why = dependent_sentence(&shares_sentence(ProofOf::Throughput, shares));
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 
 fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
     proof.outcome = ProofOutcome::NotTried;
-    proof.why = format!("tried, and too close to tell: {}", shares_sentence(shares));
+    proof.why = format!("tried, and too close to tell: {}", shares_sentence(ProofOf::Throughput, shares));
     verdict.confidence = verdict.confidence.min(CLOSE);
     verdict.evidence.extend(evidence(shares));
     let own = lever_of(proof, verdict);
     let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
     let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
-    let why = format!("{} carries a share of its own: {}", in_words(other), shares_sentence(shares));
+    let why =
+        format!("{} carries a share of its own: {}", in_words(other), shares_sentence(ProofOf::Throughput, shares));
     verdict.next = Some(NextBottleneck { id: bottleneck_of(other).into(), rate: None, why });
-}
-
-fn in_words(lever: &str) -> &'static str {
-    match lever {
-        "server-cpu" => "the server's CPU",
-        "client-cpu" => "the generator's CPU",
-        "quota" => "the server's CPU quota",
-        "disk" => "the server's disk",
-        "link" => "the link",
-        "worker" => "the server's workers",
-        "behind-cpu" => "the CPU of what the server waits for",
-        "behind-quota" => "the CPU quota of what the server waits for",
-        _ => "what no lever touched",
-    }
-}
-
-/// A lever of turns, as the begin of a sentence.
-fn with_lever(lever: &str) -> &'static str {
-    match lever {
-        "sources" => "with twice the source addresses",
-        "client-threads" => "with more threads of the generator",
-        "window" => "with half of the bytes in flight",
-        "request-bytes" => "with requests that put a third more on the link",
-        "quick-ack" => "with acknowledgements at once",
-        "keep-alive" => "with connections that are kept",
-        "descriptors" => "with twice as many descriptors",
-        _ => "with the lever",
-    }
-}
-
-/// The line of the headline: what was taken away and what throughput did.
-fn effect_sentence(proof: &Proof) -> String {
-    let Some(m) = &proof.measured else { return String::new() };
-    let fell = match m.ratio {
-        r if r > 0.99 => "throughput stayed".to_string(),
-        r => format!("throughput fell by {}", percent(1.0 - r)),
-    };
-    let predicted = match &proof.prediction {
-        // Of a lever that could not be pulled nothing was seen; of those that were, the verdict says that nothing will come.
-        Some(p) if p.lever == m.lever && p.ratio < 1.0 => format!(" (predicted {})", percent(m.dose)),
-        Some(_) => " (predicted: no change)".into(),
-        None => String::new(),
-    };
-    format!("with {} of {} taken away, {fell}{predicted}", percent(m.dose), in_words(&m.lever))
-}
-
-fn shares_sentence(shares: &[(String, Estimate)]) -> String {
-    let one =
-        |(lever, e): &(String, Estimate)| format!("{} {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high);
-    format!("of a change of speed, throughput follows {}", shares.iter().map(one).collect::<Vec<_>>().join(", "))
-}
-
-fn evidence(shares: &[(String, Estimate)]) -> Vec<Evidence> {
-    let line = |(lever, e): &(String, Estimate)| Evidence {
-        text: format!("elasticity of {}: {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high),
-        counter: format!("elasticity.{lever}"),
-        value: Some(e.value),
-        ..Evidence::default()
-    };
-    shares.iter().take(1).map(line).collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,31 @@
 //! Verdicts held against experiments: what slots of a load say about each resource, and whether that is what was
 //! predicted. Derived in `docs/method.md`, section "Proof".
 
+#[cfg(test)]
+mod arrivals;
+mod at_a_rate;
 mod conclude;
 mod estimate;
 #[cfg(test)]
 mod network;
 mod request_way;
+mod response;
 mod suspects;
 mod turns;
+mod words;
 
-pub(crate) use conclude::conclude;
+pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};
 pub use conclude::predicted;
 pub use estimate::{Estimates, estimate, fewest_slots};
 pub use request_way::{RequestWay, request_way};
+pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
+
+/// Concludes from the proof's trials, by what its ratios are of.
+pub(crate) fn conclude(proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
+    match proof.of.is_throughput() {
+        true => conclude::conclude(proof, verdict),
+        false => at_a_rate::conclude(proof, verdict),
+    }
+}

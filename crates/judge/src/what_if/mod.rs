@@ -14,6 +14,7 @@ mod intervals;
 mod model;
 mod pooled;
 mod seen;
+mod slowed;
 mod solve;
 
 use run::{Change, Estimate, Resource, Run, WhatIf};
@@ -28,6 +29,7 @@ use seen::Seen;
 use solve::{most, solve};
 
 pub(crate) use double::to_double;
+pub(crate) use slowed::{Slowed, slowed};
 
 /// Draws of the bootstrap; fewer for many users.
 const DRAWS: usize = 200;

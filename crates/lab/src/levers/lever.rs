@@ -24,6 +24,8 @@ pub enum Pull {
         /// Does it, until the last slot or until told to stop.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
+    /// Another rate of an open loop, in slots: the load does it itself.
+    Offered,
     /// Another load, in turns; the error says why there is none.
     Turns(fn(&Reach, &LoadPlan) -> Result<Altered, String>),
     /// The same load in turns, with something at the server changed in half of them.
@@ -124,6 +126,8 @@ pub struct Reach {
     pub dir: Option<PathBuf>,
     /// What an exchange puts on the link on the way of the requests.
     pub request_way: RequestWay,
+    /// Share of a CPU that a thief is to take; 0: what it gets at a low priority.
+    pub share: f64,
     /// Where the keeper of the testbed listens that joins the generator and the server.
     pub keeper: Option<PathBuf>,
 }

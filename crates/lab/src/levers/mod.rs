@@ -16,6 +16,7 @@ mod link;
 mod pace;
 mod quick_ack;
 mod quota;
+mod rate;
 mod request_bytes;
 mod server_cpu;
 mod sources;
@@ -27,6 +28,7 @@ mod worker;
 use std::sync::mpsc::Receiver;
 
 pub use lever::{Altered, Lever, Look, Place, Pull, Reach};
+pub(crate) use rate::MOST as MOST_AT_A_RATE;
 pub use undo::Undo;
 pub(crate) use undo::put_back;
 pub(crate) use window::in_flight;
@@ -43,6 +45,7 @@ pub const LEVERS: &[Lever] = &[
     disk::ROW,
     link::ROW,
     worker::ROW,
+    rate::ROW,
     client_threads::ROW,
     sources::ROW,
     quick_ack::ROW,
@@ -61,7 +64,7 @@ fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
 pub(crate) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     match row_of(plan)?.pull {
         Pull::Slots { look: Some(look), .. } | Pull::Held { look, .. } => look(plan),
-        Pull::Slots { look: None, .. } | Pull::Turns(_) => Ok(LeverFound::default()),
+        Pull::Slots { look: None, .. } | Pull::Turns(_) | Pull::Offered => Ok(LeverFound::default()),
     }
 }
 
@@ -87,7 +90,9 @@ pub(crate) fn pull(
             while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
             Ok(LeverPart::default())
         }
-        Pull::Turns(_) => Err(format!("the lever {:?} is another load, which no agent pulls", plan.lever)),
+        Pull::Turns(_) | Pull::Offered => {
+            Err(format!("the lever {:?} is another load, which no agent pulls", plan.lever))
+        }
     }
 }
 

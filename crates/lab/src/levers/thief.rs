@@ -17,6 +17,11 @@ use super::pace::Pace;
 const NICE: i32 = 5;
 /// Turns between two looks at the clock; about 10 µs.
 const TURNS: u32 = 10_000;
+/// Length of a turn of a thief that takes a share, nanoseconds: short beside a response time that anybody looks at, and long beside what
+/// a timer costs.
+const TURN_NS: u64 = 1_000_000;
+/// Slices that it asks for, nanoseconds: the shortest that there are.
+const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: several turns of the scheduler between thief and victim.
 pub(super) const SLOT_S: f64 = 0.06;
 
@@ -24,8 +29,10 @@ pub(super) const SLOT_S: f64 = 0.06;
 pub(super) const NOMINAL_DOSE: f64 = 335.0 / 1359.0;
 
 /// A plan whose slots are still to be filled in.
-pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32]) -> LeverPlan {
-    LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), nice: NICE, ..LeverPlan::default() }
+pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], share: f64) -> LeverPlan {
+    // One that takes a share of a CPU goes before its victim; else it takes what a lower priority gets.
+    let nice = if share > 0.0 { 0 } else { NICE };
+    LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), nice, share, ..LeverPlan::default() }
 }
 
 /// What the threads of one theft share.
@@ -52,8 +59,8 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
         }
         theft.watch(&commands)
     })?;
-    let (speed, wanted) = seen.into_iter().unzip();
-    Ok(LeverPart { taken: theft.taken(), wanted, speed })
+    let speed = seen.iter().enumerate().map(|(slot, (speed, _))| theft.speed(slot, *speed)).collect();
+    Ok(LeverPart { taken: theft.taken(), wanted: seen.into_iter().map(|(_, wanted)| wanted).collect(), speed })
 }
 
 impl Theft {
@@ -63,6 +70,9 @@ impl Theft {
         if sys::limits::confine_to_cpus(&[cpu]).is_err() || sys::limits::set_nice(plan.nice).is_err() {
             return;
         }
+        if plan.share > 0.0 {
+            let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
+        }
         for (slot, on) in plan.on.iter().enumerate() {
             let (begin, end) = self.pace.whole_ns(slot);
             if !self.pace.sleep_until(begin) {
@@ -70,7 +80,10 @@ impl Theft {
             }
             if *on {
                 let before = clock::thread_cpu_ns();
-                self.burn_until(end);
+                match plan.share > 0.0 {
+                    true => self.burn_share(end),
+                    false => self.burn_until(end),
+                }
                 self.taken_ns[slot].fetch_add(clock::thread_cpu_ns() - before, Relaxed);
             }
         }
@@ -84,17 +97,37 @@ impl Theft {
         }
     }
 
-    /// The speed of the victims in each slot, and the share of the CPUs that they wanted.
-    fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(f64, f64)>, String> {
+    /// Busy for its share of each turn: what is that short slows whoever else is on the CPU, and stops nobody for long.
+    fn burn_share(&self, end_ns: u64) {
+        let need_ns = (self.pace.plan.share * TURN_NS as f64) as u64;
+        let mut turn_ns = clock::monotonic_ns();
+        while turn_ns < end_ns && !self.pace.stopped() {
+            let before = clock::thread_cpu_ns();
+            while clock::thread_cpu_ns() - before < need_ns {
+                std::hint::spin_loop();
+            }
+            turn_ns = (turn_ns + TURN_NS).max(clock::monotonic_ns());
+            clock::sleep_until_ns(turn_ns.min(end_ns));
+        }
+    }
+
+    /// The speed of the victims in each slot, where they can be read, and the share of the CPUs that they wanted.
+    fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.pace.plan.pids), clock::monotonic_ns());
-        let end = |slot, before: (probe::SchedTimes, u64)| {
+        let end = |_, before: (probe::SchedTimes, u64)| {
             let (now, at_ns) = look();
             let times = now.since(&before.0);
             let room = (at_ns - before.1) as f64 * self.pace.plan.cpus.len().max(1) as f64;
             let wanted = ((times.run_ns + times.wait_ns) as f64 / room.max(1.0)).min(1.0);
-            (times.speed().unwrap_or_else(|| 1.0 - self.share(slot)), wanted)
+            (times.speed(), wanted)
         };
         self.pace.measure(commands, look, end)
+    }
+
+    /// The speed of the victims in a slot: beside one that goes before them, what that leaves of each CPU.
+    fn speed(&self, slot: usize, victims: Option<f64>) -> f64 {
+        let left = 1.0 - self.share(slot);
+        if self.pace.plan.share > 0.0 { left } else { victims.unwrap_or(left) }
     }
 
     /// The share of the CPUs that was taken in a slot.

@@ -25,6 +25,12 @@ pub(super) const ROW: Lever = Lever {
 };
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
+    if reach.share > 0.0 {
+        return Err(
+            "it holds the requests of one worker for a whole slot, which under an offered rate is no slower server"
+                .into(),
+        );
+    }
     reach.on_server(ROW.id)
 }
 

@@ -5,6 +5,7 @@
 //! with those that every such experiment has, since only all parts together add up to 1.
 
 mod asked;
+mod at_a_rate;
 mod pulled;
 mod schedule;
 mod slots;
@@ -14,7 +15,7 @@ mod turns;
 use run::{Prove, Untried};
 
 use self::asked::{look, put_back};
-use self::stand::{Stand, closed};
+use self::stand::Stand;
 use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, in_flight};
 use crate::{Lab, LabError, TargetSetup};
 
@@ -28,7 +29,7 @@ const OTHER: f64 = 0.12;
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let stand = Stand::filled(&lab.run, connections);
     let (own, others) = own(lab, setup, &stand);
-    begin(lab, setup, own);
+    begin(lab, setup, own, &stand);
     others.into_iter().for_each(|(row, why)| untried(lab, row, why));
     let mut left_s = seconds;
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
@@ -42,17 +43,25 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     in_slots(lab, setup, &stands, wanted, left_s)
 }
 
-/// Pulls every lever that can be pulled: the verdict's own first, the others of turns for a share of the time each, then
-/// those of slots together.
+/// Pulls every lever that can be pulled under the plan's load, with so many clients or at its offered rate: the verdict's own first,
+/// the others of turns for a share of the time each, then those of slots together.
 pub(crate) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    connections: u32,
+    connections: Option<u32>,
     seconds: f64,
 ) -> Result<(), LabError> {
-    let stand = Stand::of(&lab.run, connections);
-    let (own, _) = own(lab, setup, &stand);
-    begin(lab, setup, own);
+    let stand = match (connections, judge::prove::at_rate(&lab.run)) {
+        (Some(connections), _) => Stand::of(&lab.run, connections),
+        (None, Some(at_rate)) => Stand::offered(at_rate),
+        (None, None) => return not_tried(lab, "neither one client nor the offered rate completed anything".into()),
+    };
+    if let Some(Err(why)) = stand.at_rate.map(|at_rate| at_a_rate::dose(&at_rate)) {
+        return not_tried(lab, why);
+    }
+    // What stops a server is not asked where it keeps up.
+    let own = if stand.at_rate.is_some() { None } else { own(lab, setup, &stand).0 };
+    begin(lab, setup, own, &stand);
     let suspect = own.map(|own| own.id);
     let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
     of_turns.sort_by_key(|row| Some(row.id) != suspect);
@@ -64,6 +73,13 @@ pub(crate) fn prove_all(
     in_slots(lab, setup, &[stand], |_| true, left_s)
 }
 
+/// Says why no lever is pulled.
+fn not_tried(lab: &mut Lab<'_>, why: String) -> Result<(), LabError> {
+    let of = judge::prove::answer_of(&lab.run.plan.objective);
+    lab.run.findings.proof = Some(run::Proof { of, why, ..run::Proof::default() });
+    lab.save()
+}
+
 /// A lever that cannot be pulled, and why.
 type Refused = (&'static Lever, String);
 
@@ -71,10 +87,10 @@ type Refused = (&'static Lever, String);
 fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Lever>, Vec<Refused>) {
     let suspects = judge::prove::suspects_of(&lab.run.findings.bottleneck);
     let rows: Vec<&Lever> = suspects.filter_map(|s| LEVERS.iter().find(|row| row.id == s.lever)).collect();
-    let load = closed(setup, stand.connections);
+    let load = stand.load(setup);
     let mut refused = Vec::new();
     for row in &rows {
-        match allowed(lab, row).and_then(|()| possible(lab, setup, row, &load)) {
+        match allowed(lab, row).and_then(|()| possible(lab, setup, (row, stand), &load)) {
             Ok(()) => return (Some(row), refused),
             Err(why) => refused.push((*row, why)),
         }
@@ -84,25 +100,41 @@ fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Le
 }
 
 /// Whether a lever can be pulled on its host; the error says why not.
-fn possible(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, load: &run::LoadPlan) -> Result<(), String> {
+fn possible(
+    lab: &Lab<'_>,
+    setup: &TargetSetup,
+    (row, stand): (&Lever, &Stand),
+    load: &run::LoadPlan,
+) -> Result<(), String> {
     match row.pull {
-        Pull::Slots { .. } => switchable(lab, setup, row, &reach(lab, setup)),
+        Pull::Slots { .. } => switchable(lab, setup, (row, stand), &reach(lab, setup)),
+        Pull::Offered => Err("it belongs to an offered rate (--rate)".into()),
         Pull::Turns(_) | Pull::Held { .. } => altered(lab, setup, row, load).map(drop),
     }
 }
 
 /// Whether a lever of slots can be pulled on its host.
-fn switchable(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, reach: &Reach) -> Result<(), String> {
+fn switchable(lab: &Lab<'_>, setup: &TargetSetup, (row, stand): (&Lever, &Stand), reach: &Reach) -> Result<(), String> {
     let Pull::Slots { plan, look: asks, .. } = row.pull else { return Err("it is switched in turns".into()) };
     let plan = plan(reach)?;
+    if let Some(at_rate) = stand.at_rate.filter(|_| plan.share == 0.0) {
+        at_a_rate::leaves_room(&at_rate, row)?;
+    }
     asks.map_or(Ok(()), |_| look(setup, lab.program(), row, &plan).map(drop))
 }
 
 /// Writes the prediction down; `own` is the lever that tries the verdict.
-fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>) {
+fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, stand: &Stand) {
     put_back(lab, setup);
     let row = own.unwrap_or(&LEVERS[0]);
-    let mut proof = judge::prove::predicted(&lab.run, row.id, row.planned);
+    let mut proof = match stand.at_rate {
+        Some(at_rate) => {
+            let (of, dose) =
+                (judge::prove::answer_of(&lab.run.plan.objective), at_a_rate::dose(&at_rate).unwrap_or(0.0));
+            judge::prove::predicted_at_rate(&lab.run, of, dose)
+        }
+        None => judge::prove::predicted(&lab.run, row.id, row.planned),
+    };
     proof.prediction.iter_mut().for_each(|p| p.at = jiff::Timestamp::now().to_string());
     lab.run.findings.proof = Some(proof);
 }
@@ -129,7 +161,7 @@ fn in_turns(
     seconds: f64,
 ) -> Result<f64, LabError> {
     let begin_s = lab.elapsed_s();
-    let made = allowed(lab, row).and_then(|()| altered(lab, setup, row, &closed(setup, stand.connections)));
+    let made = allowed(lab, row).and_then(|()| altered(lab, setup, row, &stand.load(setup)));
     match made {
         Ok(altered) => {
             match turns::trial(lab, setup, stand, (row, &altered), seconds)? {
@@ -155,7 +187,7 @@ fn altered(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, load: &run::LoadPlan
             let load = shown(&look(setup, lab.program(), row, &held)?, load);
             Ok(Altered { off: load.clone(), on: load, dose: row.planned, held: Some(held) })
         }
-        Pull::Slots { .. } => Err("it is switched in slots".into()),
+        Pull::Slots { .. } | Pull::Offered => Err("it is switched in slots".into()),
     }
 }
 
@@ -169,15 +201,22 @@ fn in_slots(
     if lab.stopped() {
         return lab.save();
     }
-    let reach = reach(lab, setup);
+    let Some(stand) = stands.first() else { return lab.save() };
+    let mut reach = reach(lab, setup);
+    reach.share = stand.at_rate.and_then(|at_rate| at_a_rate::dose(&at_rate).ok()).unwrap_or(0.0);
     let mut rows = Vec::new();
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        match allowed(lab, row).and_then(|()| switchable(lab, setup, row, &reach)) {
+        match allowed(lab, row).and_then(|()| switchable(lab, setup, (row, stand), &reach)) {
             Ok(()) => rows.push(row),
             Err(why) => untried(lab, row, why),
         }
     }
-    match slots::trial(lab, setup, stands, &rows, &reach, seconds)? {
+    let of = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
+    let found = match stand.at_rate {
+        Some(at_rate) => at_a_rate::trial(lab, setup, (stand, &at_rate, of), &rows, &reach, seconds)?,
+        None => slots::trial(lab, setup, stands, &rows, &reach, seconds)?,
+    };
+    match found {
         Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
         Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| said(proof, &why)),
     }
@@ -185,9 +224,9 @@ fn in_slots(
     lab.save()
 }
 
-/// Why there are no slots; what turns have said before stays.
+/// Why there are no slots; what the verdict's own lever of turns has said before stays.
 fn said(proof: &mut run::Proof, why: &str) {
-    if proof.switched.is_empty() {
+    if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();
     }
 }
@@ -212,6 +251,7 @@ fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         addr: setup.addr.inet(),
         dir: lab.run.plan.search.prove_dir.clone(),
         request_way: judge::prove::request_way(&lab.run),
+        share: 0.0,
         keeper: setup.observation.testbed().map(|testbed| testbed.socket().to_path_buf()),
     }
 }

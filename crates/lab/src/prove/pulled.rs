@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use run::{AgentCommand, AgentReport, AgentSpec, LeverPart, LeverPlan, LeverSlots, SlotPlan};
 use sys::clock::Origin;
 
-use super::schedule;
 use crate::TargetSetup;
 use crate::agent::{AgentGroup, Said};
 use crate::levers::{Lever, Place, Pull, Reach};
@@ -41,16 +40,14 @@ impl Pulled {
         program: &Path,
         rows: &[&'static Lever],
         reach: &Reach,
-        slots: SlotPlan,
+        (slots, on): (SlotPlan, &[Vec<bool>]),
     ) -> Self {
         let mut pulled = Self::default();
-        let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
-        for row in rows {
+        for (row, on) in rows.iter().zip(on) {
             let Pull::Slots { plan, .. } = row.pull else { continue };
             match plan(reach) {
                 Ok(plan) => {
-                    let on = schedule::sequence(slots.count, &mut random);
-                    let plan = LeverPlan { slots, on, ..plan };
+                    let plan = LeverPlan { slots, on: on.clone(), ..plan };
                     pulled.lots.push(Lot { place: row.place, plan, hosts: Vec::new(), agents: Vec::new() });
                 }
                 Err(why) => pulled.why = format!("the lever {} cannot be pulled: {why}", row.id),

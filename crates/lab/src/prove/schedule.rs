@@ -82,6 +82,22 @@ pub(super) fn sequence(count: u32, random: &mut fastrand::Rng) -> Vec<bool> {
     on
 }
 
+/// In which slots each of so many levers is on, one at a time: blocks in random order, each with a slot for each and some without any.
+pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
+    let mut on = vec![Vec::with_capacity(count as usize); levers];
+    let pulled = (count as usize).saturating_sub(AFTER);
+    while on.first().is_some_and(|on| on.len() < pulled) {
+        let mut slots: Vec<usize> = (0..judge::prove::block(levers)).collect();
+        random.shuffle(&mut slots);
+        on.iter_mut().enumerate().for_each(|(lever, on)| on.extend(slots.iter().map(|slot| *slot == lever)));
+    }
+    on.iter_mut().for_each(|on| {
+        on.truncate(pulled);
+        on.resize(count as usize, false);
+    });
+    on
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +124,13 @@ mod tests {
         let most = [7.0, 7.5, 8.0, 9.0, 10.0, 12.0].map(of);
         assert!(most.iter().flatten().all(|count| *count > judge::prove::fewest_slots(3)), "{most:?}");
         assert!(most[0].is_none() && most[5].is_some(), "{most:?}");
+    }
+
+    #[test]
+    fn at_a_rate_one_lever_is_on_at_a_time() {
+        let on = one_at_a_time(3, 5 * 10 + AFTER as u32, &mut fastrand::Rng::with_seed(1));
+        assert!(on.iter().all(|on| on.len() == 58 && on.iter().filter(|on| **on).count() == 10), "{on:?}");
+        assert!((0..58).all(|slot| on.iter().filter(|on| on[slot]).count() <= usize::from(slot < 50)));
     }
 
     #[test]

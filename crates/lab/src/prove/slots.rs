@@ -5,13 +5,13 @@ use sys::clock::Origin;
 
 use super::pulled::Pulled;
 use super::schedule;
-use super::stand::{Stand, closed};
+use super::stand::Stand;
 use crate::agent::AgentGroup;
 use crate::levers::{Lever, Reach};
 use crate::{Lab, LabError, Load, Point, TargetSetup};
 
 /// Load before the first slot, seconds: connections are up and caches warm.
-const FIRST_S: f64 = 0.4;
+pub(super) const FIRST_S: f64 = 0.4;
 
 /// One trial with these levers, under the first of the loads for which the time is enough; the inner error says why there is none.
 pub(super) fn trial(
@@ -29,22 +29,42 @@ pub(super) fn trial(
         let rate = stands.first().map_or(0.0, |stand| stand.rate);
         return Ok(Err(format!("{seconds:.1} s are too short for slots at {rate:.0} requests/s")));
     };
-    let plan = LoadPlan {
-        warmup_s: FIRST_S,
-        duration_s: slots.end_s() - FIRST_S,
-        slots: Some(slots),
-        ..closed(setup, stand.connections)
-    };
-    let label = format!("proof, {} connections", stand.connections);
-    let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
+    let load = stand.load(setup);
+    let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
+    let on = rows.iter().map(|_| schedule::sequence(slots.count, &mut random)).collect();
+    let table = Timetable { slots, on, load, label: format!("proof, {} connections", stand.connections) };
+    let found = conduct(lab, setup, rows, reach, table)?;
+    Ok(found.and_then(|(trial, levers)| made(&trial, slots, levers)))
+}
+
+/// A load and when each lever is on.
+pub(super) struct Timetable {
+    pub(super) slots: SlotPlan,
+    /// Of each lever, in which slots.
+    pub(super) on: Vec<Vec<bool>>,
+    pub(super) load: LoadPlan,
+    pub(super) label: String,
+}
+
+/// One load under these levers, and what they did; the inner error says why they did not.
+pub(super) fn conduct(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    rows: &[&'static Lever],
+    reach: &Reach,
+    table: Timetable,
+) -> Result<Result<(Trial, Vec<run::LeverSlots>), String>, LabError> {
+    let slots = table.slots;
+    let plan = LoadPlan { warmup_s: FIRST_S, duration_s: slots.end_s() - FIRST_S, slots: Some(slots), ..table.load };
+    let point = Point { label: table.label, kind: TrialKind::Proof, ..Point::default() };
     let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
-    let mut pulled = Pulled::ready(setup, lab.program(), rows, reach, slots);
+    let mut pulled = Pulled::ready(setup, lab.program(), rows, reach, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| pulled.begin(generators, origin);
     // A worker that is stopped on purpose is no fault of the server.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
-    let found = pulled.finish().and_then(|levers| made(&trial, slots, levers));
+    let found = pulled.finish().map(|levers| (trial.clone(), levers));
     lab.keep(trial)?;
     Ok(found)
 }
@@ -55,7 +75,7 @@ fn made(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> Result<
         return Err(format!("the load was seen in {} of {} slots", completed_rate.len(), slots.count));
     }
     let label = trial.label.clone();
-    let mut made = ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after: None };
+    let mut made = ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, ..ProofTrial::default() };
     made.after = after(&made);
     Ok(made)
 }

@@ -1,5 +1,6 @@
 //! The load that an experiment on the verdict stands on.
 
+use judge::prove::AtRate;
 use run::{Intensity, Knee, LoadPlan, Run, Trial};
 
 use crate::TargetSetup;
@@ -18,6 +19,8 @@ pub(crate) struct Stand {
     pub(crate) rate: f64,
     /// Half of them came within this, seconds.
     pub(crate) response_s: f64,
+    /// What an open loop at the plan's rate makes of the server; absent for a closed one.
+    pub(crate) at_rate: Option<AtRate>,
 }
 
 impl Stand {
@@ -25,7 +28,17 @@ impl Stand {
     pub(super) fn of(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_by(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
-        Self { connections, rate, response_s }
+        Self { connections, rate, response_s, at_rate: None }
+    }
+
+    /// The load of the plan, an open loop that was tried before.
+    pub(super) fn offered(at_rate: AtRate) -> Self {
+        Self { connections: 0, rate: at_rate.offered, response_s: at_rate.response_s, at_rate: Some(at_rate) }
+    }
+
+    /// The load itself.
+    pub(super) fn load(&self, setup: &TargetSetup) -> LoadPlan {
+        if self.at_rate.is_some() { setup.load.clone() } else { closed(setup, self.connections) }
     }
 
     /// [`Self::of`], or the next step up that was tried and is as good, if these are so few that each wake-up counts:
@@ -67,7 +80,7 @@ fn closed_by(trial: &Trial) -> Option<u32> {
 }
 
 /// The run's load as a closed loop.
-pub(super) fn closed(setup: &TargetSetup, connections: u32) -> LoadPlan {
+fn closed(setup: &TargetSetup, connections: u32) -> LoadPlan {
     let intensity = Intensity::Closed { connections, pipeline: 1, think: run::ThinkTime::default() };
     LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
 }
@@ -99,7 +112,7 @@ mod tests {
 
     #[test]
     fn fewer_connections_that_still_fill_a_server_are_offered_from_the_most_down() {
-        let stand = Stand { connections: 64, rate: 150.0, response_s: 0.42 };
+        let stand = Stand { connections: 64, rate: 150.0, response_s: 0.42, at_rate: None };
         let knee = |concurrency| Knee { concurrency, x_max: 150.0, ..Knee::default() };
         let of = |knee: Option<&Knee>| stand.or_fewer(knee).iter().map(|s| s.connections).collect::<Vec<_>>();
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use run::{AgentSpec, LeverPlan, LoadPlan, SwitchTrial, TrialKind};
+use run::{AgentSpec, LeverPlan, LoadPlan, ProofOf, SwitchTrial, TrialKind};
 
 use super::stand::Stand;
 use crate::agent::AgentGroup;
@@ -46,6 +46,7 @@ pub(super) fn trial(
     let Some((pairs, turn_s)) = pairs(stand.response_s, seconds) else {
         return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
     };
+    let of = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
     let hosts = setup.hosts_of(row.place);
     let mut order = Order::of(setup.load.seed);
     let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
@@ -63,12 +64,15 @@ pub(super) fn trial(
                 Ok(held) => held,
                 Err(why) => return Ok(Err(why.to_string())),
             };
-            rates[with].push(turn(lab, setup, plan, label)?);
+            rates[with].push(turn(lab, setup, plan, label, of)?);
         }
     }
     let [off, on] = rates;
-    let connections = altered.on.intensity.in_flight().unwrap_or(f64::from(stand.connections));
-    let label = format!("{connections} connections, {pairs} pairs of turns");
+    let load = match altered.on.intensity.in_flight() {
+        Some(connections) => format!("{connections} connections"),
+        None => format!("{:.0} requests/s", stand.rate),
+    };
+    let label = format!("{load}, {pairs} pairs of turns");
     let (lever, host, dose) = (row.id.into(), names(&hosts, setup), altered.dose);
     let trial = SwitchTrial { lever, host, label, turn_s, dose, off, on };
     Ok(Ok(trial))
@@ -90,11 +94,18 @@ fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGro
     Ok(group)
 }
 
-/// Good answers per second of one turn.
-fn turn(lab: &mut Lab<'_>, setup: &TargetSetup, plan: LoadPlan, label: String) -> Result<f64, LabError> {
+/// What one turn says: good answers per second, or the response time in microseconds.
+fn turn(lab: &mut Lab<'_>, setup: &TargetSetup, plan: LoadPlan, label: String, of: ProofOf) -> Result<f64, LabError> {
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
     let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
-    Ok(judge::good(&lab.conduct(&setup.observation, &loads, &point)?))
+    let trial = lab.conduct(&setup.observation, &loads, &point)?;
+    Ok(match of {
+        ProofOf::Throughput => judge::good(&trial),
+        ProofOf::P50 => trial.latency_us.p50,
+        ProofOf::Mean => trial.latency_us.mean,
+        ProofOf::P99 => trial.latency_us.p99,
+        ProofOf::P999 => trial.latency_us.p99_9,
+    })
 }
 
 #[cfg(test)]

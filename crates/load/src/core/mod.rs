@@ -163,6 +163,7 @@ impl<C: Client> Core<C> {
         let free = if matches!(mode, Mode::Closed { .. }) { 0 } else { capacity as u32 };
         let mut record = Record::new(task.origin_ns, keeps);
         record.in_tenths(task.tenths.clone());
+        record.in_slots(task.slot_times.clone());
         Self {
             conns: vec![Conn::default(); capacity],
             sessions,

@@ -24,6 +24,8 @@ pub(crate) struct Task {
     pub(crate) origin_ns: u64,
     /// Counts are read in slots, so they are shown more often.
     pub(crate) slots: bool,
+    /// Response times by those slots, of an open loop.
+    pub(crate) slot_times: crate::slot_times::SlotTimes,
     /// Counts of the window by tenths of a second.
     pub(crate) tenths: crate::tenths::TenthCounter,
     /// Which requests are made, in this order; empty where the client's own order counts.

@@ -13,7 +13,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     blocks.extend(in_turns(proof));
     blocks.extend(shares(proof));
     blocks.extend(proof.trials.last().and_then(|trial| dose_response(proof, trial)));
-    blocks.extend(proof.trials.last().and_then(afterwards));
+    blocks.extend(proof.trials.last().and_then(|trial| afterwards(proof, trial)));
     blocks.extend(untried(proof));
     vec![Section::new("proof", "Proof", Weight::Main, blocks)]
 }
@@ -63,13 +63,13 @@ fn effects(proof: &Proof) -> Option<Block> {
         Col::words("", 0),
         Col::words("lever", 0),
         Col::figures("taken away", 0),
-        Col::figures("throughput, on over off", 0),
+        Col::figures(&format!("{}, on over off", proof.of.name()), 0),
         Col::figures("95 % interval", 1),
     ];
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Levers of turns: the same load with and without each.
+/// The same load with and without each lever: those of turns, and at an offered rate all.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -79,8 +79,8 @@ fn in_turns(proof: &Proof) -> Option<Block> {
         ]
     };
     let columns = vec![
-        Col::words("in turns", 0),
-        Col::figures("throughput, with over without", 0),
+        Col::words(if proof.of.is_throughput() { "in turns" } else { "lever" }, 0),
+        Col::figures(&format!("{}, with over without", proof.of.name()), 0),
         Col::figures("95 % interval", 0),
     ];
     let rows: Vec<Vec<Cell>> = proof.effects.iter().map(row).collect();
@@ -120,14 +120,20 @@ fn shares(proof: &Proof) -> Vec<Block> {
             Cell::new(format!("{} to {}", number(e.low), number(e.high))),
         ]
     };
+    let (title, figure) = match proof.of.is_throughput() {
+        true => ("Of a change of speed, how much goes into throughput".to_string(), "elasticity"),
+        false => {
+            (format!("Of what {} grows by when everything is slower, the share of each", proof.of.name()), "share")
+        }
+    };
     let bars = Bars {
-        title: "Of a change of speed, how much goes into throughput".into(),
+        title,
         caption: "Together 1; untouched is what no lever reached: a sleep, a lock, a service behind the server.".into(),
         rows: parts.iter().map(bar).collect(),
         full: Some(1.0),
         ..Bars::default()
     };
-    let columns = vec![Col::words("speed of", 0), Col::figures("elasticity", 0), Col::figures("95 % interval", 0)];
+    let columns = vec![Col::words("speed of", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(row).collect(), ..Table::default() };
     vec![Block::Bars(bars), Block::Table(table)]
 }
@@ -136,7 +142,9 @@ fn shares(proof: &Proof) -> Vec<Block> {
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    let elasticity = proof.elasticities.iter().find(|e| e.lever == *main)?.estimate.value;
+    // At an offered rate the dose is the same in all slots: there is no course to draw.
+    let elasticity =
+        proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
     let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());
     let slots: Vec<(f64, f64)> = slots.map(|(speed, rate)| (1.0 - speed, *rate)).collect();
     let free = trial.rate_without(lever)?;
@@ -159,12 +167,13 @@ fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     })))
 }
 
-fn afterwards(trial: &ProofTrial) -> Option<Block> {
+fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let after = trial.after.filter(|a| a.is_finite())?;
     let text = format!(
-        "{} slots of {}; after the levers were off, throughput was {} of that without them.",
+        "{} slots of {}; after the levers were off, {} was {} of that without them.",
         trial.completed_rate.len(),
         quantity(trial.slot_s, Unit::Seconds),
+        proof.of.name(),
         number(after)
     );
     Some(Block::Paragraph(text))

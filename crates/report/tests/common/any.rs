@@ -65,6 +65,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
                     length_s: f[8],
                     series_completed: series,
                     slot_rates: Vec::new(),
+                    slot_times: Vec::new(),
                     tally: counts.clone(),
                     ..Measured::default()
                 },

@@ -127,6 +127,7 @@ fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
             tally: Tally { sent: n, completed: n, due: n, ..Tally::default() },
             series_completed: (0..20).map(|i| rate * (1.0 + 0.03 * f64::from(i * 7 % 5 - 2))).collect(),
             slot_rates: Vec::new(),
+            slot_times: Vec::new(),
             ..Measured::default()
         },
         latency_us: hist.summary(),

@@ -1,0 +1,92 @@
+//! An open network in virtual time under levers, for tests: exponential service and arrivals at random, so that exact shares are known.
+
+use run::{LeverSlots, ProofOf, ProofTrial, SlotHist};
+
+use super::response::{RATE, block};
+
+/// Single-server stations one after the other, each under a lever of its own, and a delay that is the same for all. One request
+/// arrives a second on the mean, so a demand is a utilization.
+#[derive(Clone, Debug)]
+pub(super) struct OpenNetwork {
+    pub(super) demands: Vec<f64>,
+    pub(super) delay_s: f64,
+    pub(super) dose: f64,
+}
+
+/// Blocks of a trial.
+const BLOCKS: usize = 24;
+/// Length of a slot, seconds, and what of it is left out: some hundred services, so that queues of the slot before are gone.
+const SLOT_S: f64 = 1500.0;
+const SETTLE_S: f64 = 150.0;
+
+impl OpenNetwork {
+    /// What each station adds over what all of them and the delay add, everything slower by the dose: to the mean, or to a percentile of
+    /// one station, whose times are exponential.
+    pub(super) fn exact_shares(&self, of: ProofOf) -> Vec<f64> {
+        let means = match of {
+            ProofOf::P50 => 0.5_f64.recip().ln(),
+            ProofOf::P99 => 0.01_f64.recip().ln(),
+            _ => 1.0,
+        };
+        let adds = |demand: f64| means * (demand / (1.0 - self.dose - demand) - demand / (1.0 - demand));
+        let delay = self.delay_s * self.dose / (1.0 - self.dose);
+        let whole: f64 = self.demands.iter().map(|d| adds(*d)).sum::<f64>() + delay;
+        self.demands.iter().map(|d| adds(*d) / whole).collect()
+    }
+
+    /// One trial; the lever on the rate is the last.
+    pub(super) fn trial(&self, seed: u64) -> ProofTrial {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let levers = self.demands.len() + 1;
+        let on = one_at_a_time(levers, &mut random);
+        let times = self.times(&on, &mut random);
+        let speed = |on: &[bool], noise: f64, random: &mut fastrand::Rng| -> Vec<f64> {
+            let left = |on: bool| if on { 1.0 - self.dose } else { 1.0 };
+            on.iter().map(|on| left(*on) * (1.0 + noise * (random.f64() - 0.5))).collect()
+        };
+        let lever = |(j, on): (usize, &Vec<bool>)| {
+            let (name, noise) = if j + 1 == levers { (RATE.into(), 0.0) } else { (format!("station {j}"), 0.02) };
+            LeverSlots { lever: name, on: on.clone(), speed: speed(on, noise, &mut random), ..LeverSlots::default() }
+        };
+        let levers = on.iter().enumerate().map(lever).collect();
+        ProofTrial { slot_s: SLOT_S, slot_times: times, levers, ..ProofTrial::default() }
+    }
+
+    /// Response times of each slot: requests pass the stations in the order in which they came. A millisecond stands for a second.
+    fn times(&self, on: &[Vec<bool>], random: &mut fastrand::Rng) -> Vec<SlotHist> {
+        let slots = on.first().map_or(0, Vec::len);
+        let mut counts = vec![vec![0u64; SlotHist::BUCKETS]; slots];
+        let (mut due, mut free) = (0.0, vec![0.0_f64; self.demands.len()]);
+        let mut exponential = |mean: f64| -random.f64().max(1e-300).ln() * mean;
+        let slot_of = |at: f64| ((at / SLOT_S) as usize).min(slots - 1);
+        let slowed = |lever: usize, at: f64| if on[lever][slot_of(at)] { 1.0 - self.dose } else { 1.0 };
+        loop {
+            due += exponential(slowed(self.demands.len(), due));
+            if due >= SLOT_S * slots as f64 {
+                break;
+            }
+            let mut at = due;
+            for (station, demand) in self.demands.iter().enumerate() {
+                let begin = free[station].max(at);
+                at = begin + exponential(*demand) / slowed(station, begin);
+                free[station] = at;
+            }
+            if due % SLOT_S >= SETTLE_S {
+                let took_ns = (at + self.delay_s - due) * 1e6;
+                counts[slot_of(due)][SlotHist::bucket(took_ns as u64)] += 1;
+            }
+        }
+        counts.into_iter().map(SlotHist::of).collect()
+    }
+}
+
+/// Blocks in which each lever is on in a slot of its own.
+fn one_at_a_time(levers: usize, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
+    let mut on = vec![Vec::new(); levers];
+    for _ in 0..BLOCKS {
+        let mut slots: Vec<usize> = (0..block(levers)).collect();
+        random.shuffle(&mut slots);
+        on.iter_mut().enumerate().for_each(|(j, on)| on.extend(slots.iter().map(|slot| *slot == j)));
+    }
+    on
+}

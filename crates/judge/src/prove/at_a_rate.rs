@@ -1,0 +1,216 @@
+//! An experiment under a rate that is offered whatever the server does: how busy it is, which share of what its response time grows
+//! by is predicted for each lever, and what came out.
+//!
+//! The server is not full, so what stops it is not asked: the verdict of the counters stays what it is.
+
+use run::{Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofOf, ProofOutcome, Run, Trial};
+
+use super::conclude::{EXCESS, MOST, Weighed, shares, weigh};
+use super::response::{self, RATE};
+use super::turns::effect as effect_of;
+use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, shares_sentence};
+use crate::Facts;
+use crate::number::ratio;
+use crate::single::{closed, r1_us};
+use crate::what_if::{Slowed, slowed};
+
+/// Levers of which something is predicted, and the part of the network that each slows.
+const PREDICTED: &[(&str, &[&str])] = &[
+    ("server-cpu", &["server-cpu", "server-single-thread"]),
+    ("client-cpu", &["client-cpu"]),
+    ("disk", &["server-disk"]),
+];
+/// No queue is taken for busier than this by its response time alone.
+const BUSIEST: f64 = 0.95;
+
+/// What a rate makes of a server, before levers are pulled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtRate {
+    /// Requests offered per second.
+    pub offered: f64,
+    /// Completed over offered.
+    pub kept: f64,
+    /// Share of the fullest resource that is used, the larger of what the counters and the response time say.
+    pub busy: f64,
+    /// Mean response time without other requests, seconds.
+    pub alone_s: f64,
+    /// Median of the response time at the rate, seconds.
+    pub response_s: f64,
+}
+
+/// What an objective asks of the response time: the highest percentile that it names. The one that nobody named is on the median.
+pub fn answer_of(objective: &Objective) -> ProofOf {
+    match () {
+        () if objective.p99_9_us.is_some() => ProofOf::P999,
+        () if objective.p99_us.is_some() => ProofOf::P99,
+        () if objective.p50_us.is_none() && objective.mean_us.is_some() => ProofOf::Mean,
+        () => ProofOf::P50,
+    }
+}
+
+/// The last trial at an offered rate that no lever touched.
+fn argued(run: &Run) -> Option<&Trial> {
+    run.trials.iter().rfind(|t| !t.kind.apart() && matches!(t.intensity, Intensity::Open { .. }))
+}
+
+/// The last one with a single client.
+fn alone(run: &Run) -> Option<&Trial> {
+    run.trials.iter().rfind(|t| closed(t) && t.intensity.in_flight() == Some(1.0))
+}
+
+/// How busy a rate keeps the server of a run that was tried with one client and at that rate.
+pub fn at_rate(run: &Run) -> Option<AtRate> {
+    let (trial, alone_us) = (argued(run)?, r1_us(alone(run)?)?);
+    let network = network(run);
+    let counted = network.as_ref().map_or(0.0, |network| network.busiest());
+    let waits = ratio(alone_us, trial.latency_us.mean).map_or(0.0, |short| (1.0 - short).clamp(0.0, BUSIEST));
+    Some(AtRate {
+        offered: trial.rates.offered_rate,
+        kept: ratio(trial.rates.completed_rate, trial.rates.offered_rate)?,
+        busy: counted.max(waits),
+        alone_s: alone_us / 1e6,
+        response_s: trial.latency_us.p50 / 1e6,
+    })
+}
+
+fn network(run: &Run) -> Option<Slowed> {
+    let facts = Facts { unloaded: alone(run), ..Facts::of(run) };
+    slowed(&facts, argued(run)?)
+}
+
+/// What the network of queues that the counters make says will happen when the lever with the largest effect takes `dose`: queues as
+/// if arrivals and services were random, so that a percentile moves as the mean does.
+pub fn predicted_at_rate(run: &Run, of: ProofOf, dose: f64) -> Proof {
+    let why = "the experiment was not made".to_string();
+    let proof = Proof { of, why, ..Proof::default() };
+    let Some(network) = network(run) else { return proof };
+    let whole = network.all(dose) - 1.0;
+    let each = PREDICTED.iter().map(|(lever, parts)| (*lever, network.part(parts, dose)));
+    let Some((lever, ratio)) = each.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| whole.is_finite() && whole > 0.0)
+    else {
+        return proof;
+    };
+    let prediction = Effect { lever: lever.into(), dose, ratio, low: ratio, high: ratio, at: String::new() };
+    Proof { prediction: Some(prediction), predicted_share: Some((ratio - 1.0) / whole), ..proof }
+}
+
+/// Concludes from slots at a rate.
+pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
+    proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
+    let Some(trial) = proof.trials.last() else { return };
+    let found = match response::estimate(trial, proof.of) {
+        Ok(found) => found,
+        Err(why) => return (proof.outcome, proof.why) = (ProofOutcome::NotTried, why),
+    };
+    let own = || trial.levers.iter().filter(|l| l.lever != RATE);
+    let effect = |j: usize| {
+        let (lever, dose, e) = (trial.levers[j].lever.clone(), found.doses[j], found.ratios[j]);
+        Effect { lever, dose, ratio: e.value, low: e.low, high: e.high, at: String::new() }
+    };
+    let effects: Vec<Effect> = (0..trial.levers.len()).map(effect).collect();
+    proof.elasticities = own()
+        .zip(&found.elasticities)
+        .map(|(l, e)| Elasticity { lever: l.lever.clone(), host: l.host.clone(), estimate: *e })
+        .collect();
+    proof.remainder = Some(found.remainder);
+    let wanted = proof.prediction.as_ref().map(|p| p.lever.clone()).unwrap_or_default();
+    let largest = || effects.iter().filter(|e| e.lever != RATE).max_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    proof.measured = effects.iter().find(|e| e.lever == wanted).or_else(largest).cloned();
+    proof.effects.extend(effects);
+    weighed(proof, verdict, &wanted);
+}
+
+fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
+    let shares = shares(proof);
+    let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
+    let argued = if carries { lever } else { REMAINDER };
+    let told = shares_sentence(proof.of, &shares);
+    if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
+        (proof.outcome, proof.why) = (ProofOutcome::NotTried, dependent_sentence(&told));
+        return;
+    }
+    (proof.outcome, proof.why) = match weigh(&shares, argued, proof.prediction.is_some()) {
+        Weighed::Proven => (ProofOutcome::Proven, format!("{}; {told}", effect_sentence(proof))),
+        Weighed::Other(_) if proof.prediction.is_none() => (ProofOutcome::Proven, told),
+        Weighed::Other(_) => {
+            (ProofOutcome::Refuted, format!("{}, which was not predicted: {told}", effect_sentence(proof)))
+        }
+        Weighed::Close => (ProofOutcome::NotTried, format!("tried, and too close to tell: {told}")),
+    };
+    verdict.evidence.extend(evidence(&shares));
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{ProofTrial, Rates, Summary, Sureness, TrialKind};
+
+    use super::super::arrivals::OpenNetwork;
+    use super::*;
+
+    /// Two stations with a delay, of which this lever was said to have such a share.
+    fn tried(demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
+        let trial = OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 }.trial(1);
+        let mut levers = trial.levers.clone();
+        (levers[0].lever, levers[1].lever) = ("server-cpu".into(), "client-cpu".into());
+        let effect = |lever: &str| Effect { lever: lever.into(), dose: 0.1, ratio: 1.4, ..Effect::default() };
+        let mut proof = Proof {
+            of: ProofOf::Mean,
+            prediction: predicted.map(|(lever, _)| effect(lever)),
+            predicted_share: predicted.map(|(_, share)| share),
+            trials: vec![ProofTrial { levers, ..trial }],
+            ..Proof::default()
+        };
+        let mut verdict = Bottleneck { id: "not-saturated".into(), confidence: 0.9, ..Bottleneck::default() };
+        conclude(&mut proof, &mut verdict);
+        (proof, verdict)
+    }
+
+    #[test]
+    fn the_part_that_was_said_to_have_the_largest_share_is_proven() {
+        let (proof, verdict) = tried([0.7, 0.1], 0.0, Some(("server-cpu", 0.9)));
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "not-saturated"), "{}", proof.why);
+        assert!(proof.why.contains("of the server's CPU taken away, mean response time rose by"), "{}", proof.why);
+        assert!(proof.why.contains("(predicted 40.0 %)"), "{}", proof.why);
+        assert_eq!((verdict.confidence, verdict.sureness), (0.9, Sureness::default()));
+        assert!(proof.effects.iter().any(|e| e.lever == RATE && e.ratio > 1.0), "{proof:?}");
+    }
+
+    #[test]
+    fn another_part_than_was_said_refutes_and_the_shares_are_told() {
+        let (proof, _) = tried([0.7, 0.1], 0.0, Some(("client-cpu", 0.8)));
+        assert_eq!(proof.outcome, ProofOutcome::Refuted, "{}", proof.why);
+        assert!(proof.why.contains("was not predicted") && proof.why.contains("the server's CPU 0."), "{}", proof.why);
+        let (proof, _) = tried([0.2, 0.1], 9.0, Some(("server-cpu", 0.2)));
+        assert_eq!(proof.outcome, ProofOutcome::Proven, "a delay was predicted: {}", proof.why);
+        let (proof, _) = tried([0.6, 0.6], 0.0, Some(("server-cpu", 0.5)));
+        assert_eq!(proof.outcome, ProofOutcome::NotTried, "{}", proof.why);
+    }
+
+    fn trial(intensity: Intensity, kind: TrialKind, mean: f64, completed: f64) -> Trial {
+        let latency_us = Summary { count: 100, mean, p50: 0.7 * mean, ..Summary::default() };
+        let rates = Rates { offered_rate: 100.0, completed_rate: completed, ..Rates::default() };
+        Trial { intensity, kind, latency_us, rates, ..Trial::default() }
+    }
+
+    #[test]
+    fn how_busy_a_rate_keeps_a_server_shows_in_its_response_time() {
+        let one = Intensity::default();
+        let open = Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10 };
+        let alone = trial(one, TrialKind::Proof, 1000.0, 900.0);
+        let run = |completed| Run {
+            trials: vec![alone.clone(), trial(open.clone(), TrialKind::Fixed, 4000.0, completed)],
+            ..Run::default()
+        };
+        let at = at_rate(&run(99.0)).unwrap();
+        assert!((at.busy - 0.75).abs() < 1e-9 && (at.kept - 0.99).abs() < 1e-9, "{at:?}");
+        assert_eq!(at_rate(&Run::default()), None);
+        assert_eq!(predicted_at_rate(&Run::default(), ProofOf::P50, 0.1).prediction, None);
+    }
+
+    #[test]
+    fn the_highest_percentile_that_is_named_answers() {
+        let of = |p50_us, mean_us, p99_us| answer_of(&Objective { p50_us, mean_us, p99_us, ..Objective::default() });
+        assert_eq!(of(None, None, None), ProofOf::P50);
+        assert_eq!((of(None, Some(1.0), None), of(Some(1.0), None, Some(2.0))), (ProofOf::Mean, ProofOf::P99));
+    }
+}

@@ -1,0 +1,327 @@
+//! From slots of an open loop in which one lever at a time was on to shares of the response time.
+//!
+//! What an open loop completes is what it offers; the response time answers. If everything were slower by the same, speeds and
+//! arrivals, each request would take longer by just that: `T(k rate, k speeds) = T / k`. So slowing all resources by a dose is the same
+//! as more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 - d)`, and a lever on the offered rate shows what it
+//! does to slow everything, whatever stands behind the server. What a single lever adds over what that adds is its share; of a mean in
+//! an open network (Jackson 1957) those of all stations and delays add up to 1 exactly, at doses of any size, since each adds its own.
+
+use run::{Estimate, LeverSlots, ProofOf, ProofTrial, SlotHist};
+
+use super::Estimates;
+use crate::sample::Sample;
+use crate::student::t95;
+
+/// The lever that offers more requests a second; its speed is one over how many times as many.
+pub const RATE: &str = "rate";
+/// Slots of a block without any lever; each lever has one in each.
+const FREE: usize = 2;
+/// Blocks without which nothing is said of their scatter.
+const FEWEST_BLOCKS: usize = 8;
+/// Requests beyond the percentile, in all slots of a lever: fewer say little of it.
+const BEYOND: f64 = 20.0;
+/// Draws of the bootstrap over blocks.
+const DRAWS: usize = 200;
+/// What a share may be off by however long is measured, a standard deviation: doses are not quite alike, and the figures that are
+/// divided scatter themselves.
+const LEFT_OPEN: f64 = 0.01;
+/// By how much the scatter of two dozen blocks comes out too small, since waiting times are skewed: with nothing added, intervals of
+/// simulated networks hold the truth in 91 of 100.
+const SKEWED: f64 = 1.12;
+/// A lever that took less shows nothing.
+const LEAST_DOSE: f64 = 0.01;
+/// No resource is taken for busier than this where doses of different size are compared.
+const BUSIEST: f64 = 0.95;
+
+/// Slots of a block in which each of so many levers is on once, one at a time.
+pub fn block(levers: usize) -> usize {
+    levers + FREE
+}
+
+/// Slots that an experiment with so many levers needs, at least.
+pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
+    FEWEST_BLOCKS * block(levers)
+}
+
+/// Requests that all slots of a lever need together, at least.
+pub fn fewest_requests(of: ProofOf) -> f64 {
+    BEYOND / beyond(of)
+}
+
+/// The share of requests beyond the percentile, or one that makes of a mean what is asked of the median.
+fn beyond(of: ProofOf) -> f64 {
+    match of {
+        ProofOf::P99 => 0.01,
+        ProofOf::P999 => 0.001,
+        ProofOf::P50 | ProofOf::Mean | ProofOf::Throughput => 0.5,
+    }
+}
+
+/// The figure of response times that the ratios are of, microseconds.
+pub fn response_us(of: ProofOf, times: &SlotHist) -> Option<f64> {
+    match of {
+        ProofOf::Mean | ProofOf::Throughput => times.mean_us(),
+        ProofOf::P50 | ProofOf::P99 | ProofOf::P999 => times.quantile_us(1.0 - beyond(of)),
+    }
+}
+
+/// A block: response times and mean speed without any lever, then of each lever.
+struct Block {
+    times: Vec<Vec<u64>>,
+    /// Speed of each lever's resource without any, and with it.
+    speeds: Vec<(f64, f64)>,
+}
+
+/// What a choice of blocks says.
+struct Said {
+    /// Of each lever, the one on the rate included: with it over without any.
+    ratios: Vec<f64>,
+    doses: Vec<f64>,
+    /// What each lever but the one on the rate adds to the response time, over that without any, had it the dose of that one.
+    adds: Vec<f64>,
+    /// What all parts add together.
+    whole: f64,
+}
+
+/// Estimates of the trial's levers, that on the rate left out of the shares but not of the ratios. The error says what is missing.
+pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, String> {
+    let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
+    let rate_at =
+        rate_at.ok_or("the offered rate was not changed, so that nothing says what all parts make together")?;
+    let blocks = blocks(trial)?;
+    let all: Vec<&Block> = blocks.iter().collect();
+    enough(&all, of)?;
+    let found = said(&all, of, rate_at).ok_or("the slots of some lever completed nothing")?;
+    if let Some((lever, dose)) = trial.levers.iter().zip(&found.doses).find(|(_, dose)| **dose < LEAST_DOSE) {
+        let (lever, percent) = (&lever.lever, dose * 100.0);
+        return Err(format!("the lever {lever} took {percent:.1} % of its resource, too little to show anything"));
+    }
+    let drawn = drawn(&blocks, of, rate_at);
+    let n = blocks.len() as f64;
+    let wider = SKEWED * t95(n - 1.0) * (n / (n - 1.0)).sqrt();
+    let scattered = "the response time scatters too much from slot to slot to say what all parts make together: give a longer --budget";
+    let share = |adds: Figure<'_>| quotient(&found, &drawn, adds, wider).ok_or_else(|| scattered.to_string());
+    let ratio = |j: usize| {
+        let scatter =
+            Sample::of(&drawn.iter().map(|said| said.ratios[j]).collect::<Vec<_>>()).map_or(f64::NAN, |s| s.sd);
+        Estimate::around(found.ratios[j], wider * scatter)
+    };
+    Ok(Estimates {
+        elasticities: (0..found.adds.len()).map(|j| share(&|said: &Said| said.adds[j])).collect::<Result<_, _>>()?,
+        remainder: share(&|said: &Said| said.whole - said.adds.iter().sum::<f64>())?,
+        ratios: (0..found.ratios.len()).map(ratio).collect(),
+        doses: found.doses.clone(),
+    })
+}
+
+/// The whole blocks of a trial: each slot has one lever on, or none.
+fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
+    let (levers, n) = (&trial.levers, trial.slot_times.len());
+    if levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
+        return Err("the levers' slots are not those of the load".into());
+    }
+    let used = trial.slot_times.iter().flat_map(|times| times.counts().map(|(bucket, _)| usize::from(bucket)));
+    let span = used.max().map_or(0, |last| last + 1);
+    let slots: Vec<usize> = (0..n).collect();
+    let blocks: Vec<Block> =
+        slots.chunks(block(levers.len())).filter_map(|slots| one_block(trial, slots, span)).collect();
+    match blocks.len() {
+        0..FEWEST_BLOCKS => {
+            Err(format!("only {} blocks of slots could be used, {FEWEST_BLOCKS} are needed", blocks.len()))
+        }
+        _ => Ok(blocks),
+    }
+}
+
+/// A block in which each lever has a slot of its own, and there is one without any.
+fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
+    let levers = &trial.levers;
+    let cell = |t: usize| {
+        let on: Vec<usize> = (0..levers.len()).filter(|j| levers[*j].on[t]).collect();
+        match on[..] {
+            [] => Some(0),
+            [j] => Some(j + 1),
+            _ => None,
+        }
+    };
+    let of = |wanted: usize| slots.iter().copied().filter(move |t| cell(*t) == Some(wanted));
+    let times = (0..=levers.len()).map(|wanted| together(of(wanted).map(|t| &trial.slot_times[t]), span));
+    let speed = |(j, lever): (usize, &LeverSlots)| {
+        let mean = |slots: Vec<usize>| {
+            let read: Vec<f64> = slots.iter().map(|t| lever.speed[*t]).filter(|speed| speed.is_finite()).collect();
+            (!read.is_empty()).then(|| crate::sample::average(&read))
+        };
+        Some((mean(of(0).collect())?, mean(of(j + 1).collect())?))
+    };
+    Some(Block {
+        times: times.collect::<Option<_>>()?,
+        speeds: levers.iter().enumerate().map(speed).collect::<Option<_>>()?,
+    })
+}
+
+/// The counts of several slots, a bucket an entry; nothing where there is no slot.
+fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Option<Vec<u64>> {
+    let mut sum = vec![0; span];
+    let mut any = false;
+    for times in slots {
+        any = true;
+        times.counts().for_each(|(bucket, n)| sum[usize::from(bucket)] += n);
+    }
+    any.then_some(sum)
+}
+
+/// Whether all slots of each lever hold requests enough for the percentile.
+fn enough(blocks: &[&Block], of: ProofOf) -> Result<(), String> {
+    let cells = blocks.first().map_or(0, |block| block.times.len());
+    let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
+    let fewest = (0..cells).map(held).min().unwrap_or(0);
+    match fewest as f64 >= fewest_requests(of) {
+        true => Ok(()),
+        false => Err(format!(
+            "{fewest} requests in the slots of a lever are too few for {}, {:.0} are needed",
+            of.name(),
+            fewest_requests(of)
+        )),
+    }
+}
+
+fn said(blocks: &[&Block], of: ProofOf, rate_at: usize) -> Option<Said> {
+    let cells = blocks.first()?.times.len();
+    let mut figures = Vec::with_capacity(cells);
+    for cell in 0..cells {
+        let mut sum = vec![0u64; blocks.first()?.times[cell].len()];
+        blocks.iter().for_each(|block| sum.iter_mut().zip(&block.times[cell]).for_each(|(a, b)| *a += b));
+        figures.push(response_us(of, &SlotHist::of(sum)).filter(|us| *us > 0.0)?);
+    }
+    let ratios: Vec<f64> = figures[1..].iter().map(|us| us / figures[0]).collect();
+    let speed = |j: usize, pick: fn(&(f64, f64)) -> f64| blocks.iter().map(|b| pick(&b.speeds[j])).sum::<f64>();
+    let doses: Vec<f64> = (0..ratios.len()).map(|j| 1.0 - speed(j, |s| s.1) / speed(j, |s| s.0)).collect();
+    let whole = Whole::of(ratios[rate_at], doses[rate_at]);
+    let others = (0..ratios.len()).filter(|j| *j != rate_at);
+    let adds = others.map(|j| whole.adds(ratios[j], doses[j])).collect();
+    Some(Said { adds, whole: whole.grows, ratios, doses })
+}
+
+/// What it does to slow everything.
+struct Whole {
+    /// Response time with everything slower by the dose over that without, less 1.
+    grows: f64,
+    dose: f64,
+    /// How busy a single queue would be that grows so.
+    busy: f64,
+}
+
+impl Whole {
+    /// From what more arrivals do.
+    fn of(ratio: f64, dose: f64) -> Self {
+        let slower = ratio / (1.0 - dose);
+        // More arrivals make nothing faster.
+        let least = slower.max(1.0 / (1.0 - dose));
+        let busy = 1.0 - dose * least / (least - 1.0);
+        Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
+    }
+
+    /// What a lever adds. Where its dose is another one, it grows with that as the wait of a single queue does.
+    fn adds(&self, ratio: f64, dose: f64) -> f64 {
+        let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
+        (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))
+    }
+}
+
+/// What blocks say that are drawn again and again.
+fn drawn(blocks: &[Block], of: ProofOf, rate_at: usize) -> Vec<Said> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut draw = |_| {
+        let chosen: Vec<&Block> = (0..blocks.len()).map(|_| &blocks[random.usize(..blocks.len())]).collect();
+        said(&chosen, of, rate_at)
+    };
+    (0..DRAWS).filter_map(&mut draw).collect()
+}
+
+/// A figure of what blocks say.
+type Figure<'a> = &'a dyn Fn(&Said) -> f64;
+
+/// A part over the whole with an interval that holds the quotient of two figures that both scatter (E. Fieller, *Some Problems in
+/// Interval Estimation*, 1954); nothing where the whole may be nothing.
+fn quotient(found: &Said, drawn: &[Said], part: Figure<'_>, wider: f64) -> Option<Estimate> {
+    let whole: Figure<'_> = &|said: &Said| said.whole;
+    let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
+    let mean = |of: Figure<'_>| drawn.iter().map(of).sum::<f64>() / n;
+    let (mean_a, mean_b) = (mean(part), mean(whole));
+    let together = |x: Figure<'_>, y: Figure<'_>| {
+        drawn.iter().map(|said| x(said) * y(said)).sum::<f64>() / (n - 1.0) * wider.powi(2)
+    };
+    let (from_a, from_b) = (|said: &Said| part(said) - mean_a, |said: &Said| whole(said) - mean_b);
+    let open = (wider * LEFT_OPEN * b).powi(2);
+    let square = b * b - together(&from_b, &from_b);
+    let middle = a * b - together(&from_a, &from_b);
+    let rest = a * a - together(&from_a, &from_a) - open;
+    let root = (middle * middle - square * rest).sqrt();
+    let known = b > 0.0 && square > 0.0 && root.is_finite();
+    known.then(|| Estimate { value: a / b, low: (middle - root) / square, high: (middle + root) / square })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arrivals::OpenNetwork;
+    use super::*;
+
+    /// Of how many seeds the intervals hold the truth, the remainder's last; the mean error, and the mean half of an interval. Where
+    /// nothing is told, nothing false is; that is a few of a hundred.
+    fn covered(network: &OpenNetwork, of: ProofOf, seeds: u64) -> Vec<(u32, f64, f64)> {
+        let exact = network.exact_shares(of);
+        let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();
+        let (mut held, mut silent) = (vec![(0, 0.0, 0.0); truth.len()], 0);
+        for seed in 0..seeds {
+            let Ok(found) = estimate(&network.trial(seed), of) else {
+                silent += 1;
+                held.iter_mut().for_each(|held| held.0 += 1);
+                continue;
+            };
+            let all = found.elasticities.iter().copied().chain([found.remainder]);
+            for ((held, truth), e) in held.iter_mut().zip(&truth).zip(all) {
+                held.0 += u32::from((e.low..=e.high).contains(truth));
+                held.1 += (e.value - truth) / seeds as f64;
+                held.2 += e.half() / seeds as f64;
+            }
+        }
+        assert!(silent <= 5, "{network:?} {of:?}: nothing was told of {silent}");
+        held
+    }
+
+    #[test]
+    fn intervals_cover_the_exact_shares_of_open_networks() {
+        let network = |demands: &[f64], delay_s| OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 };
+        for (network, of) in [
+            (network(&[0.6, 0.5], 0.0), ProofOf::Mean),
+            (network(&[0.7, 0.4, 0.2], 3.0), ProofOf::Mean),
+            // A delay that is the same for all only moves the percentiles of one queue.
+            (network(&[0.7], 3.0), ProofOf::P50),
+            (network(&[0.5], 3.0), ProofOf::P99),
+        ] {
+            let held = covered(&network, of, 100);
+            assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
+            // What is divided by scatters, too: beside its interval that is little.
+            assert!(held.iter().all(|(_, bias, half)| bias.abs() < half / 3.0), "{network:?} {of:?}: {held:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_said() {
+        let network = OpenNetwork { demands: vec![0.7], delay_s: 0.0, dose: 0.1 };
+        let trial = network.trial(1);
+        let refused = |trial: ProofTrial, of| estimate(&trial, of).unwrap_err();
+        let cut = |levers: Vec<LeverSlots>| ProofTrial { levers, ..trial.clone() };
+        assert!(refused(cut(trial.levers[..1].to_vec()), ProofOf::P50).contains("offered rate was not changed"));
+        let short = |l: &LeverSlots| LeverSlots { on: vec![true], ..l.clone() };
+        assert!(refused(cut(trial.levers.iter().map(short).collect()), ProofOf::P50).contains("are not those"));
+        let idle = |l: &LeverSlots| LeverSlots { speed: vec![1.0; l.speed.len()], ..l.clone() };
+        let slack = vec![idle(&trial.levers[0]), trial.levers[1].clone()];
+        assert!(refused(cut(slack), ProofOf::P50).contains("too little to show"));
+        let few = ProofTrial {
+            slot_times: trial.slot_times.iter().map(|_| SlotHist::from(vec![(100, 1)])).collect(),
+            ..trial.clone()
+        };
+        assert!(refused(few, ProofOf::P99).contains("too few for p99"));
+    }
+}

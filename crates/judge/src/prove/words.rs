@@ -1,0 +1,91 @@
+//! An experiment on the verdict in words.
+
+use run::{Effect, Estimate, Evidence, Proof, ProofOf};
+
+use super::response::RATE;
+use crate::number::percent;
+
+/// What no lever touched.
+pub(super) const REMAINDER: &str = "remainder";
+
+/// What a lever slows.
+pub(super) fn in_words(lever: &str) -> &'static str {
+    match lever {
+        "server-cpu" => "the server's CPU",
+        "client-cpu" => "the generator's CPU",
+        "quota" => "the server's CPU quota",
+        "disk" => "the server's disk",
+        "link" => "the link",
+        "worker" => "the server's workers",
+        "behind-cpu" => "the CPU of what the server waits for",
+        RATE => "the offered rate",
+        "behind-quota" => "the CPU quota of what the server waits for",
+        _ => "what no lever touched",
+    }
+}
+
+/// A lever of turns, as the begin of a sentence.
+pub(super) fn with_lever(lever: &str) -> &'static str {
+    match lever {
+        "sources" => "with twice the source addresses",
+        "client-threads" => "with more threads of the generator",
+        "window" => "with half of the bytes in flight",
+        "request-bytes" => "with requests that put a third more on the link",
+        "quick-ack" => "with acknowledgements at once",
+        "keep-alive" => "with connections that are kept",
+        "descriptors" => "with twice as many descriptors",
+        _ => "with the lever",
+    }
+}
+
+/// The line of the headline: what was taken away and what throughput, or the response time, did.
+pub(super) fn effect_sentence(proof: &Proof) -> String {
+    let Some(m) = &proof.measured else { return String::new() };
+    let predicted = match &proof.prediction {
+        // Of a lever that could not be pulled nothing was seen; of those that were, the verdict says that nothing will come.
+        Some(p) if p.lever == m.lever && p.ratio != 1.0 => format!(" (predicted {})", expected(proof.of, p, m)),
+        Some(_) => " (predicted: no change)".into(),
+        None => String::new(),
+    };
+    let what = proof.of.name();
+    format!("with {} of {} taken away, {what} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(m.ratio))
+}
+
+/// What was predicted of what was seen: of throughput, that it follows the dose that was measured.
+fn expected(of: ProofOf, predicted: &Effect, measured: &Effect) -> String {
+    if of.is_throughput() { percent(measured.dose) } else { percent(predicted.ratio - 1.0) }
+}
+
+/// What a ratio says of a figure.
+fn moved(ratio: f64) -> String {
+    match ratio {
+        r if r < 0.99 => format!("fell by {}", percent(1.0 - r)),
+        r if r > 1.01 => format!("rose by {}", percent(r - 1.0)),
+        _ => "stayed".into(),
+    }
+}
+
+/// Parts that together are surely more than 1.
+pub(super) fn dependent_sentence(shares: &str) -> String {
+    format!("the CPUs are not independent of each other (one core, one hypervisor): {shares}")
+}
+
+pub(super) fn shares_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> String {
+    let one =
+        |(lever, e): &(String, Estimate)| format!("{} {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high);
+    let all = shares.iter().map(one).collect::<Vec<_>>().join(", ");
+    match of.is_throughput() {
+        true => format!("of a change of speed, throughput follows {all}"),
+        false => format!("of what {} grows by when everything is slower, each has its share: {all}", of.name()),
+    }
+}
+
+pub(super) fn evidence(shares: &[(String, Estimate)]) -> Vec<Evidence> {
+    let line = |(lever, e): &(String, Estimate)| Evidence {
+        text: format!("elasticity of {}: {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high),
+        counter: format!("elasticity.{lever}"),
+        value: Some(e.value),
+        ..Evidence::default()
+    };
+    shares.iter().take(1).map(line).collect()
+}

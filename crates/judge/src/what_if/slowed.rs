@@ -1,0 +1,44 @@
+//! The network of a trial at a rate, with some of its parts slower: what an experiment predicts of response times.
+
+use run::Trial;
+
+use super::model::{Model, Part};
+use super::solve::most;
+use crate::Facts;
+use crate::queueing::{Station, open_response_s};
+
+/// A network to which requests come at random at a rate.
+pub(crate) struct Slowed {
+    model: Model,
+}
+
+/// The network of a trial at an offered rate; nothing where it completed nothing.
+pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
+    Model::of(facts, trial, "").map(|model| Slowed { model })
+}
+
+impl Slowed {
+    /// The share of the fullest part that is used.
+    pub(crate) fn busiest(&self) -> f64 {
+        self.model.rate / most(&self.model)
+    }
+
+    /// Mean response time with these parts slower by a dose over that without.
+    pub(crate) fn part(&self, ids: &[&str], dose: f64) -> f64 {
+        let slower = |part: &Part| {
+            let station = part.station();
+            if ids.contains(&part.id) { station.faster(1.0 - dose) } else { station }
+        };
+        self.response_s(slower) / self.response_s(Part::station)
+    }
+
+    /// The same with everything slower.
+    pub(crate) fn all(&self, dose: f64) -> f64 {
+        self.response_s(|part| part.station().faster(1.0 - dose)) / self.response_s(Part::station)
+    }
+
+    fn response_s(&self, station: impl Fn(&Part) -> Station) -> f64 {
+        let all: Vec<Station> = self.model.parts().iter().filter(|part| !part.cap).map(station).collect();
+        open_response_s(&all, self.model.rate)
+    }
+}

@@ -1,0 +1,238 @@
+//! Levers under an offered rate: one at a time, by a dose that leaves the server room, in slots so long that the queue of one is gone in
+//! the next; the rate itself is one of them.
+
+use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
+use run::{Intensity, LeverSlots, LoadPlan, ProofOf, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
+
+use super::schedule::{AFTER, one_at_a_time};
+use super::slots::{FIRST_S, Timetable, conduct};
+use super::stand::Stand;
+use crate::levers::{Lever, MOST_AT_A_RATE, Reach};
+use crate::{Lab, LabError, TargetSetup};
+
+/// Of what the fullest resource has left, the part that a dose takes: a single queue waits half as long again.
+const PART: f64 = 1.0 / 3.0;
+/// A smaller dose is not told from noise.
+const LEAST: f64 = 0.02;
+/// Completed over offered, below which a server is behind for good.
+const KEPT: f64 = 0.97;
+/// Share of a resource that a lever of a fixed dose may leave in use.
+const FULL: f64 = 0.9;
+/// Relaxation times of the queue that a slot lasts at least, and that are left out at its begin.
+const RELAXED: (f64, f64) = (6.0, 2.0);
+/// Shortest and longest slot, seconds.
+const SLOT_S: (f64, f64) = (0.1, 3.0);
+/// Slots that time enough makes longer end here, seconds.
+const LONG_S: f64 = 0.5;
+/// Blocks of slots that are enough.
+const MOST_BLOCKS: usize = 48;
+/// Share of the requests that may fail.
+const FAILED: f64 = 0.01;
+
+/// The dose at a rate; the error says why there is none.
+pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
+    if at.kept < KEPT {
+        return Err(format!(
+            "of {:.0} requests a second that were offered {:.0} % were completed, so that the response time grows for as long as one \
+             looks: give a lower --rate, or --connections",
+            at.offered,
+            at.kept * 100.0
+        ));
+    }
+    let dose = ((1.0 - at.busy) * PART).min(MOST_AT_A_RATE);
+    match dose < LEAST {
+        true => Err(format!(
+            "at this rate {:.0} % of what the server has is in use: any lever that shows would overload it; give a lower --rate",
+            at.busy * 100.0
+        )),
+        false => Ok(dose),
+    }
+}
+
+/// Whether a lever of a fixed dose leaves room.
+pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
+    match at.busy / (1.0 - row.planned) < FULL {
+        true => Ok(()),
+        false => Err(format!(
+            "it takes {:.0} %, which would overload what is {:.0} % busy at this rate",
+            row.planned * 100.0,
+            at.busy * 100.0
+        )),
+    }
+}
+
+/// How long a queue takes to forget, seconds: that of one server with random arrivals and services (1 / mu (1 - sqrt(rho))^2).
+fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
+    let busy = (at.busy / (1.0 - dose)).min(0.98);
+    at.alone_s / (1.0 - busy.sqrt()).powi(2)
+}
+
+/// Slots for so many levers within so many seconds; the error says what they lack.
+fn slots(at: &AtRate, dose: f64, of: ProofOf, levers: usize, least_s: f64, seconds: f64) -> Result<SlotPlan, String> {
+    let relaxed_s = relaxation_s(at, dose);
+    let wanted_s = (RELAXED.0 * relaxed_s).max(least_s).max(SLOT_S.0);
+    let room_s = seconds - FIRST_S;
+    let blocks = (((room_s / wanted_s) as usize).saturating_sub(AFTER) / block(levers)).min(MOST_BLOCKS);
+    if wanted_s > SLOT_S.1 || blocks * block(levers) < fewest_slots_at_a_rate(levers) {
+        return Err(format!(
+            "{seconds:.0} s are too short for slots of {:.0} ms, in which a queue of the one before is gone: give a longer --budget or \
+             a lower --rate",
+            wanted_s * 1e3
+        ));
+    }
+    let count = blocks * block(levers) + AFTER;
+    let slot_s = (room_s / count as f64).clamp(wanted_s, wanted_s.max(LONG_S));
+    let settle_s = (RELAXED.1 * relaxed_s).max(0.1 * slot_s);
+    let requests = blocks as f64 * (slot_s - settle_s) * at.offered;
+    if requests < fewest_requests(of) {
+        let (name, needed) = (of.name(), fewest_requests(of));
+        return Err(format!(
+            "{requests:.0} requests with each lever are too few for {name}, which needs {needed:.0}: give a longer --budget or a lower \
+             percentile as the objective (--p50)"
+        ));
+    }
+    Ok(SlotPlan { first_s: FIRST_S, slot_s, settle_s, count: count as u32 })
+}
+
+/// One trial at the rate of the plan; the inner error says why there is none.
+pub(super) fn trial(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    (stand, at, of): (&Stand, &AtRate, ProofOf),
+    rows: &[&'static Lever],
+    reach: &Reach,
+    seconds: f64,
+) -> Result<Result<ProofTrial, String>, LabError> {
+    let least_s = rows.iter().map(|row| row.slot_s).fold(0.0, f64::max);
+    let slots = match slots(at, reach.share, of, rows.len() + 1, least_s, seconds) {
+        Ok(slots) => slots,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut on = one_at_a_time(rows.len() + 1, slots.count, &mut fastrand::Rng::with_seed(setup.load.seed));
+    let more = on.pop().unwrap_or_default();
+    let load = with_steps(stand.load(setup), &slots, &more, 1.0 / (1.0 - reach.share));
+    let table = Timetable { slots, on, load, label: format!("proof, {:.0} requests/s", at.offered) };
+    let (trial, levers) = match conduct(lab, setup, rows, reach, table)? {
+        Ok(found) => found,
+        Err(why) => return Ok(Err(why)),
+    };
+    let speed = more.iter().map(|on| if *on { 1.0 - reach.share } else { 1.0 }).collect();
+    let rate =
+        LeverSlots { lever: RATE.into(), host: setup.host().name().into(), on: more, speed, ..LeverSlots::default() };
+    Ok(made(&trial, of, slots, levers.into_iter().chain([rate]).collect(), at.offered))
+}
+
+/// The load with more requests a second in some of its slots.
+fn with_steps(load: LoadPlan, slots: &SlotPlan, more: &[bool], times: f64) -> LoadPlan {
+    let Intensity::Open { rate, .. } = load.intensity else { return load };
+    let stage = |seconds, rate| Stage { seconds, from: rate, to: rate };
+    let steps = more.iter().map(|on| stage(slots.slot_s, if *on { rate * times } else { rate }));
+    LoadPlan { stages: std::iter::once(stage(slots.first_s, rate)).chain(steps).collect(), ..load }
+}
+
+fn made(
+    trial: &Trial,
+    of: ProofOf,
+    slots: SlotPlan,
+    levers: Vec<LeverSlots>,
+    offered: f64,
+) -> Result<ProofTrial, String> {
+    let (completed_rate, slot_times) = (trial.measured.slot_rates.clone(), trial.measured.slot_times.clone());
+    let (count, seen) = (slots.count as usize, completed_rate.len().min(slot_times.len()));
+    if seen != count {
+        return Err(format!("the load was seen in {seen} of {count} slots"));
+    }
+    let failed = judge::failed_share(trial).unwrap_or(1.0);
+    if failed > FAILED {
+        return Err(format!("{:.1} % of the requests failed, and have no response time", failed * 100.0));
+    }
+    behind(&completed_rate, &levers, offered)?;
+    let after = after(&slot_times, &levers, of);
+    let label = trial.label.clone();
+    Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
+}
+
+/// A lever under which less was completed than was offered left a queue to those after it.
+fn behind(completed_rate: &[f64], levers: &[LeverSlots], offered: f64) -> Result<(), String> {
+    for lever in levers {
+        let with =
+            lever.on.iter().zip(&lever.speed).zip(completed_rate).filter(|((on, _), rate)| **on && rate.is_finite());
+        // More is offered where the lever is the rate itself.
+        let due = |speed: f64| if lever.lever == RATE { offered / speed } else { offered };
+        let kept: Vec<f64> = with.map(|((_, speed), rate)| rate / due(*speed)).collect();
+        let mean = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
+        if !kept.is_empty() && mean < KEPT {
+            let percent = mean * 100.0;
+            return Err(format!(
+                "with the lever {} {percent:.0} % of what was offered was completed: give a lower --rate",
+                lever.lever
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The response time after the last slot with a lever over that of the slots without any.
+fn after(times: &[SlotHist], levers: &[LeverSlots], of: ProofOf) -> Option<f64> {
+    let end = times.len().saturating_sub(AFTER);
+    let free = |t: &usize| levers.iter().all(|l| !l.on[*t]);
+    let of_slots = |slots: Vec<usize>| {
+        let mut sum = SlotHist::default();
+        slots.iter().for_each(|t| sum.merge(&times[*t]));
+        response_us(of, &sum)
+    };
+    Some(of_slots((end + 1..times.len()).collect())? / of_slots((0..end).filter(free).collect())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(offered: f64, busy: f64, alone_s: f64) -> AtRate {
+        AtRate { offered, kept: 1.0, busy, alone_s, response_s: alone_s }
+    }
+
+    #[test]
+    fn a_dose_leaves_room_or_there_is_none() {
+        for (busy, expected) in [(0.1, MOST_AT_A_RATE), (0.7, 0.1), (0.85, 0.05)] {
+            assert!((dose(&at(100.0, busy, 0.001)).unwrap() - expected).abs() < 1e-9, "{busy}");
+        }
+        assert!(dose(&at(100.0, 0.96, 0.001)).unwrap_err().contains("overload"));
+        let behind = AtRate { kept: 0.8, ..at(100.0, 0.5, 0.001) };
+        assert!(dose(&behind).unwrap_err().contains("80 % were completed"));
+    }
+
+    #[test]
+    fn slots_outlast_the_queue_of_the_one_before_or_there_are_none() {
+        let found = slots(&at(1500.0, 0.6, 0.0004), 0.13, ProofOf::P99, 3, 0.06, 40.0).unwrap();
+        assert!(found.end_s() <= 40.0 + 1e-9 && found.count as usize % block(3) == AFTER % block(3), "{found:?}");
+        assert!(found.slot_s >= 6.0 * relaxation_s(&at(1500.0, 0.6, 0.0004), 0.13), "{found:?}");
+        let refused = |at: AtRate, of, seconds| slots(&at, 0.05, of, 3, 0.06, seconds).unwrap_err();
+        assert!(refused(at(10.0, 0.9, 0.1), ProofOf::P50, 40.0).contains("too short for slots"));
+        assert!(refused(at(20.0, 0.5, 0.01), ProofOf::P99, 60.0).contains("too few for p99"));
+    }
+
+    #[test]
+    fn the_rate_steps_where_its_slots_are() {
+        let intensity = Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10 };
+        let slots = SlotPlan { first_s: 0.4, slot_s: 0.2, settle_s: 0.0, count: 3 };
+        let load = with_steps(LoadPlan { intensity, ..LoadPlan::default() }, &slots, &[false, true, false], 1.25);
+        let steps: Vec<(f64, f64)> = load.stages.iter().map(|stage| (stage.seconds, stage.to)).collect();
+        assert_eq!(steps, [(0.4, 100.0), (0.2, 100.0), (0.2, 125.0), (0.2, 100.0)]);
+        load.check().unwrap();
+    }
+
+    #[test]
+    fn a_lever_that_left_a_queue_is_no_proof() {
+        let on = vec![false, true, false, true];
+        let lever = |name: &str| LeverSlots {
+            lever: name.into(),
+            on: on.clone(),
+            speed: vec![1.0, 0.8, 1.0, 0.8],
+            ..LeverSlots::default()
+        };
+        assert!(behind(&[100.0, 99.0, 100.0, 101.0], &[lever("server-cpu")], 100.0).is_ok());
+        let short = behind(&[100.0, 100.0, 100.0, 100.0], &[lever(RATE)], 100.0).unwrap_err();
+        assert!(short.contains("80 %"), "{short}");
+    }
+}

@@ -1,0 +1,56 @@
+//! Response times of an open loop by the slot of an experiment in which each request was due: whoever arrives while a lever is on
+//! meets the server as it is then, whenever the answer comes. All memory is taken before the load begins.
+
+use run::{SlotHist, SlotPlan};
+
+/// Counts of one shard.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SlotTimes {
+    plan: SlotPlan,
+    /// The buckets of a slot after those of the one before.
+    counts: Box<[u32]>,
+}
+
+impl SlotTimes {
+    /// Nothing is counted without slots.
+    pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
+        let slots = plan.map_or(0, |plan| plan.count as usize);
+        Self { plan: plan.unwrap_or_default(), counts: vec![0; slots * SlotHist::BUCKETS].into() }
+    }
+
+    /// One request that was due so long after the load's start, nanoseconds, took so long.
+    #[inline]
+    pub(crate) fn count(&mut self, due_ns: u64, took_ns: u64) {
+        if self.counts.is_empty() {
+            return;
+        }
+        let Some(slot) = self.plan.slot_at(due_ns) else { return };
+        let at = slot as usize * SlotHist::BUCKETS + SlotHist::bucket(took_ns);
+        self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
+    }
+
+    /// A histogram a slot.
+    pub(crate) fn hists(&self) -> Vec<SlotHist> {
+        self.counts.chunks(SlotHist::BUCKETS).map(|slot| SlotHist::of(slot.iter().map(|n| u64::from(*n)))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_counts_where_it_was_due_and_not_where_it_ended() {
+        let plan = SlotPlan { first_s: 0.1, slot_s: 0.2, settle_s: 0.05, count: 2 };
+        let mut times = SlotTimes::new(Some(plan));
+        for (due_ms, took_ms) in [(50, 1), (120, 1), (160, 500), (290, 2), (360, 3), (600, 1)] {
+            times.count(due_ms * 1_000_000, took_ms * 1_000_000);
+        }
+        let found = times.hists();
+        assert_eq!(found.iter().map(SlotHist::len).collect::<Vec<_>>(), [2, 1]);
+        assert!(found[0].quantile_us(1.0).is_some_and(|us| (us / 500_000.0 - 1.0).abs() < 0.02), "{found:?}");
+        let mut none = SlotTimes::new(None);
+        none.count(1, 1);
+        assert!(none.hists().is_empty());
+    }
+}
