@@ -12,6 +12,8 @@ mod offset;
 mod outbox;
 mod post;
 mod say;
+mod waiting;
 
 pub use group::{AgentGroup, Ready, Said};
 pub use member::Agent;
+pub use waiting::Task;
