@@ -10,7 +10,7 @@ use run::{AgentCommand, AgentSpec, Hello, WIRE};
 
 use super::outbox::Outbox;
 use super::post::Pipes;
-use super::waiting::Station;
+use super::station::Station;
 use crate::{Host, LabError};
 
 /// See the head of this file.

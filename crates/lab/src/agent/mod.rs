@@ -12,6 +12,7 @@ mod offset;
 mod outbox;
 mod post;
 mod say;
+mod station;
 mod waiting;
 
 pub use group::{AgentGroup, Ready, Said};

@@ -11,25 +11,11 @@ use super::AgentGroup;
 use super::desk::Raw;
 use super::member::Agent;
 use super::post::Post;
+use super::station::Station;
 use crate::{Host, LabError};
 
 /// How long those that no task is for have to end by themselves.
 const END_WITHIN: Duration = Duration::from_millis(300);
-
-/// Where a generator runs: its host, and the CPUs that it confined itself to, which it does not leave again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Station {
-    place: String,
-    cpus: Vec<u32>,
-}
-
-impl Station {
-    /// Of the agents that wait for another task behind theirs: those that make load.
-    pub(super) fn of(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
-        let AgentSpec::Load { plan, .. } = spec else { return None };
-        Some(Self { place: host.place(), cpus: plan.cpus.clone() })
-    }
-}
 
 /// A task that is to be handed out.
 pub struct Task<'a> {
