@@ -73,7 +73,7 @@ fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>,
     }
 }
 
-/// Medians of each place; NaN where nothing was measured.
+/// Medians of each place; NaN where nothing was measured or answered.
 fn middles(connections: &[u32], points: &[Vec<Point>]) -> Vec<(u32, Point)> {
     let middle = |of: &Vec<Point>| std::array::from_fn(|i| median(&of.iter().map(|p| p[i]).collect::<Vec<_>>()));
     connections.iter().copied().zip(points.iter().map(middle)).collect()
@@ -117,7 +117,8 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    Ok(cpu_us / completed)
+    // Without any answer there is no cost of one; the curve goes on without it.
+    Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
 /// Connections that a loadline of its own holds until this goes.
