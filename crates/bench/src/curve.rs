@@ -8,7 +8,8 @@ pub(crate) fn table(connections: &str, points: &[(u32, [f64; 3])]) -> String {
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header([connections, "loadline us", "wrk us", "ratio", "nginx us"]);
     for (n, [ours, peer, server]) in points {
-        let figures = [*ours, *peer, ours / peer, *server].map(|v| format!("{v:.2}"));
+        let figure = |v: f64| if v.is_finite() { format!("{v:.2}") } else { "none".into() };
+        let figures = [*ours, *peer, ours / peer, *server].map(figure);
         table.add_row([n.to_string()].into_iter().chain(figures));
     }
     table.to_string()

@@ -99,10 +99,10 @@ pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
     nginx_with(cpu, "worker_processes 1;", &["127.0.0.1"])
 }
 
-/// The same with workers for 130,000 connections, at seven addresses.
-pub(crate) fn nginx_of_many() -> Result<Server> {
-    let addrs = ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6", "127.0.0.7"];
-    nginx_with(SERVER_CPU, "worker_processes 7;", &addrs)
+/// The same with workers for 130,000 connections, at the addresses from 127.0.0.1 on.
+pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
+    let addrs: Vec<String> = (1..=addresses).map(|i| format!("127.0.0.{i}")).collect();
+    nginx_with(SERVER_CPU, "worker_processes 7;", &addrs.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {

@@ -130,9 +130,12 @@ impl<'w> Act<'w> {
         ended
     }
 
-    /// Waits for the parts, and ends the agents.
+    /// Waits for the parts, and ends the agents where some are missing; otherwise all wait for their next task.
     pub(crate) fn collect(&mut self, patience: Duration) {
         self.hear_until_over(Instant::now() + patience);
+        if self.parts.all_came() {
+            return;
+        }
         self.group.stop(Duration::from_millis(500));
         // What came while the agents were stopped.
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
@@ -210,8 +213,13 @@ impl<'w> Act<'w> {
         }
     }
 
-    /// All that is left: the merged parts, both sides, and what happened.
-    pub(crate) fn trial(self, loads: &[&Intensity], point: &Point, window: Window) -> Result<Trial, LabError> {
+    /// All that is left: the merged parts, both sides, and what happened; and the agents that wait for their next task.
+    pub(crate) fn trial(
+        self,
+        loads: &[&Intensity],
+        point: &Point,
+        window: Window,
+    ) -> Result<(Trial, AgentGroup), LabError> {
         let missing = self.parts.told(|agent| self.group.name(agent).to_string());
         if self.parts.none_came() && self.died.is_empty() {
             return Err(LabError::Lost { label: point.label.clone(), why: missing.join("; ") });
@@ -219,6 +227,7 @@ impl<'w> Act<'w> {
         let (lost, agents) = (self.parts.missing().collect::<Vec<_>>(), self.parts.agents());
         let clock_s = self.group.longest_round_trip().as_secs_f64() / 2.0;
         let apart = self.parts.apart(&self.late_s, clock_s);
+        let all_wait = self.parts.all_came();
         let (mut whole, mut hosts) = self.parts.merged();
         for host in &mut hosts {
             let agent = self.group.agents().iter().find(|agent| agent.host() == host.host);
@@ -253,7 +262,7 @@ impl<'w> Act<'w> {
         incidents.sort_by(|a, b| a.begin_s.total_cmp(&b.begin_s));
         trial.notes.extend(incidents.iter().map(|i| i.text.clone()));
         trial.incidents = incidents;
-        Ok(trial)
+        Ok((trial, if all_wait { self.group } else { AgentGroup::default() }))
     }
 }
 

@@ -12,8 +12,13 @@ use crate::{Host, LabError};
 
 /// Descriptors that an agent needs besides its connections.
 const SPARE: u64 = 64;
-/// Connections from one source address to one server address that leave ports free for others.
-const A_SOURCE: u32 = 20_000;
+/// Connections of one process from one source address that leave ports free for others.
+const A_PROCESS: u32 = 20_000;
+/// Connections from one source address. The kernel looks for a free port among one half of the ephemeral ones first (14,000 of
+/// the 28,000 by default); beyond these each connect searches through all that are taken, and 160 a second come up.
+const A_SOURCE: u32 = 10_000;
+/// The first of loopback's addresses that are used.
+const SOURCES: u32 = 0x7f00_0101;
 
 /// Agents that hold cold connections.
 pub struct Cold {
@@ -91,13 +96,15 @@ fn over<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u6
 }
 
 fn split(plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<ColdPlan> {
-    let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).clamp(1, A_SOURCE);
+    let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).clamp(1, A_PROCESS);
     let agents = plan.connections.div_ceil(each).max(1);
     let part = |n: u32| plan.connections / agents + u32::from(n < plan.connections % agents);
+    let v4_loopback = addr.inet().is_some_and(|addr| addr.is_ipv4() && addr.ip().is_loopback());
+    let many = v4_loopback && plan.sources.is_empty() && plan.connections > A_SOURCE;
     let own = |n: u32| -> Vec<IpAddr> {
-        let v4_loopback = addr.inet().is_some_and(|addr| addr.is_ipv4() && addr.ip().is_loopback());
-        let loopback = v4_loopback && plan.sources.is_empty() && agents > 1;
-        if loopback { vec![Ipv4Addr::new(127, 0, 1, (n % 250) as u8 + 1).into()] } else { plan.sources.clone() }
+        let sources = part(0).div_ceil(A_SOURCE);
+        let address = |i| IpAddr::V4(Ipv4Addr::from(SOURCES + n * sources + i));
+        if many { (0..sources).map(address).collect() } else { plan.sources.clone() }
     };
     (0..agents)
         .map(|n| ColdPlan {
@@ -118,7 +125,8 @@ mod tests {
         let plan = ColdPlan { connections: 50_001, ..ColdPlan::default() };
         let parts = split(&plan, &"127.0.0.1:80".parse().unwrap(), 20_000);
         assert_eq!(parts.iter().map(|p| p.connections).collect::<Vec<_>>(), [16_667; 3]);
-        assert_ne!(parts[0].sources, parts[1].sources);
+        let all: std::collections::BTreeSet<_> = parts.iter().flat_map(|p| p.sources.clone()).collect();
+        assert!(all.len() == 6 && all.iter().all(IpAddr::is_loopback), "10,000 of each at most: {all:?}");
         let one = split(&ColdPlan { connections: 10, ..plan }, &"127.0.0.1:80".parse().unwrap(), 20_000);
         assert!(one.len() == 1 && one[0].sources.is_empty());
     }

@@ -1,4 +1,5 @@
-//! One trial: agents up, warm-up until the rate is steady, a counter sample at each edge of the window, drain, merge.
+//! One trial: agents up, warm-up until the rate is steady, a counter sample at each edge of the window, drain, merge. Agents of
+//! the trial before go on where theirs were.
 //!
 //! The origin of a trial's time is the moment at which its agents begin to send. Both sides' samplers and the agents'
 //! ticks count from there, so windows of the one can be read in the recordings of the other.
@@ -11,7 +12,7 @@ use run::{AgentCommand, AgentSpec, Around, Incident, IncidentKind, LoadPart, Loa
 use sys::clock::Origin;
 
 use crate::act::{Act, Ended};
-use crate::agent::{Agent, AgentGroup};
+use crate::agent::{Agent, AgentGroup, Task};
 use crate::merge::{self, Point};
 use crate::observation::Samplers;
 use crate::parts::Parts;
@@ -56,9 +57,11 @@ pub(crate) struct Stage<'a> {
     pub(crate) looked_at: bool,
 }
 
-/// Conducts one trial. `samplers` opens the observers once the agents' process ids are known.
+/// Conducts one trial with the agents of the one before, and leaves in their place those that wait for the next.
+/// `samplers` opens the observers once the agents' process ids are known.
 pub(crate) fn conduct(
     stage: &Stage<'_>,
+    kept: &mut AgentGroup,
     point: &Point,
     samplers: impl FnOnce(&AgentGroup, Origin) -> Samplers,
     watch: &mut dyn Watch,
@@ -67,7 +70,7 @@ pub(crate) fn conduct(
         return Err(LabError::set_up(&point.label, "a trial needs a load"));
     };
     let began = Instant::now();
-    let Mustered { mut group, parts, spread } = muster(stage)?;
+    let Mustered { mut group, parts, spread } = muster(stage, std::mem::take(kept))?;
     let remote = group.agents().iter().any(Agent::is_remote);
     let patience = if remote { REMOTE_READY_WITHIN } else { READY_WITHIN };
     let ready = match group.await_ready(patience + AN_AGENT * group.agents().len() as u32) {
@@ -92,7 +95,8 @@ pub(crate) fn conduct(
     act.collect(Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3));
     let loads: Vec<_> = stage.loads.iter().map(|load| &load.plan.intensity).collect();
     let window = Window { begin_s: from, end_s: to };
-    let mut trial = act.trial(&loads, point, window)?;
+    let (mut trial, group) = act.trial(&loads, point, window)?;
+    *kept = group;
     let whole_s = began.elapsed().as_secs_f64();
     let drain_s = (origin.now_s() - window.end_s).max(0.0);
     trial.measured.around = Some(Around { start_s: (whole_s - origin.now_s()).max(0.0), drain_s });
@@ -131,9 +135,9 @@ struct Mustered {
     spread: Vec<String>,
 }
 
-/// Starts every agent of every load.
-fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
-    let (mut group, mut spread, mut shares) = (AgentGroup::default(), Vec::new(), Vec::new());
+/// Gives every agent of every load its task.
+fn muster(stage: &Stage<'_>, mut group: AgentGroup) -> Result<Mustered, LabError> {
+    let (mut tasks, mut spread, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     stage.loads.iter().try_for_each(|load| load.plan.check())?;
     let parts: Vec<_> = stage.loads.iter().map(|load| (load, places(stage, load))).collect();
     spread.extend(split::room(parts.iter().map(|(_, parts)| parts.len()).sum(), stage.descriptors)?);
@@ -144,7 +148,7 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
         let plans: Vec<&LoadPlan> = parts.iter().map(|(_, plan)| plan).collect();
         spread.extend(split::told(&plans, stage.descriptors).filter(|_| load.host.members().is_empty()));
         for (host, plan) in parts {
-            let name = name(host, group.agents().len() + 1);
+            let name = name(host, tasks.len() + 1);
             shares.push(split::weight(&plan));
             let spec = AgentSpec::Load {
                 plan: Box::new(plan),
@@ -154,9 +158,10 @@ fn muster(stage: &Stage<'_>) -> Result<Mustered, LabError> {
                 fine: few,
                 detailed: stage.looked_at || load.plan.duration_s >= LONG_S,
             };
-            group.start(host, stage.program, &name, &spec)?;
+            tasks.push(Task { host, name, spec });
         }
     }
+    group.hand_out(stage.program, &tasks)?;
     let parts = Parts::of(group.agents().iter().map(Agent::host).zip(shares));
     Ok(Mustered { group, parts, spread })
 }

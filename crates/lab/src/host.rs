@@ -19,6 +19,10 @@ pub trait Host {
     /// process that it becomes.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
+    /// What is the same for two hosts only where they are one place: an agent that was started through the one may go on with a
+    /// task for the other.
+    fn place(&self) -> String;
+
     /// Whether processes there are none of this machine, as far as anybody here can tell: their clock is compared with
     /// ours, and their host is observed from there.
     fn is_remote(&self) -> bool {
@@ -65,6 +69,10 @@ impl Host for Local {
         command.arg("agent");
         Ok(command)
     }
+
+    fn place(&self) -> String {
+        self.name.clone()
+    }
 }
 
 /// A host of a testbed.
@@ -92,5 +100,10 @@ impl Host for NamespaceHost {
         command.arg("agent");
         self.netns.enter(&mut command);
         Ok(command)
+    }
+
+    /// The number of its namespace, which is no other's as long as a process is in it.
+    fn place(&self) -> String {
+        format!("{} {:?}", self.name, self.netns.id())
     }
 }

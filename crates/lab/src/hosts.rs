@@ -26,6 +26,10 @@ impl Host for Fleet {
         first.0.command(program)
     }
 
+    fn place(&self) -> String {
+        self.name.clone()
+    }
+
     fn is_remote(&self) -> bool {
         true
     }

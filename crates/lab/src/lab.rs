@@ -33,6 +33,8 @@ pub struct Lab<'w> {
     /// Single requests outside of trials; they count in the next trial that is kept.
     single: Tally,
     host_watch: Option<HostWatch>,
+    /// The generators of the last trial, which wait for their next task.
+    generators: AgentGroup,
     /// Which repeat goes on, from 0.
     repeat: u32,
 }
@@ -75,6 +77,7 @@ impl<'w> Lab<'w> {
             descriptors,
             single: Tally::default(),
             host_watch: None,
+            generators: AgentGroup::default(),
             repeat: 0,
         })
     }
@@ -187,7 +190,7 @@ impl<'w> Lab<'w> {
             beside(group, origin);
             observation.open(group, origin, interval_s)
         };
-        let (mut trial, ended) = conduct::conduct(&stage, point, open, self.watch)?;
+        let (mut trial, ended) = conduct::conduct(&stage, &mut self.generators, point, open, self.watch)?;
         // What comes after the end of a server or a generator is another server or another load.
         let broken = ended == Ended::Broken || trial.incidents.iter().any(|i| i.kind.breaks());
         self.stopped |= ended == Ended::ByUser || broken && !observation.is_blind();

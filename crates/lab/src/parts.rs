@@ -72,6 +72,11 @@ impl Parts {
         self.outcomes.iter().all(|o| !o.came)
     }
 
+    /// Whether every part came.
+    pub(crate) fn all_came(&self) -> bool {
+        self.outcomes.iter().all(|o| o.came)
+    }
+
     /// Whether nothing more is to be expected.
     pub(crate) fn over(&self) -> bool {
         self.outcomes.iter().all(|o| o.came || o.gone.is_some())

@@ -44,7 +44,7 @@ struct Holder<'a> {
 /// the conductor is gone, and returns what became of them.
 pub fn hold(
     plan: &ColdPlan,
-    addr: impl Into<Address>,
+    addr: &Address,
     commands: Receiver<AgentCommand>,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<ColdPart, LoadError> {
@@ -55,7 +55,7 @@ pub fn hold(
     }
     let mut holder = Holder {
         plan,
-        addr: share::peer(&addr.into())?,
+        addr: share::peer(addr)?,
         epoll: Epoll::new().map_err(system("making an epoll instance"))?,
         events: Events::with_capacity(1024),
         list: Vec::with_capacity(plan.connections as usize),
@@ -226,7 +226,7 @@ mod tests {
         let (ready, is_ready) = channel();
         let wanted = plan.connections;
         let holder = std::thread::spawn(move || {
-            hold(&plan, addr, commands, &mut |report| {
+            hold(&plan, &addr.into(), commands, &mut |report| {
                 if matches!(report, AgentReport::Ready { .. }) {
                     ready.send(()).unwrap();
                 }
@@ -278,7 +278,7 @@ mod tests {
         sender.send(AgentCommand::Enter { phase: run::Phase::Measure, at_ns: None }).unwrap();
         let mut said = Vec::new();
         let mut last = Some(sender);
-        let part = hold(&plan, addr, commands, &mut |report| {
+        let part = hold(&plan, &addr.into(), commands, &mut |report| {
             if let AgentReport::Ready { notes, .. } = report {
                 said = notes;
                 last = None;

@@ -62,8 +62,19 @@ pub fn run(
     control: Receiver<AgentCommand>,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
+    make(plan, &addr.into(), start, control, report)
+}
+
+/// The same, with no type parameter: all loops are compiled here, once, as this crate is, and not again in each of its users.
+fn make(
+    plan: &LoadPlan,
+    addr: &Address,
+    start: Start,
+    control: Receiver<AgentCommand>,
+    report: &mut dyn FnMut(AgentReport),
+) -> Result<LoadPart, LoadError> {
     let plan = share::prepared(plan)?;
-    let addr = share::peer(&addr.into())?;
+    let addr = share::peer(addr)?;
     share::check_sources(&plan.sources, &addr)?;
     if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
         return whole(&plan, report);

@@ -176,19 +176,20 @@ pub(crate) fn run<D: Driver, C: Client>(
     client: &C,
     task: Task,
     show: &Show,
-    order: impl Fn(u64, Phase) -> Order,
+    order: &dyn Fn(u64, Phase) -> Order,
 ) -> Result<LoadPart, Errno> {
     let slots = task.slots;
     go(driver, Core::new(task, client), slots, show, order)
 }
 
-/// Runs one shard to its end; counts that are read in `slots` are shown more often. `order` is asked in every pass with the driver's time and the phase that holds.
+/// Runs one shard to its end; counts that are read in `slots` are shown more often. `order` is asked in every pass with the
+/// driver's time and the phase that holds; it is no type parameter, since the loop would be compiled for each of its askers.
 pub(crate) fn go<D: Driver, C: Client>(
     driver: &mut D,
     mut core: Core<C>,
     slots: bool,
     show: &Show,
-    order: impl Fn(u64, Phase) -> Order,
+    order: &dyn Fn(u64, Phase) -> Order,
 ) -> Result<LoadPart, Errno> {
     let show_ns = if slots { SHOW_SLOTS_NS } else { SHOW_NS };
     let mut phase = Phase::WarmUp;

@@ -1,6 +1,5 @@
 //! What an agent is to do, and what a generator hands over at its end. How the two talk stands in `wire.rs`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,8 +10,8 @@ use crate::{
     Tenths, WatchSpec, Window,
 };
 
-/// The first line that an agent reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A task of an agent: the first line that it reads, and, once one that makes load has handed over its part, maybe another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "agent", rename_all = "kebab-case")]
 pub enum AgentSpec {
     /// Generate load.
@@ -72,7 +71,7 @@ impl AgentSpec {
 }
 
 /// How a reference server is to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServePlan {
     /// Row of `SERVICES`: `http`, `echo`, …
@@ -115,7 +114,7 @@ impl Default for ServePlan {
 }
 
 /// Where an agent's load is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Phase {
@@ -129,7 +128,7 @@ pub enum Phase {
 }
 
 /// Progress of a load agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
     /// Seconds since the load started.
     pub t_s: f64,
@@ -151,7 +150,7 @@ pub struct Tick {
 }
 
 /// What a load agent tells of its progress where somebody looks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TickDetail {
     /// Failures so far, by kind.
@@ -187,7 +186,7 @@ const MOST_SLOTS: usize = 1024;
 const MOST_PARTS: usize = MOST_CLASSES + 1;
 
 /// What one load agent found; parts of several agents merge into one trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadPart {
     /// Counts from first connect to end of drain.

@@ -146,8 +146,8 @@ pub struct LoadPlan {
     pub stages: Vec<Stage>,
     /// One connection a request: connect, one exchange, close.
     pub new_connections: bool,
-    /// Connects a second of a closed loop, one after the other; its connections are silent until the last one is due. 0: all at
-    /// once, or, where clients think, while they would have thought.
+    /// Connects a second of a closed loop, one after the other; its connections are silent until the last one is up, or the window
+    /// begins. 0: all at once, or, where clients think, while they would have thought.
     #[serde(skip_serializing_if = "is_zero")]
     pub connect_rate: f64,
     /// The closed loop in blocks of connections that are made once (source 4).

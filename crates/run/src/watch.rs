@@ -1,12 +1,11 @@
 //! The observer on another host: what it is told, and what it finds there.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Address, HostInfo, ObserverSpec};
 
 /// What an observer on another host is to look at.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchSpec {
     /// What to look at. Processes and listener are found by `find`, where that is given.
@@ -16,7 +15,7 @@ pub struct WatchSpec {
 }
 
 /// What an observer found on its host before any load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchedHost {
     /// The host.

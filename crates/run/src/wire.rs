@@ -1,14 +1,14 @@
 //! What conductor and agent say to each other: JSON lines, nothing shared, no common clock.
 //!
 //! An agent is `loadline agent`: it says [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line, then [`AgentCommand`]
-//! lines, on standard input, and writes [`AgentReport`] lines on standard output. Moments are of the agent's own
+//! lines, on standard input, and writes [`AgentReport`] lines on standard output. One that made load waits for another
+//! [`AgentSpec`](crate::AgentSpec) behind its part; any other ends. Moments are of the agent's own
 //! CLOCK_MONOTONIC, whose offset the conductor measures. Standard input that ends, or is silent for [`SILENCE_S`], means:
 //! stop now.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ColdPart, Incident, LeverFound, LeverPart, LoadPart, Observed, Phase, Tick, WatchedHost};
@@ -31,7 +31,7 @@ pub fn is_long(begin: &[u8]) -> bool {
 }
 
 /// Who an agent is: the first line that it writes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`WIRE`] of its program.
     pub wire: u32,
@@ -56,7 +56,7 @@ pub struct Hello {
 }
 
 /// The further lines that an agent reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentCommand {
     /// A sign of life, one a second: an agent that hears nothing for [`SILENCE_S`] ends by itself.
@@ -71,7 +71,7 @@ pub enum AgentCommand {
         /// When, on the agent's monotonic clock, nanoseconds; in the past means now.
         at_ns: u64,
     },
-    /// Enter a phase. A load agent ends by itself when its drain is over.
+    /// Enter a phase. A load agent hands over its part when its drain is over.
     Enter {
         /// The phase.
         phase: Phase,
@@ -110,7 +110,7 @@ pub enum AgentCommand {
 }
 
 /// The lines that an agent writes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum AgentReport {
     /// The first line, before anything was read.

@@ -2,7 +2,8 @@
 //! 64 of them and say nothing (cold). Ours, wrk's and the server's own, as curves.
 //!
 //! A process may have 20,000 descriptors on many machines, so nginx has several workers, which share one CPU, and beyond
-//! 18,000 connections wrk runs in several processes, as loadline does by itself.
+//! 14,000 connections wrk runs in several processes, each to an address of its own, as loadline does by itself: with more between
+//! two addresses the kernel searches for a free port, and that would be what is measured.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -24,8 +25,9 @@ const ONCE: u32 = 100_000;
 /// Places in [`HOT`] between which growth is told: 64 and 12,000.
 const FROM: usize = 1;
 const TO: usize = 4;
-/// Connections of one process of wrk.
-const A_PROCESS: u32 = 18_000;
+/// Connections of one process of wrk, and the addresses that the most of them ask for.
+const A_PROCESS: u32 = 14_000;
+const ADDRESSES: u8 = 8;
 /// Connects a second that a run must leave time for, besides its length.
 const CONNECTS: u32 = 10_000;
 /// What the cold connections are opened at, a second, and how long that may take besides.
@@ -37,30 +39,41 @@ type Point = [f64; 3];
 
 /// By how much a request gets costlier from 64 to 12,000 connections, over the same of wrk; the curves are printed.
 pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
-    let nginx = programs::nginx_of_many()?;
+    let nginx = programs::nginx_of_many(ADDRESSES)?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
     let (mut hot, mut cold) = ([const { Vec::new() }; HOT.len()], [const { Vec::new() }; COLD.len()]);
+    let mut missing = Vec::new();
     for round in 0..rounds {
         let now = |connections: &u32| round == 0 || *connections < ONCE;
         for (connections, points) in HOT.into_iter().zip(&mut hot).filter(|(n, _)| now(n)) {
-            points.push(point(&nginx, connections)?);
+            keep(points, &mut missing, point(&nginx, connections), &format!("{connections} hot"));
         }
         for (connections, points) in COLD.into_iter().zip(&mut cold).filter(|(n, _)| now(n)) {
-            let _held = Held::open(&nginx, connections)?;
-            points.push(point(&nginx, CONNECTIONS)?);
+            let seen = Held::open(&nginx, connections).and_then(|_held| point(&nginx, CONNECTIONS));
+            keep(points, &mut missing, seen, &format!("{connections} cold"));
         }
         let last = |at: usize| hot[at].last().copied().unwrap_or_default();
         let (few, many): (Point, Point) = (last(FROM), last(TO));
         compared.ours.push(many[0] / few[0]);
         compared.peer.push(many[1] / few[1]);
+        eprintln!("  round {} of {rounds}: {:.2} x, wrk's {:.2} x", round + 1, many[0] / few[0], many[1] / few[1]);
     }
     println!("{}", curve::table("hot", &middles(&HOT, &hot)));
     println!("{}", curve::table("cold beside 64 hot", &middles(&COLD, &cold)));
-    compared.note = "the curves stand above".into();
+    ensure!(compared.ours.iter().chain(&compared.peer).all(|growth| growth.is_finite()), "{}", missing.join("; "));
+    compared.note = ["the curves stand above".to_string()].into_iter().chain(missing).collect::<Vec<_>>().join("; ");
     Ok(compared)
 }
 
-/// Medians of each place.
+/// A point that could not be measured is missing from its curve alone, and said.
+fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
+    match seen {
+        Ok(point) => points.push(point),
+        Err(e) => missing.push(format!("{what}: {e:#}")),
+    }
+}
+
+/// Medians of each place; NaN where nothing was measured or answered.
 fn middles(connections: &[u32], points: &[Vec<Point>]) -> Vec<(u32, Point)> {
     let middle = |of: &Vec<Point>| std::array::from_fn(|i| median(&of.iter().map(|p| p[i]).collect::<Vec<_>>()));
     connections.iter().copied().zip(points.iter().map(middle)).collect()
@@ -104,7 +117,8 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    Ok(cpu_us / completed)
+    // Without any answer there is no cost of one; the curve goes on without it.
+    Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
 /// Connections that a loadline of its own holds until this goes.

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Closed loop of people: so many, each with a connection, who think for --think between an answer and the next request
     #[arg(long, value_name = "N", help_heading = "Intensity", requires = "think", conflicts_with_all = ["rate", "s_clients", "connections", "speed"])]
     users: Option<u32>,
-    /// Closed loop: connects a second, one after the other; all connections are silent until the last is due
+    /// Closed loop: connects a second, one after the other; all are silent until the last is up
     #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients", "new_connections"])]
     connect_rate: Option<f64>,
     /// Open loop: requests per second, whatever the server does; with --s-clients, connects per second. 100..5000/60s is a

@@ -11,7 +11,7 @@ own, addresses of its own to connect from, and all are on the loopback of a netw
 can be none, on this machine's. Before anything is started, memory, open files and descriptors are held against what is
 asked for, and too much is refused with what there is room for.
 
-`connects` connections a second are made, one after the other, and are silent until the last of them is due. Then
+`connects` connections a second are made, one after the other, and are silent until those of their process are up. Then
 `rate` messages a second of `message_bytes` bytes, on random ones of them: each connection thinks for a time that is drawn at
 random, `connections` / `rate` in the mean. After all are up and the rate is steady, `seconds` are measured.
 

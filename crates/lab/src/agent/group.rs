@@ -31,10 +31,14 @@ pub enum Said {
 #[derive(Debug, Default)]
 pub struct AgentGroup {
     pub(super) agents: Vec<Agent>,
-    desk: Arc<Desk>,
-    post: Option<Post>,
-    /// Those of which nothing more is taken.
-    gone: RefCell<BTreeSet<usize>>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) post: Option<Post>,
+    /// Those of which nothing more is taken, by serial number.
+    pub(super) gone: RefCell<BTreeSet<usize>>,
+    /// Where in `agents` one of a serial number is.
+    pub(super) numbers: BTreeMap<usize, usize>,
+    /// How many were ever started.
+    started: usize,
 }
 
 impl AgentGroup {
@@ -42,18 +46,27 @@ impl AgentGroup {
     /// group.
     pub fn start(&mut self, host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<usize, LabError> {
         let fail = |why: String| LabError::Agent { name: name.into(), why };
-        let number = self.agents.len();
-        let (agent, pipes) = Agent::spawn(host, program, name, number, spec)?;
+        let serial = self.started;
+        self.started += 1;
+        let (agent, pipes) = Agent::spawn(host, program, name, serial, spec)?;
         let no_thread = |e: std::io::Error| fail(format!("the thread that reads it cannot be had: {e}"));
         if self.post.is_none() {
             self.post = Some(Post::start(Arc::clone(&self.desk)).map_err(no_thread)?);
         }
-        self.agents.push(agent);
+        let number = self.take_in(agent);
         let taken = self.post.as_ref().map_or(Ok(()), |post| post.take(pipes));
         taken.map(|()| number).map_err(|e| fail(format!("its pipes are no pipes: {e}")))
     }
 
-    /// The agents, in the order they were started.
+    /// One more agent; its number in this group.
+    pub(super) fn take_in(&mut self, agent: Agent) -> usize {
+        let number = self.agents.len();
+        self.numbers.insert(agent.serial, number);
+        self.agents.push(agent);
+        number
+    }
+
+    /// The agents, in the order of their numbers.
     pub fn agents(&self) -> &[Agent] {
         &self.agents
     }
@@ -95,10 +108,10 @@ impl AgentGroup {
     /// The next thing that is heard, until a moment.
     pub fn hear(&self, until: Instant) -> Option<(usize, Said)> {
         loop {
-            let (number, raw) = self.desk.next(until)?;
-            if self.gone.borrow().contains(&number) {
+            let (serial, raw) = self.desk.next(until)?;
+            let Some(&number) = self.numbers.get(&serial).filter(|_| !self.gone.borrow().contains(&serial)) else {
                 continue;
-            }
+            };
             let said = match raw {
                 Raw::Gone(how) => Said::Gone(how),
                 Raw::Line { text, at_ns } => match serde_json::from_str::<AgentReport>(&text) {
@@ -112,7 +125,7 @@ impl AgentGroup {
                 },
             };
             if matches!(said, Said::Gone(_)) {
-                self.gone.borrow_mut().insert(number);
+                self.gone.borrow_mut().insert(serial);
             }
             return Some((number, said));
         }
@@ -253,6 +266,10 @@ mod tests {
             let mut command = Command::new("sh");
             command.args(["-c", &self.0]);
             Ok(command)
+        }
+
+        fn place(&self) -> String {
+            self.0.clone()
         }
     }
 

@@ -1,7 +1,8 @@
 //! The agent's own sign of life, and its watch over the conductor's: with the line cut, a load must not go on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use run::{AgentCommand, AgentReport, SILENCE_S};
@@ -16,31 +17,53 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Between two looks at how long nothing was heard.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// When the conductor was last heard, nanoseconds of the monotonic clock, and whether the silence ended the work.
+/// The conductor as its agent hears it.
 #[derive(Debug)]
-pub(super) struct Heartbeat(AtomicU64, AtomicBool);
+pub(super) struct Heartbeat {
+    /// When it was last heard, nanoseconds of the monotonic clock.
+    heard_ns: AtomicU64,
+    /// The silence ended the work.
+    ended: AtomicBool,
+    /// Where its commands for the task of now go.
+    commands: Mutex<Option<Sender<AgentCommand>>>,
+}
 
 impl Heartbeat {
     /// Heard now.
     pub(super) fn new() -> Self {
-        Self(AtomicU64::new(clock::monotonic_ns()), AtomicBool::new(false))
+        let heard_ns = AtomicU64::new(clock::monotonic_ns());
+        Self { heard_ns, ended: AtomicBool::new(false), commands: Mutex::new(None) }
     }
 
     /// The conductor was heard.
     pub(super) fn heard(&self) {
-        self.0.store(clock::monotonic_ns(), Ordering::Relaxed);
+        self.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+    }
+
+    /// A task begins: commands are for it from now on, and none of them for the one before.
+    pub(super) fn turn_to_task(&self) -> Receiver<AgentCommand> {
+        let (sender, commands) = channel();
+        *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        commands
+    }
+
+    /// Hands a command to the task of now; one that is over hears nothing.
+    pub(super) fn pass_on(&self, command: AgentCommand) {
+        if let Some(sender) = &*self.commands.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = sender.send(command);
+        }
     }
 
     /// What its end by itself means for the load that it made, if that is how it ended.
     pub(super) fn told(&self) -> Option<String> {
-        let ended = self.1.load(Ordering::Relaxed);
+        let ended = self.ended.load(Ordering::Relaxed);
         ended.then(|| {
             format!("a generator ended its load by itself: it heard nothing of its conductor for {SILENCE_S:.0} s")
         })
     }
 
     fn silent_s(&self) -> f64 {
-        clock::monotonic_ns().saturating_sub(self.0.load(Ordering::Relaxed)) as f64 / 1e9
+        clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed)) as f64 / 1e9
     }
 
     /// Returns once nothing was heard for too long.
@@ -52,10 +75,10 @@ impl Heartbeat {
 
     /// Ends the agent's work once the conductor was silent for too long: in order, and, where that does not come about
     /// since its words find no way out, by ending the process. It must not live on for as long as the line is cut.
-    pub(super) fn watch(&self, commands: &Sender<AgentCommand>) {
+    pub(super) fn watch(&self) {
         self.await_silence();
-        self.1.store(true, Ordering::Relaxed);
-        let _ = commands.send(AgentCommand::Stop);
+        self.ended.store(true, Ordering::Relaxed);
+        self.pass_on(AgentCommand::Stop);
         std::thread::sleep(GRACE);
         std::process::exit(0);
     }
@@ -88,7 +111,8 @@ mod tests {
     #[test]
     fn a_conductor_that_was_silent_for_40_s_is_gone_and_one_of_4_s_is_not() {
         let heard = |s: u64| {
-            Heartbeat(AtomicU64::new(clock::monotonic_ns().saturating_sub(s * 1_000_000_000)), AtomicBool::new(false))
+            let heard_ns = AtomicU64::new(clock::monotonic_ns().saturating_sub(s * 1_000_000_000));
+            Heartbeat { heard_ns, ..Heartbeat::new() }
         };
         let (gone, there) = (heard(40), heard(4));
         assert!(there.silent_s() >= 4.0 && there.silent_s() < SILENCE_S, "{}", there.silent_s());
@@ -96,5 +120,17 @@ mod tests {
         gone.await_silence();
         gone.heard();
         assert!(gone.silent_s() < SILENCE_S);
+    }
+
+    #[test]
+    fn a_command_is_for_the_task_of_its_time_alone() {
+        let heartbeat = Heartbeat::new();
+        heartbeat.pass_on(AgentCommand::Stop);
+        let first = heartbeat.turn_to_task();
+        heartbeat.pass_on(AgentCommand::Count);
+        let second = heartbeat.turn_to_task();
+        heartbeat.pass_on(AgentCommand::Glance);
+        assert_eq!(first.iter().collect::<Vec<_>>(), [AgentCommand::Count], "and it is over");
+        assert_eq!(second.try_iter().collect::<Vec<_>>(), [AgentCommand::Glance]);
     }
 }

@@ -1,5 +1,5 @@
-//! What `loadline agent` does: says who it is, then one task from standard input, reports to standard output, nothing else
-//! on either.
+//! What `loadline agent` does: says who it is, then works on tasks from standard input, reports to standard output, nothing else
+//! on either. One that makes load waits for the next task once it has handed over its part; any other ends with its task.
 //!
 //! When standard input ends the conductor is gone: a load agent stops and reports to nobody, a server stops. When it is
 //! silent for too long, all but a server on the conductor's own machine stop, too.
@@ -16,7 +16,10 @@ use super::inside_watch;
 use super::say::say;
 use crate::{LabError, levers};
 
-/// Works on the task that comes on standard input, to its end.
+/// A task with the commands for it.
+type Task = (AgentSpec, Receiver<AgentCommand>);
+
+/// Works on the tasks that come on standard input, to their end.
 pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_the_first_word();
     say(&AgentReport::Hello(hello()));
@@ -27,15 +30,33 @@ pub fn run() -> Result<(), LabError> {
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
     let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
-    let (sender, commands) = channel();
-    let heartbeat = live(sender, !matches!(spec, AgentSpec::Serve { far: false, .. }));
-    let outcome = match spec {
+    let heartbeat = Arc::new(Heartbeat::new());
+    let mut task = (spec, heartbeat.turn_to_task());
+    let tasks = live(&heartbeat, !matches!(task.0, AgentSpec::Serve { far: false, .. }));
+    loop {
+        let makes_load = matches!(task.0, AgentSpec::Load { .. });
+        if let Err(error) = work(task, &heartbeat) {
+            say(&AgentReport::Failed { error });
+            return Ok(());
+        }
+        if !makes_load {
+            return Ok(());
+        }
+        sys::alloc::give_back();
+        let Ok(next) = tasks.recv() else { return Ok(()) };
+        task = next;
+    }
+}
+
+/// One task from its begin to its end.
+fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
+    match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
             for (path, bytes) in files {
                 proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
             }
             let start = if at_once { Start::AtOnce } else { Start::WhenTold };
-            load(&plan, addr, start, commands, Ticking { detailed, fine }, &heartbeat)
+            load(&plan, addr, start, commands, Ticking { detailed, fine }, heartbeat)
         }
         AgentSpec::Serve { plan, .. } => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
@@ -55,11 +76,7 @@ pub fn run() -> Result<(), LabError> {
             until_stopped(&commands);
             Ok(())
         }
-    };
-    if let Err(error) = outcome {
-        say(&AgentReport::Failed { error });
     }
-    Ok(())
 }
 
 /// What was to be changed is, or was put back.
@@ -84,34 +101,36 @@ fn hello() -> Hello {
     }
 }
 
-/// Hears the conductor, and ends when it is not there, where the task `ends` with it.
-fn live(commands: Sender<AgentCommand>, ends: bool) -> Arc<Heartbeat> {
-    let heartbeat = Arc::new(Heartbeat::new());
-    let (theirs, to) = (Arc::clone(&heartbeat), commands.clone());
-    std::thread::spawn(move || hear(&theirs, &to));
+/// Hears the conductor, and ends when it is not there, where the task `ends` with it. Further tasks come out.
+fn live(heartbeat: &Arc<Heartbeat>, ends: bool) -> Receiver<Task> {
+    let (sender, tasks) = channel();
+    let hears = Arc::clone(heartbeat);
+    std::thread::spawn(move || hear(&hears, sender));
     if ends {
-        let watches = Arc::clone(&heartbeat);
-        std::thread::spawn(move || watches.watch(&commands));
+        let watches = Arc::clone(heartbeat);
+        std::thread::spawn(move || watches.watch());
     }
-    heartbeat
+    tasks
 }
 
-/// Hands on the conductor's commands; what is about the line itself is answered at once. When its end of the pipe closes,
-/// that is heard as a stop; a process that does not manage to stop is ended.
-fn hear(heartbeat: &Heartbeat, commands: &Sender<AgentCommand>) {
+/// Hands on the conductor's commands and tasks; what is about the line itself is answered at once. When its end of the pipe
+/// closes, that is heard as a stop; a process that does not manage to stop is ended.
+fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         heartbeat.heard();
         match serde_json::from_str(&line) {
             Ok(AgentCommand::Ping { n }) => say(&AgentReport::Pong { n, mono_ns: sys::clock::monotonic_ns() }),
-            Ok(AgentCommand::Beat) | Err(_) => {}
-            Ok(command) => {
-                if commands.send(command).is_err() {
-                    return;
+            Ok(AgentCommand::Beat) => {}
+            Ok(command) => heartbeat.pass_on(command),
+            Err(_) => {
+                if let Ok(spec) = serde_json::from_str(&line) {
+                    let _ = tasks.send((spec, heartbeat.turn_to_task()));
                 }
             }
         }
     }
-    let _ = commands.send(AgentCommand::Stop);
+    drop(tasks);
+    heartbeat.pass_on(AgentCommand::Stop);
     std::thread::sleep(GRACE);
     std::process::exit(0);
 }
@@ -153,7 +172,7 @@ fn load(
 
 fn cold(plan: &ColdPlan, addr: Address, commands: Receiver<AgentCommand>) -> Result<(), String> {
     confine(&plan.cpus)?;
-    let part = load::hold(plan, addr, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
+    let part = load::hold(plan, &addr, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
     say(&AgentReport::Held(part));
     Ok(())
 }

@@ -10,11 +10,16 @@ use run::{AgentCommand, AgentSpec, Hello, WIRE};
 
 use super::outbox::Outbox;
 use super::post::Pipes;
+use super::station::Station;
 use crate::{Host, LabError};
 
 /// See the head of this file.
 #[derive(Debug)]
 pub struct Agent {
+    /// Its number among all that its group ever had: what is heard of it bears that.
+    pub(super) serial: usize,
+    /// Where it may go on with another task; none for one that ends with its task.
+    pub(super) station: Option<Station>,
     name: String,
     host: String,
     remote: bool,
@@ -38,13 +43,11 @@ impl Agent {
         host: &dyn Host,
         program: &Path,
         name: &str,
-        number: usize,
+        serial: usize,
         spec: &AgentSpec,
     ) -> Result<(Self, Pipes), LabError> {
         let fail = |why: String| LabError::Agent { name: name.into(), why };
-        let mut task = serde_json::to_string(&spec.revealed())
-            .map_err(|e| fail(format!("its task cannot be written down: {e}")))?;
-        task.push('\n');
+        let task = written(name, spec)?;
         let mut command = host.command(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let started = format!("starting {:?} for {}", command.get_program(), host.name());
@@ -53,6 +56,8 @@ impl Agent {
         stdin.as_ref().map_or(Ok(()), sys::nonblock::set).map_err(|e| fail(format!("its input is no pipe: {e}")))?;
         let out = Arc::new(Outbox::new(stdin));
         let agent = Self {
+            serial,
+            station: Station::of(host, spec),
             name: name.into(),
             host: host.name().into(),
             remote: host.is_remote(),
@@ -68,7 +73,20 @@ impl Agent {
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(fail("its output could not be opened".into()));
         };
-        Ok((agent, Pipes { number, out, stdout, stderr }))
+        Ok((agent, Pipes { number: serial, out, stdout, stderr }))
+    }
+
+    /// It waits, and gets its next task.
+    pub(super) fn again(&mut self, name: &str, spec: &AgentSpec) -> Result<(), LabError> {
+        let task = written(name, spec)?;
+        self.name = name.into();
+        self.out.send_task(task.as_bytes());
+        Ok(())
+    }
+
+    /// Whether its process ended.
+    pub(super) fn ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Its name in its group.
@@ -198,7 +216,7 @@ impl Agent {
     /// Waits for its end until a moment, then ends it.
     pub(super) fn end_by(&mut self, deadline: Instant) {
         loop {
-            if !matches!(self.child.try_wait(), Ok(None)) {
+            if self.ended() {
                 return;
             }
             if Instant::now() >= deadline {
@@ -209,6 +227,13 @@ impl Agent {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// A task as a line, with secrets in their places.
+fn written(name: &str, spec: &AgentSpec) -> Result<String, LabError> {
+    let task = serde_json::to_string(&spec.revealed());
+    let why = |e| LabError::Agent { name: name.into(), why: format!("its task cannot be written down: {e}") };
+    Ok(task.map_err(why)? + "\n")
 }
 
 impl Drop for Agent {

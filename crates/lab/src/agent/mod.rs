@@ -12,6 +12,9 @@ mod offset;
 mod outbox;
 mod post;
 mod say;
+mod station;
+mod waiting;
 
 pub use group::{AgentGroup, Ready, Said};
 pub use member::Agent;
+pub use waiting::Task;

@@ -128,6 +128,10 @@ impl Host for Via {
         Ok(command)
     }
 
+    fn place(&self) -> String {
+        self.words().join("\n")
+    }
+
     fn is_remote(&self) -> bool {
         true
     }

@@ -18,6 +18,7 @@ impl<C: Client> Core<C> {
             return self.blocks_start(ops, turns);
         }
         if self.task.connect_gap_ns > 0.0 {
+            self.opening = true;
             for conn in 0..self.conns.len() as u32 {
                 self.wait(ops, conn, (f64::from(conn) * self.task.connect_gap_ns) as u64);
             }
@@ -38,17 +39,39 @@ impl<C: Client> Core<C> {
         }
     }
 
-    /// A connection was established. Where they are made at a rate, it is silent until the last of them is due: a server that
-    /// accepts is not to be measured as one that answers.
+    /// A connection was established. Where they are made at a rate, it is silent until the last of them is up, or the window
+    /// begins: a server that accepts is not to be measured as one that answers, and is not to be held up in it either.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
         }
+        self.conns[conn as usize].state = State::Thinking;
+        if !self.opening {
+            return self.speak_first(ops.now(), conn);
+        }
+        if self.open >= self.conns.len() as u64 {
+            self.end_opening(ops.now());
+        }
+    }
+
+    /// What is up may speak from now on; nothing where it may already.
+    pub(super) fn end_opening(&mut self, now: u64) {
+        if !std::mem::take(&mut self.opening) {
+            return;
+        }
+        for conn in 0..self.conns.len() as u32 {
+            if self.conns[conn as usize].state == State::Thinking {
+                self.speak_first(now, conn);
+            }
+        }
+    }
+
+    /// The first request of a connection: after the last connection is due, and a pause.
+    fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = self.conns.len() as f64 * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
         let rest = self.first_pause();
-        self.conns[conn as usize].state = State::Thinking;
-        self.arm(conn, ops.now().max(all_due_ns).saturating_add(rest));
+        self.arm(conn, now.max(all_due_ns).saturating_add(rest));
     }
 
     /// A connection may speak: fill its pipeline.
@@ -155,6 +178,18 @@ mod tests {
         assert!(opened.connections == 200 && (1.9..2.1).contains(&opened.at_s), "{opened:?}");
         // 200 a second in the 10 s after that.
         assert!((1800..2200).contains(&part.total.sent), "{}", part.total.sent);
+    }
+
+    /// Connecting takes a second here: the last is up after 3 s.
+    #[test]
+    fn until_the_last_is_up_they_are_silent_before_the_window_alone() {
+        let far = SimServer { rtt_ns: 1_000_000_000, ..SimServer::default() };
+        let sent = |warmup_s: f64, duration_s: f64| {
+            let (part, _) = simulate(&LoadPlan { warmup_s, ..plan(500.0, duration_s) }, &far).unwrap();
+            part.total.sent
+        };
+        assert!(sent(2.9, 0.001) < 10, "{}", sent(2.9, 0.001));
+        assert!(sent(6.0, 0.001) > 200 && sent(0.0, 2.9) > 50, "{} {}", sent(6.0, 0.001), sent(0.0, 2.9));
     }
 
     #[test]

@@ -116,6 +116,8 @@ pub(crate) struct Core<C: Client> {
     batch: Batch,
     tuned: (u64, u64),
     draining: bool,
+    /// Connections that are made one after the other are not all up yet.
+    opening: bool,
     drain_end_ns: u64,
     ports_ran_out: bool,
     fds_ran_out: bool,
@@ -181,6 +183,7 @@ impl<C: Client> Core<C> {
             batch: Batch::default(),
             tuned: (task.origin_ns, 0),
             draining: false,
+            opening: false,
             drain_end_ns: u64::MAX,
             ports_ran_out: false,
             fds_ran_out: false,
@@ -321,6 +324,9 @@ impl<C: Client> Core<C> {
         }
         self.record.enter(phase, now);
         ops.tell_phase(phase, now);
+        if phase == Phase::Measure {
+            self.end_opening(now);
+        }
         if phase == Phase::Drain && !self.draining {
             self.draining = true;
             self.drain_end_ns = now.saturating_add(self.task.drain_ns);

@@ -43,7 +43,7 @@ impl<C: Client> Shard<'_, C> {
         let Some(origin_ns) = self.begin.wait() else { return Ok(LoadPart::default()) };
         core.begin_at(origin_ns);
         let order = |now, phase| self.orders.read(now, phase);
-        shard::go(driver, core, slots, self.show, order).map_err(failed)
+        shard::go(driver, core, slots, self.show, &order).map_err(failed)
     }
 }
 

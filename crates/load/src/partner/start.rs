@@ -64,7 +64,7 @@ fn handle<C: Client>(
         }
         order_of(told.get(), now, current)
     };
-    let part = shard::run(&mut driver, client, task, &show, order).map_err(failed)?;
+    let part = shard::run(&mut driver, client, task, &show, &order).map_err(failed)?;
     let text = serde_json::to_vec(&part).map_err(|_| LoadError::ThreadLost)?;
     let _ = frame(&back, PART, &text);
     let _ = back.flush();

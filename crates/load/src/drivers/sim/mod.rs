@@ -51,7 +51,7 @@ fn with_client<C: Client>(client: &C, plan: &LoadPlan, server: &SimServer) -> Re
         next_ns: [measure, drain].into_iter().find(|&edge| edge > now).unwrap_or(u64::MAX),
         factor: 1.0,
     };
-    let part = shard::run(&mut driver, client, task, &Show::default(), order).map_err(|errno| LoadError::System {
+    let part = shard::run(&mut driver, client, task, &Show::default(), &order).map_err(|errno| LoadError::System {
         what: "simulating",
         errno,
         advice: "please report this",

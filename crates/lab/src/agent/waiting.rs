@@ -1,0 +1,151 @@
+//! Generators that handed over their part and wait for their next task: a trial at the place of the one before has the same
+//! processes. Who finds no task there is ended before the trial begins, so that none is beside what is measured.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use run::AgentSpec;
+
+use super::AgentGroup;
+use super::desk::Raw;
+use super::member::Agent;
+use super::post::Post;
+use super::station::Station;
+use crate::{Host, LabError};
+
+/// How long those that no task is for have to end by themselves.
+const END_WITHIN: Duration = Duration::from_millis(300);
+
+/// A task that is to be handed out.
+pub struct Task<'a> {
+    /// Where its agent is to run.
+    pub host: &'a dyn Host,
+    /// The name of its agent.
+    pub name: String,
+    /// What it is.
+    pub spec: AgentSpec,
+}
+
+impl AgentGroup {
+    /// Hands out tasks in their order, which is that of the agents from now on: each to one that waits at its place, or to a new
+    /// one. All agents of before must have handed over their parts.
+    pub fn hand_out(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
+        let mut waiting = self.waiting();
+        let at_place = |task: &Task<'_>| waiting.get_mut(&Station::of(task.host, &task.spec)?)?.pop_front();
+        let found: Vec<Option<Agent>> = tasks.iter().map(at_place).collect();
+        end(waiting.into_values().flatten().collect());
+        for (task, agent) in tasks.iter().zip(found) {
+            let Some(mut agent) = agent else {
+                self.start(task.host, program, &task.name, &task.spec)?;
+                continue;
+            };
+            agent.again(&task.name, &task.spec)?;
+            self.take_in(agent);
+        }
+        self.post.iter().for_each(Post::ring);
+        Ok(())
+    }
+
+    /// Those of before that still are there, by where they are. What ended meanwhile was in nobody's way.
+    fn waiting(&mut self) -> BTreeMap<Station, VecDeque<Agent>> {
+        while let Some((serial, raw)) = self.desk.next(Instant::now()) {
+            if matches!(raw, Raw::Gone(_)) {
+                self.gone.borrow_mut().insert(serial);
+            }
+        }
+        self.numbers.clear();
+        let mut waiting = BTreeMap::<Station, VecDeque<Agent>>::new();
+        for mut agent in std::mem::take(&mut self.agents) {
+            let gone = self.gone.borrow().contains(&agent.serial) || agent.ended();
+            if let Some(station) = agent.station.clone().filter(|_| !gone) {
+                waiting.entry(station).or_default().push_back(agent);
+            }
+        }
+        self.gone.borrow_mut().clear();
+        waiting
+    }
+}
+
+/// Ends agents, all at the same time.
+fn end(mut agents: Vec<Agent>) {
+    agents.iter().for_each(Agent::hang_up);
+    let deadline = Instant::now() + END_WITHIN;
+    agents.iter_mut().for_each(|agent| agent.end_by(deadline));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::LoadPlan;
+    use std::path::PathBuf;
+    use std::process::Command;
+    use testkit::eventually;
+
+    /// A host on which every agent is a shell that is ready for each task that it reads.
+    struct Shell(&'static str);
+
+    impl Host for Shell {
+        fn name(&self) -> &str {
+            "shell"
+        }
+
+        fn command(&self, _: &Path) -> Result<Command, LabError> {
+            let ready = r#"echo '{"is":"ready","pid":'$$',"listening":null,"io":"x","notes":[]}'"#;
+            let script = format!(r#"echo '{{"is":"hello","wire":5}}'; while read task; do {ready}; done"#);
+            let mut command = Command::new("sh");
+            command.args(["-c", &script]);
+            Ok(command)
+        }
+
+        fn place(&self) -> String {
+            self.0.into()
+        }
+    }
+
+    /// Hands out a load to each of these places and CPUs; the processes that took them.
+    fn hand_out(group: &mut AgentGroup, to: &[(&'static str, u32)]) -> Vec<u32> {
+        let hosts: Vec<(Shell, u32)> = to.iter().map(|(place, cpu)| (Shell(place), *cpu)).collect();
+        let task = |(host, cpu): &'_ (Shell, u32)| {
+            let plan = Box::new(LoadPlan { cpus: vec![*cpu], ..LoadPlan::default() });
+            let addr = std::net::SocketAddr::from(([127, 0, 0, 1], 1)).into();
+            let (at_once, files, detailed, fine) = (false, BTreeMap::new(), false, false);
+            (host.name().to_string(), AgentSpec::Load { plan, addr, at_once, files, detailed, fine })
+        };
+        let specs: Vec<_> = hosts.iter().map(task).collect();
+        let tasks = hosts.iter().zip(specs).map(|((host, _), (name, spec))| Task { host, name, spec });
+        group.hand_out(Path::new("sh"), &tasks.collect::<Vec<_>>()).unwrap();
+        group.await_ready(Duration::from_secs(20)).unwrap();
+        group.pids()
+    }
+
+    fn is_there(pid: u32) -> bool {
+        PathBuf::from(format!("/proc/{pid}")).exists()
+    }
+
+    #[test]
+    fn the_next_task_goes_to_who_waits_at_its_place() {
+        let mut group = AgentGroup::default();
+        let first = hand_out(&mut group, &[("a", 0), ("b", 0)]);
+        let second = hand_out(&mut group, &[("b", 0), ("a", 0), ("a", 0)]);
+        assert_eq!([second[0], second[1]], [first[1], first[0]]);
+        assert!(!first.contains(&second[2]));
+        let third = hand_out(&mut group, &[("a", 1), ("a", 0)]);
+        assert!(!second.contains(&third[0]), "one that confined itself to other CPUs does not");
+        assert!(second[1..].contains(&third[1]));
+        assert!(!is_there(second[0]), "who finds no task is ended before the trial begins");
+        drop(group);
+        assert!(third.iter().all(|pid| !is_there(*pid)));
+    }
+
+    #[test]
+    fn who_died_while_it_waited_is_replaced() {
+        let mut group = AgentGroup::default();
+        let first = hand_out(&mut group, &[("a", 0)])[0];
+        testkit::signal(first, "KILL");
+        // Until nobody has to wait for it any more.
+        eventually(|| group.agents[0].ended().then_some(()));
+        let second = hand_out(&mut group, &[("a", 0)])[0];
+        assert!(first != second && is_there(second));
+    }
+}
