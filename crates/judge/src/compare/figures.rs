@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run::{FigureUnit, Run, Trial};
 
-use crate::number::positive;
+use crate::number::{finite, positive};
 use crate::single::good;
 
 /// One figure of a trial.
@@ -17,12 +17,14 @@ pub(crate) struct FigureSpec {
     /// A level that a process keeps from window to window: many windows of it are one look.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
+    /// 0 is a value of it: nothing came back.
+    pub(crate) zeros: bool,
     /// Share of the requests of a percentile, which is that of all windows together.
     pub(crate) quantile: Option<f64>,
 }
 
 const fn less(name: &'static str, unit: FigureUnit, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, of, quantile: None }
+    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, zeros: false, of, quantile: None }
 }
 
 const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
@@ -33,12 +35,19 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { decides: false, ..less(name, FigureUnit::Plain, of) }
 }
 
+/// A part of a figure that decides: what it lost and another part won is in the whole.
+const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
+    FigureSpec { decides: false, ..less(name, FigureUnit::Micros, of) }
+}
+
 /// Name of the capacity, which is compared by its own interval.
 pub(crate) const CAPACITY: &str = "capacity";
+/// Name of the share of requests that failed, which is compared by its difference.
+pub(crate) const FAILED: &str = "failed share";
 
-/// Whether a figure has a part in the verdict; the capacity does.
+/// Whether a figure has a part in the verdict; the capacity and the share of failures do.
 pub(crate) fn decides(name: &str) -> bool {
-    name == CAPACITY || FIGURES.iter().any(|f| f.name == name && f.decides)
+    [CAPACITY, FAILED].contains(&name) || FIGURES.iter().any(|f| f.name == name && f.decides)
 }
 
 /// Name of the first figure of the table.
@@ -47,9 +56,13 @@ pub(crate) const SERVER_CPU: &str = "server CPU per request";
 /// The table. CPU time a request is far steadier than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
-    less("of that, user", FigureUnit::Micros, |t| server(t, IN_TABLE[1])),
-    less("of that, system", FigureUnit::Micros, |t| server(t, IN_TABLE[2])),
-    FigureSpec { more_is_better: true, ..less("completed rate", FigureUnit::PerSecond, |t| positive(good(t))) },
+    part("of that, user", |t| server(t, IN_TABLE[1])),
+    part("of that, system", |t| server(t, IN_TABLE[2])),
+    FigureSpec {
+        more_is_better: true,
+        zeros: true,
+        ..less("completed rate", FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate >= 0.0))
+    },
     percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
     percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
     percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),

@@ -9,6 +9,7 @@ mod capacities;
 mod contrast;
 mod curves;
 mod differences;
+mod failures;
 mod figures;
 mod over;
 mod percentiles;
@@ -17,14 +18,14 @@ mod tls;
 mod windows;
 mod words;
 
-use run::{Compared, ComparedWord, Comparison, Run};
+use run::{Comparison, Run, TrialKind};
 
 use capacities::capacity;
 pub use contrast::Pairing;
-use figures::{FIGURES, costs, decides, server};
-use over::Both;
+use figures::{FIGURES, costs, server};
+use over::{Both, Line};
 use percentiles::Sides;
-use words::{verdict, words};
+use words::{regressed, verdict, words};
 
 /// Compares; the error is a sentence that says why these runs cannot be.
 pub fn compare(
@@ -39,9 +40,10 @@ pub fn compare(
     same_protocol((old.0, &of(old.1)), (new.0, &of(new.1)))?;
     let pairs = windows::pairs(old.1, new.1, pairing);
     let both = Both { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
-    let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
-    comparisons.extend(capacity(old.1, new.1, pairing));
-    if comparisons.is_empty() {
+    let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
+    lines.extend(failures::failed(&both));
+    lines.extend(capacity(old.1, new.1, pairing));
+    if lines.is_empty() {
         return Err(format!(
             "{} and {} have no load in common: compare runs of one command with the same flags",
             old.0, new.0
@@ -49,18 +51,23 @@ pub fn compare(
     }
     let (costs, of_new) = (costs(old.1), costs(new.1));
     let shown = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
-    comparisons.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
-    words(&mut comparisons, threshold);
+    lines.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
+    let allowed = old.1.first().map_or(0.0, |run| run.findings.limits.errors);
+    let comparisons = words(lines, threshold, allowed);
     let (verdict, decided_by) = verdict(&comparisons);
-    let worse = |c: &&Compared| c.word == ComparedWord::Slower && (c.ratio - 1.0).abs() >= threshold;
+    let mut swept = windows::pairs(old.1, new.1, Pairing::Kept);
+    if pairing == Pairing::InTurns {
+        swept.retain(|[old, _]| old.iter().all(|window| window.trial.kind == TrialKind::Sweep));
+    }
     Ok(Comparison {
         old: old.0.into(),
         new: new.0.into(),
         differences: differences::differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
+        notes: windows::empty(&both.pairs),
         turns: None,
-        regression: comparisons.iter().any(|c| decides(&c.figure) && worse(&c)),
-        curves: curves::curves(&both.pairs, &both.sides),
+        regression: comparisons.iter().any(|c| regressed(c, threshold, allowed)),
+        curves: curves::curves(&swept, &both.sides),
         comparisons,
         threshold,
         verdict,
@@ -91,5 +98,7 @@ fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
     Ok(())
 }
 
+#[cfg(test)]
+mod lost_tests;
 #[cfg(test)]
 mod tests;
