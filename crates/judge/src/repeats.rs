@@ -45,16 +45,20 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Of each repeat the trial at its capacity, or at its limit where none holds the objective.
-pub(crate) fn at_capacity(run: &Run) -> Vec<&Trial> {
+/// Of each repeat that was not cut short: its trials, the one at its capacity, or at its limit where none holds the objective, and the
+/// capacity where one holds; `None` where it completed nothing.
+pub(crate) fn at_capacity(run: &Run) -> Vec<Option<(&[Trial], &Trial, Option<f64>)>> {
+    let limits = limits(run);
     let of = |trials: &'_ [Trial]| {
-        let part = part(run, trials, &limits(run));
+        let part = part(run, trials, &limits);
         let facts = Facts::of(&part);
         let chances = crate::capacity::chances(&part.trials, &facts.limits);
-        let trial = crate::capacity::capacity(&facts, &chances).map(|(_, trial)| trial).or(facts.decisive)?;
-        part.trials.iter().position(|one| std::ptr::eq(one, trial))
+        let found = crate::capacity::capacity(&facts, &chances);
+        let held = found.as_ref().filter(|(capacity, _)| capacity.held).map(|(capacity, _)| capacity.rate);
+        let trial = found.map(|(_, trial)| trial).or(facts.decisive)?;
+        Some((part.trials.iter().position(|one| std::ptr::eq(one, trial))?, held))
     };
-    run.repeats().filter_map(|trials| trials.get(of(trials)?)).collect()
+    finished(run).map(|trials| of(trials).and_then(|(at, held)| Some((trials, trials.get(at)?, held)))).collect()
 }
 
 fn alone(run: &Run, trials: &[Trial]) -> Repeat {
