@@ -61,11 +61,15 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec {
         more_is_better: true,
         zeros: true,
-        ..less("completed rate", FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate >= 0.0))
+        ..less("completed rate", FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate > 0.0 || asked(t)))
     },
     percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
     percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
     percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
+    less("time of a call", FigureUnit::Micros, |t| timed(t, t.results.trimmed_us.or(t.results.call_us))),
+    less("time of an event", FigureUnit::Micros, |t| timed(t, t.results.event_us)),
+    less("time of a declaration", FigureUnit::Micros, |t| timed(t, t.results.declare_us)),
+    less("time of a revocation", FigureUnit::Micros, |t| timed(t, t.results.revoke_us)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
     FigureSpec {
@@ -85,6 +89,21 @@ pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     let servers = runs.iter().flat_map(|r| &r.trials).filter_map(|t| t.server.as_ref());
     let all = servers.flat_map(|s| &s.costs).filter(|(id, _)| !IN_TABLE.contains(&id.as_str()));
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
+}
+
+/// Whether any request was made: what only times calls makes none.
+pub(crate) fn asked(trial: &Trial) -> bool {
+    trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
+}
+
+/// A time that was taken without any request.
+fn timed(trial: &Trial, us: Option<f64>) -> Option<f64> {
+    us.and_then(positive).filter(|_| !asked(trial))
+}
+
+/// Whether a trial has nothing but such times.
+pub(crate) fn times_calls(trial: &Trial) -> bool {
+    !asked(trial) && trial.results.figures().next().is_some()
 }
 
 /// One cost of the server for a request.

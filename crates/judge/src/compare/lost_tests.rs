@@ -198,3 +198,60 @@ fn a_curve_is_of_all_conditions_of_as_many_clients() {
     let points: Vec<_> = c.curves.rates.iter().map(|p| (p.at, p.old, p.new)).collect();
     assert_eq!(points, [(1.0, 2.0, 4.0), (8.0, 20.0, 40.0)]);
 }
+
+/// An experiment that times calls makes no request: its times compare by what was set.
+#[test]
+fn runs_that_only_timed_calls_compare() {
+    let timed = |us: f64| {
+        let trial = |at: usize| {
+            let mut trial = Trial { kind: TrialKind::Experiment, ..Trial::default() };
+            trial.key.array_max = Some(at as u32 % 4);
+            (trial.results.trimmed_us, trial.results.calls) = (Some(us * (1.0 + 0.001 * at as f64)), Some(100.0));
+            trial
+        };
+        Run { trials: (0..40).map(trial).collect(), ..Run::default() }
+    };
+    let c = compare(("a", &[timed(10.0)]), ("b", &[timed(11.0)]), 0.03, Kept).unwrap();
+    let call = of(&c, "time of a call");
+    assert!((call.ratio - 1.1).abs() < 0.01 && call.word == ComparedWord::Slower && c.regression, "{call:?}");
+    assert!(
+        c.comparisons.iter().all(|c| c.figure != "completed rate" && c.figure != "failed share") && c.notes.is_empty()
+    );
+}
+
+#[test]
+fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
+    let good = PlantedRun::new(1000.0, 4000.0).rates(&[0.5]).run();
+    let of_kind = |kind: TrialKind| {
+        let mut run = good.clone();
+        run.trials.iter_mut().for_each(|t| t.kind = kind);
+        run
+    };
+    let say = |run: &Run| {
+        compare(("a", std::slice::from_ref(&good)), ("b", std::slice::from_ref(run)), 0.03, Kept).unwrap_err()
+    };
+    assert!(say(&of_kind(TrialKind::Proof)).contains("only windows of a search or a proof"));
+    assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
+}
+
+/// One process a side is one look at its memory: more windows of it tell no more, more runs do.
+#[test]
+fn what_more_of_would_decide_is_said() {
+    let mut random = Rng::with_seed(6);
+    let mut side = |us: f64, bytes: f64| {
+        let mut run = windows(&mut random, 20, us);
+        let value = Reading::Value(bytes);
+        run.trials.iter_mut().for_each(|t| {
+            t.server.get_or_insert_default().counters.insert(run::CounterId("process.rss".into()), value.clone());
+        });
+        run
+    };
+    let (a, b) = (side(400.0, 1e6), side(404.0, 2e6));
+    let live = both(&a, &b);
+    assert_eq!(of(&live, "memory").more_of, Some(run::MoreOf::Runs), "{:?}", of(&live, "memory"));
+    // 1 % that a run may be off by itself: no window tells 1 % apart.
+    let kept = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.005, Kept).unwrap();
+    let cpu = of(&kept, "server CPU per request");
+    assert!(cpu.word == ComparedWord::NotEnough && cpu.more_of == Some(run::MoreOf::Runs), "{cpu:?}");
+    assert!(cpu.more.is_some_and(|more| more >= 3.0), "{cpu:?}");
+}

@@ -18,11 +18,11 @@ mod tls;
 mod windows;
 mod words;
 
-use run::{Comparison, Run, TrialKind};
+use run::{Comparison, Run, Trial, TrialKind};
 
 use capacities::capacity;
 pub use contrast::Pairing;
-use figures::{FIGURES, costs, server};
+use figures::{FIGURES, costs, server, times_calls};
 use over::{Both, Line};
 use percentiles::Sides;
 use words::{regressed, verdict, words};
@@ -44,10 +44,7 @@ pub fn compare(
     lines.extend(failures::failed(&both));
     lines.extend(capacity(old.1, new.1, pairing));
     if lines.is_empty() {
-        return Err(format!(
-            "{} and {} have no load in common: compare runs of one command with the same flags",
-            old.0, new.0
-        ));
+        return Err(nothing_in_common(old, new));
     }
     let (costs, of_new) = (costs(old.1), costs(new.1));
     let shown = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
@@ -92,10 +89,34 @@ fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
         return Err(format!("{name} has no trial: nothing was measured, so nothing can be compared"));
     }
-    if runs.iter().all(|r| r.trials.iter().all(|t| t.measured.tally.completed == 0)) {
+    if runs.iter().all(Run::only_watched) {
+        return Err(format!(
+            "{name} only watched a server that somebody else loaded: of its answers nothing is known; measure it with `loadline \
+             load` or `loadline find`, and compare two such runs"
+        ));
+    }
+    let something = |t: &Trial| t.measured.tally.completed > 0 || times_calls(t);
+    if !runs.iter().any(|r| r.trials.iter().any(something)) {
         return Err(format!("{name} completed no request: there is nothing to compare"));
     }
     Ok(())
+}
+
+/// Why no window of one side can be held against one of the other.
+fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
+    let chosen = |runs: &[Run]| {
+        let mut kinds = runs.iter().flat_map(|r| &r.trials).map(|t| t.kind);
+        kinds.any(|kind| matches!(kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment))
+    };
+    match [old, new].iter().find(|(_, runs)| !chosen(runs)) {
+        Some((name, _)) => format!(
+            "{name} has only windows of a search or a proof, whose loads no other run has: compare whole runs of `loadline find`, or \
+             runs of `loadline load` with the same flags"
+        ),
+        None => {
+            format!("{} and {} have no load in common: compare runs of one command with the same flags", old.0, new.0)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use run::{Intensity, Run, Trial, TrialKind};
 
 use super::contrast::Pairing;
+use super::figures::{asked, times_calls};
 use crate::number::finite;
 
 /// One window, and the run or repeat that it is of.
@@ -42,9 +43,9 @@ fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
         Pairing::InTurns => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     };
-    // Where requests were made and nothing came back, that is the figure; where none was made there is none.
-    let asked = trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0;
-    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !asked {
+    // Where requests were made and nothing came back, that is the figure; where none was made, other things may have been timed.
+    let told = asked(trial) || times_calls(trial);
+    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
     // By what was asked, never by the label: a repeat is labelled as one.
@@ -59,7 +60,7 @@ fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
 pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
     let of = |(side, word): (usize, &str)| {
         let windows = || pairs.iter().flat_map(move |pair| &pair[side]);
-        let empty = windows().filter(|window| window.trial.rates.completed_rate <= 0.0).count();
+        let empty = windows().filter(|w| asked(w.trial) && w.trial.rates.completed_rate <= 0.0).count();
         let all = windows().count();
         (empty > 0).then(|| {
             format!(

@@ -262,7 +262,7 @@ fn what_is_far_is_said_where_the_run_had_no_quota_and_showed_no_threads() {
     let near = said(&full(), Change { quota_cpus: Some(2.0), ..Change::default() });
     assert!(!near.iter().any(|a| a.contains("extrapolation")), "{near:?}");
     // No thread was busy for a twentieth of the time.
-    let mut run = PlantedRun::new(2500.0, 400.0).steps(&[1, 2]).rates(&[]).run();
+    let mut run = PlantedRun::new(2500.0, 4000.0).steps(&[1, 2]).rates(&[]).run();
     crate::judge(&mut run);
     let unknown = said(&run, Change { workers: Some(60), ..Change::default() });
     assert!(unknown.iter().any(|a| a.contains("how far 60 are")), "{unknown:?}");
