@@ -45,9 +45,11 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Of each repeat that was not cut short: its trials, the one at its capacity, or at its limit where none holds the objective, and the
-/// capacity where one holds; `None` where it completed nothing.
-pub(crate) fn at_capacity(run: &Run) -> Vec<Option<(&[Trial], &Trial, Option<f64>)>> {
+/// A repeat's trials, the one at its capacity, or at its limit where none holds the objective, and the capacity where one holds.
+pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
+
+/// Each repeat that was not cut short; `None` where it completed nothing.
+pub(crate) fn at_capacity(run: &Run) -> Vec<Option<AtCapacity<'_>>> {
     let limits = limits(run);
     let of = |trials: &'_ [Trial]| {
         let part = part(run, trials, &limits);

@@ -47,9 +47,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<In
     let (mut of_a, mut of_b) = (Nobody, Nobody);
     let mut sides = [prepare(a, &mut of_a)?, prepare(b, &mut of_b)?];
     let mut turns = InOrder { order: Order::of(seed), turns: Turns { seed, new_first: Vec::new() } };
-    // What preparing both took is no more there to be measured in.
-    let left_s = (budget_s - began.elapsed().as_secs_f64()).max(0.0);
-    let search_s = Some(FOR_CAPACITY * left_s / 2.0).filter(|s| *s >= SHORTEST_SEARCH_S);
+    let search_s = Some(FOR_CAPACITY * budget_s / 2.0).filter(|s| *s >= SHORTEST_SEARCH_S);
     let until_s = budget_s - 2.0 * search_s.unwrap_or(0.0);
     let notes = windows(&mut sides, &mut turns, Time { began, until_s }, watch)?;
     if let Some(search_s) = search_s.filter(|_| !watch.stop()) {
@@ -81,6 +79,7 @@ fn windows(
     time: Time,
     watch: &dyn Watch,
 ) -> Result<Vec<String>, LabError> {
+    // What preparing both took is no more there to be measured in.
     let room_s = time.until_s - time.at_s();
     let seed = turns.turns.seed;
     let (mut pair, mut last_s, mut window_s) = (0, 0.0, length_s(room_s, 0.0));
