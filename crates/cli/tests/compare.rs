@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures").join(name)
@@ -50,6 +50,13 @@ fn what_cannot_be_compared_gets_one_sentence() {
         (vec![find], "give two runs"),
         (vec![find, "http://127.0.0.1:1/"], "one of"),
         (vec![find, "/nowhere"], "cannot read"),
+        (vec![find, find, "--old", find, "--new", find], "name each run once"),
+        (vec![find, find, "--budget", "10s"], "--budget is for two live servers"),
+        (vec![find, find, "--connections", "3"], "--connections is for two live servers"),
+        (vec![find, find, "--seed", "3"], "--seed is for two live servers"),
+        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--baseline", "main"], "--baseline names runs"),
+        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--old", find], "--old names runs"),
+        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--new", find], "--new names runs"),
     ] {
         let output = compare(&arguments);
         let said = text(&output);
@@ -89,19 +96,39 @@ fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
     assert_eq!(code(&[old, new, "--threshold", "99%"]).0, Some(0));
     let (status, said) = code(&[back.0, back.1]);
     assert!(status == Some(0) && said.contains("The new one is faster"), "{said}");
-    let (status, said) = code(&["--old", old, old, "--new", new, new, "--json"]);
+    let again = |run: &str| {
+        let copy = format!("{run}-again");
+        std::fs::create_dir(&copy).unwrap();
+        std::fs::copy(Path::new(run).join("run.json"), Path::new(&copy).join("run.json")).unwrap();
+        copy
+    };
+    let (old_again, new_again) = (again(old), again(new));
+    let (status, said) = code(&["--old", old, &old_again, "--new", new, &new_again, "--json"]);
     assert!(status == Some(1) && said.contains("24"), "{said}");
+    let (status, said) = code(&["--old", old, &format!("{old}/run.json"), "--new", new]);
+    assert!(status == Some(2) && said.contains("twice"), "a run is no repeat of itself: {said}");
 
-    let named = |run: &str| {
-        let named = ["compare", run, "--baseline", "main"];
-        let output = Command::new(env!("CARGO_BIN_EXE_loadline")).args(named).current_dir(&dir).output().unwrap();
+    let with = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
+        let output = command.arg("compare").args(arguments).current_dir(&dir).output().unwrap();
         (output.status.code(), text(&output))
     };
+    let named = |run: &str| with(&[run, "--baseline", "main"]);
     let (status, said) = named(old);
     assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
     assert_eq!(named(old).0, Some(0), "the same run");
     let (status, said) = named(new);
     assert!(status == Some(1) && said.contains("decided by"), "{said}");
+    let (status, said) = with(&[new, "--baseline", "main", "--replace"]);
+    assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
+    assert_eq!(named(new).0, Some(0), "the baseline is the new run now");
+    let (status, said) = with(&[old, "--baseline", "kept/by-path"]);
+    assert!(status == Some(0) && dir.path().join("kept/by-path/run.json").is_file(), "{said}");
+    assert_eq!(with(&[new, "--baseline", "kept/by-path"]).0, Some(1));
+    let (status, said) = with(&["--new", new, &new_again, "--baseline", "of-two"]);
+    assert!(status == Some(2) && said.contains("2 new runs, and one is kept"), "{said}");
+    let (status, said) = with(&[old, "--baseline", old, "--replace"]);
+    assert!(status == Some(2) && said.contains("left as it is"), "{said}");
 }
 
 /// Ports of nobody: two commands start two servers there, which are gone afterwards.
@@ -122,7 +149,10 @@ fn servers_that_it_starts_are_compared_and_ended() {
     assert!(found["verdict"].is_string(), "{found}");
     let pairs = found["turns"]["new_first"].as_array().unwrap();
     let new_first = pairs.iter().filter(|first| **first == true).count();
-    assert!(pairs.len() >= 4 && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
+    assert!(!pairs.is_empty() && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
+    // The budget is kept, and where it had no room for seven pairs that is said.
+    let said = found["notes"].to_string();
+    assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
     assert_eq!(found["turns"]["seed"], 7);
     for port in ports {
         assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "its server still listens at {port}");
@@ -187,4 +217,25 @@ fn what_tls_costs_a_server_is_told_by_asking_it_both_ways() {
     assert!(told["sentence"].as_str().unwrap().contains("TLS takes"), "{told}");
     let none = compare(&[&plain, &plain, "--insecure"]);
     assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
+}
+
+/// Ctrl-C in the middle: what was measured is compared, and the status is that of an interruption whatever it came to.
+#[test]
+fn an_interrupted_comparison_of_live_servers_ends_as_one() {
+    let _alone = testkit::alone();
+    let program = Path::new(env!("CARGO_BIN_EXE_loadline"));
+    let (a, b) = (testkit::serve(program, 0, &[]), testkit::serve(program, 0, &["--option", "work_us=300"]));
+    let urls = [&a, &b].map(|s| format!("http://{}/", s.addr));
+    let begin = |budget: &str| {
+        let mut command = Command::new(program);
+        command.args(["compare", &urls[0], &urls[1], "--budget", budget, "--json"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let child = begin("120s");
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    testkit::signal(child.id(), "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
+    let said = text(&output);
+    assert!(said.contains("ended early") || said.contains("nothing to compare"), "{said}");
 }

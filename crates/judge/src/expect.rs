@@ -1,46 +1,198 @@
 //! Whether a run is what its user expects: each expectation with its figure and interval.
+//!
+//! What stands for a run are all windows near its capacity, whether they held or not: one that was chosen because it held would hold.
+//! Answers of one window are no independent draws, since a queue that is long stays long; how far stretches of it are apart says how
+//! many of them are worth one (batch means; A. Law, *Simulation Modeling and Analysis*).
 
-use run::{Expectation, Expected, Findings, Hist, Run, Trial};
+use run::{Expectation, Expected, Findings, Hist, Run, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, rate};
-use crate::sample::{NORMAL_95, Sample};
-use crate::single::{failed_share, good, unanswered};
+use crate::repeats::{at_capacity, finished};
+use crate::sample::{NORMAL_95, Sample, average};
+use crate::single::{failed_and_all, good};
 use crate::student::t95;
 
-/// What came of every expectation of the plan: of the trial whose figures stand for the run; of several repeats the mean of
+/// Windows of a search stand for its capacity from this share of it on.
+const NEAR: f64 = 0.9;
+/// Stretches that windows are cut into.
+const STRETCHES: usize = 10;
+
+/// A figure with its interval, as far as either is known.
+type Figure = (Option<f64>, Option<(f64, f64)>);
+
+/// What came of every expectation of the plan: of the windows whose figures stand for the run; of several repeats the mean of
 /// theirs.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
-    let trial = findings.picks.loaded.and_then(|at| run.trials.get(at));
-    let repeats = if run.repeats().count() > 1 { crate::repeats::at_capacity(run) } else { Vec::new() };
-    run.plan.expect.iter().map(|e| one(e, trial, &repeats, findings)).collect()
+    let parts: Vec<Option<Seen<'_>>> = match run.repeats().count() > 1 {
+        true => {
+            at_capacity(run).into_iter().map(|at| at.map(|(trials, at, rate)| Seen::near(trials, at, rate))).collect()
+        }
+        false => {
+            let at = findings.picks.loaded.and_then(|at| run.trials.get(at));
+            let rate = findings.capacity.as_ref().filter(|c| c.held).map(|c| c.rate);
+            vec![at.map(|at| Seen::near(&run.trials, at, rate))]
+        }
+    };
+    run.plan.expect.iter().map(|e| one(e, &parts, findings, finished(run).count())).collect()
 }
 
-/// A figure of a trial with its interval.
-fn of(trial: &Trial, figure: &str) -> (Option<f64>, Option<(f64, f64)>) {
-    match figure {
-        "rate" => (Some(good(trial)), rates(trial)),
-        "errors" => (failed_share(trial), failures(trial)),
-        _ => time(trial, figure),
+/// Windows that stand for a run or a repeat together.
+struct Seen<'a>(Vec<&'a Trial>);
+
+impl<'a> Seen<'a> {
+    /// Those of a search that were offered what it came to, or nearly; else the one that was chosen.
+    fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
+        let near = |t: &&Trial| {
+            let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);
+            t.kind == TrialKind::Search && t.broken().is_none() && (NEAR..=1.0).contains(&share)
+        };
+        let all: Vec<&Trial> = trials.iter().filter(near).filter(|_| chosen.kind == TrialKind::Search).collect();
+        Self(if all.is_empty() { vec![chosen] } else { all })
+    }
+
+    fn of(&self, figure: &str) -> Figure {
+        match figure {
+            "rate" => self.rate(),
+            "errors" => self.failed(),
+            _ => self.time(figure),
+        }
+    }
+
+    /// Response times of all windows; of an older run that kept none there is nothing.
+    fn responses(&self) -> Option<Hist> {
+        let mut all = Hist::new();
+        self.0.iter().for_each(|t| t.histograms.get("response").into_iter().for_each(|hist| all.merge(hist)));
+        (!all.is_empty()).then_some(all)
+    }
+
+    /// A figure of the response time, microseconds.
+    fn time(&self, figure: &str) -> Figure {
+        let quantile = match figure {
+            "p50" => Some((0.5, self.0[0].latency_us.p50)),
+            "p99" => Some((0.99, self.0[0].latency_us.p99)),
+            "p99.9" => Some((0.999, self.0[0].latency_us.p99_9)),
+            _ => None,
+        };
+        if self.0.iter().all(|t| t.latency_us.count == 0) {
+            return (None, None);
+        }
+        let hist = self.responses();
+        let Some((share, summary)) = quantile else {
+            let mean = self.0[0].latency_us.mean;
+            return hist.map_or((Some(mean), None), |hist| (Some(hist.mean_us()), self.mean(&hist)));
+        };
+        let Some(hist) = hist else { return (Some(summary), None) };
+        let (draws, t) = self.draws(&hist);
+        let half = t * (share * (1.0 - share) / draws).sqrt();
+        let value = if self.0.len() == 1 { summary } else { hist.quantile_us(share) };
+        // Of too few requests the order says nothing of how large it may be.
+        let ends = || (hist.quantile_us((share - half).max(0.0)), hist.quantile_us(share + half));
+        (Some(value), (share + half < 1.0).then(ends))
+    }
+
+    /// Interval of the mean response time, microseconds.
+    fn mean(&self, hist: &Hist) -> Option<(f64, f64)> {
+        let (draws, t) = self.draws(hist);
+        let half_us = t * hist.histogram().stdev() / 1e3 / draws.sqrt();
+        (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
+    }
+
+    /// Independent draws that all answers are worth, and how many standard errors an interval has to either side.
+    fn draws(&self, hist: &Hist) -> (f64, f64) {
+        let answers = hist.len() as f64;
+        let stretches = self.stretches();
+        let (all, took) = stretches.iter().fold((0.0, 0.0), |(n, us), (more, of)| (n + more, us + of));
+        let count = stretches.len() as f64;
+        let mean = took / all;
+        let square = |(n, us): &(f64, f64)| (us - n * mean).powi(2);
+        let error = (stretches.iter().map(square).sum::<f64>() * count / (count - 1.0)).sqrt() / all;
+        let alone = hist.histogram().stdev() / 1e3 / answers.sqrt();
+        let worth = (error / alone).powi(2);
+        // What no window counted by tenths is taken for draws, as few as that tells of a queue.
+        let known = stretches.len() > 1 && worth.is_finite();
+        if known { (answers / worth.max(1.0), t95(count - 1.0)) } else { (answers, NORMAL_95) }
+    }
+
+    /// Answers of each stretch, and what they took together, microseconds; those without an answer left out.
+    fn stretches(&self) -> Vec<(f64, f64)> {
+        let each = STRETCHES.div_ceil(self.0.len());
+        let of = |trial: &&Trial| {
+            let tenths = &trial.measured.tenths;
+            let kept = if tenths.took_us.len() == tenths.answered.len() { tenths.answered.len() } else { 0 };
+            let both: Vec<(u64, u64)> =
+                tenths.answered.iter().copied().zip(tenths.took_us.iter().copied()).take(kept).collect();
+            let sum =
+                |part: &[(u64, u64)]| part.iter().fold((0.0, 0.0), |(n, us), (a, b)| (n + *a as f64, us + *b as f64));
+            both.chunks(kept.div_ceil(each).max(1)).map(sum).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).filter(|(n, _)| *n > 0.0).collect()
+    }
+
+    /// The rate of good answers, with an interval by how far stretches are apart.
+    fn rate(&self) -> Figure {
+        let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
+        let rate = match length_s > 0.0 {
+            true => self.0.iter().map(|t| good(t) * t.measured.length_s).sum::<f64>() / length_s,
+            false => average(&self.0.iter().map(|t| good(t)).collect::<Vec<_>>()),
+        };
+        let each = STRETCHES.div_ceil(self.0.len());
+        let of = |t: &&Trial| {
+            let series = &t.measured.series_completed;
+            series.chunks(series.len().div_ceil(each).max(1)).map(average).collect::<Vec<f64>>()
+        };
+        let parts: Vec<f64> = self.0.iter().flat_map(of).collect();
+        let half = Sample::of(&parts).map(|sample| t95(sample.n - 1.0) * sample.error());
+        let half = half.filter(|half| parts.len() > 2 && half.is_finite());
+        (Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
+    }
+
+    /// The share of failures with Wilson's interval (1927), which has one where nothing failed, too.
+    fn failed(&self) -> Figure {
+        let counts = self.0.iter().map(|t| failed_and_all(t));
+        let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));
+        if all <= 0.0 {
+            return (None, None);
+        }
+        let (draws, t) = self.responses().map_or((all, NORMAL_95), |hist| self.draws(&hist));
+        let n = all.min(draws * all / (all - failed).max(1.0));
+        let (share, z2) = (failed / all, t * t / n);
+        let half = t * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
+        (Some(share), Some((((share + z2 / 2.0 - half) / (1.0 + z2)).max(0.0), (share + z2 / 2.0 + half) / (1.0 + z2))))
     }
 }
 
-/// The mean of a figure over repeats, with the interval of how far they are apart.
-fn over(repeats: &[&Trial], figure: &str) -> (Option<f64>, Option<(f64, f64)>) {
-    let values: Option<Vec<f64>> = repeats.iter().map(|t| of(t, figure).0.and_then(finite)).collect();
+/// The mean of a figure over repeats, with the interval of how far they are apart. A repeat without it is none to leave out.
+fn over(parts: &[Option<Seen<'_>>], figure: &str) -> Figure {
+    let values: Option<Vec<f64>> = parts.iter().map(|seen| seen.as_ref()?.of(figure).0.and_then(finite)).collect();
     let Some(sample) = values.and_then(|values| Sample::of(&values)) else { return (None, None) };
     let half = t95(sample.n - 1.0) * sample.error();
     (Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
 }
 
-fn one(expectation: &Expectation, trial: Option<&Trial>, repeats: &[&Trial], findings: &Findings) -> Expected {
+/// The capacity: that of repeats where each held some rate.
+fn capacity(findings: &Findings) -> Figure {
+    let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
+    let found = findings.capacity.as_ref().filter(|c| c.held && all);
+    (found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)))
+}
+
+/// Why a figure was not measured, where repeats are the reason.
+fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: usize) -> String {
+    let nothing = parts.iter().filter(|seen| seen.is_none()).count();
+    let held_none = findings.repeats.iter().filter(|repeat| repeat.capacity.is_none()).count();
+    match (figure == "capacity", nothing, held_none) {
+        (false, 1.., _) if all > 1 => format!("it was not measured: {nothing} of {all} repeats completed nothing"),
+        (true, _, 1..) => format!("it was not measured: {held_none} of {all} repeats held no rate"),
+        _ => "it was not measured".into(),
+    }
+}
+
+fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Findings, all: usize) -> Expected {
     let figure = expectation.figure.as_str();
-    let (value, interval) = match figure {
-        "capacity" => {
-            let found = findings.capacity.as_ref().filter(|c| c.held);
-            (found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)))
-        }
-        _ if repeats.len() > 1 => over(repeats, figure),
-        _ => trial.map_or((None, None), |t| of(t, figure)),
+    let (value, interval) = match (figure, parts) {
+        ("capacity", _) => capacity(findings),
+        (_, [one]) => one.as_ref().map_or((None, None), |seen| seen.of(figure)),
+        _ => over(parts, figure),
     };
     let value = value.and_then(finite);
     let met = value.is_some_and(|v| if expectation.at_least { v >= expectation.limit } else { v <= expectation.limit });
@@ -50,7 +202,10 @@ fn one(expectation: &Expectation, trial: Option<&Trial>, repeats: &[&Trial], fin
         _ => duration(v),
     };
     let between = interval.map_or_else(String::new, |(l, h)| format!(" (95 % interval {} to {})", words(l), words(h)));
-    let found = value.map_or_else(|| "it was not measured".into(), |v| format!("it was {}{between}", words(v)));
+    let found = match value {
+        Some(v) => format!("it was {}{between}", words(v)),
+        None => missing(parts, findings, figure, all),
+    };
     Expected {
         text: expectation.text.clone(),
         value,
@@ -59,47 +214,6 @@ fn one(expectation: &Expectation, trial: Option<&Trial>, repeats: &[&Trial], fin
         met,
         found,
     }
-}
-
-/// A figure of the response time, microseconds, with the interval that the order of so many values gives a percentile.
-fn time(trial: &Trial, figure: &str) -> (Option<f64>, Option<(f64, f64)>) {
-    let seen = &trial.latency_us;
-    if seen.count == 0 {
-        return (None, None);
-    }
-    let (value, share) = match figure {
-        "p50" => (seen.p50, 0.5),
-        "p99" => (seen.p99, 0.99),
-        "p99.9" => (seen.p99_9, 0.999),
-        _ => return (Some(seen.mean), trial.histograms.get("response").and_then(means)),
-    };
-    let half = NORMAL_95 * (share * (1.0 - share) / seen.count as f64).sqrt();
-    // Of too few requests the order says nothing of how large it may be.
-    let hist = trial.histograms.get("response").filter(|h| !h.is_empty() && share + half < 1.0);
-    (Some(value), hist.map(|h| (h.quantile_us(share - half), h.quantile_us(share + half))))
-}
-
-/// Interval of a mean response time, microseconds, of so many requests.
-fn means(hist: &Hist) -> Option<(f64, f64)> {
-    let half_us = NORMAL_95 * hist.histogram().stdev() / 1e3 / (hist.len() as f64).sqrt();
-    (hist.len() > 1).then(|| (hist.mean_us() - half_us, hist.mean_us() + half_us))
-}
-
-/// Interval of a rate of good answers by how far the parts of the window are apart.
-fn rates(trial: &Trial) -> Option<(f64, f64)> {
-    let parts = &trial.measured.series_completed;
-    let half = t95(parts.len() as f64 - 1.0) * Sample::of(parts)?.error();
-    let rate = good(trial);
-    (parts.len() > 2 && half.is_finite()).then(|| ((rate - half).max(0.0), rate + half))
-}
-
-/// Interval of a share of failures (Wilson 1927), which has one where nothing failed, too.
-fn failures(trial: &Trial) -> Option<(f64, f64)> {
-    let tally = &trial.measured.tally;
-    let n = (tally.completed + tally.error_count()) as f64 + unanswered(trial);
-    let (share, z2) = (failed_share(trial)?, NORMAL_95 * NORMAL_95 / n);
-    let half = NORMAL_95 * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
-    (n > 0.0).then(|| (((share + z2 / 2.0 - half) / (1.0 + z2)).max(0.0), (share + z2 / 2.0 + half) / (1.0 + z2)))
 }
 
 #[cfg(test)]
@@ -168,5 +282,107 @@ mod tests {
         let last = run.findings.expected.last().unwrap();
         assert!(!last.met && last.found.contains("/s"), "{last:?}");
         assert_eq!(run.findings.failure, Some(Failure::Expectation));
+    }
+
+    fn expect(text: &str) -> Expectation {
+        Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap()
+    }
+
+    /// One of three repeats completed nothing: the mean of the others is not that of the run.
+    #[test]
+    fn a_repeat_that_completed_nothing_is_not_left_out() {
+        let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
+        let template = run.trials.pop().unwrap();
+        run.plan.expect = ["p99<1e12", "rate>0", "capacity>0"].map(expect).into();
+        run.trials = (0..3u32)
+            .map(|repeat| {
+                let mut trial = run::Trial { repeat, kind: run::TrialKind::Fixed, ..template.clone() };
+                if repeat == 1 {
+                    (trial.rates, trial.latency_us) = (run::Rates::default(), run::Summary::default());
+                    (trial.measured.tally.completed, trial.tally.completed) = (0, 0);
+                }
+                trial
+            })
+            .collect();
+        crate::judge(&mut run);
+        for one in &run.findings.expected {
+            assert!(!one.met && one.found.contains("1 of 3 repeats"), "{one:?}");
+        }
+    }
+
+    /// An M/M/1 queue at nine tenths of what it can do, its waits by Lindley's recursion: a window of a thousand services.
+    fn queue(random: &mut fastrand::Rng, load: f64, seconds: f64) -> run::Trial {
+        let mut trial = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[]).run().trials.remove(0);
+        let mut ln = || -random.f64().max(1e-12).ln();
+        let (mut at_s, mut wait_s, mut hist) = (-20.0, 0.0f64, Hist::new());
+        let mut tenths = run::Tenths::default();
+        (tenths.answered, tenths.took_us) = (vec![0; (seconds * 10.0) as usize], vec![0; (seconds * 10.0) as usize]);
+        while at_s < seconds {
+            let (gap_s, work_s) = (ln() / (1000.0 * load), ln() / 1000.0);
+            at_s += gap_s;
+            wait_s = (wait_s - gap_s).max(0.0) + work_s;
+            if let Some(tenth) = Some((at_s * 10.0) as usize).filter(|t| at_s >= 0.0 && *t < tenths.answered.len()) {
+                hist.record_ns((wait_s * 1e9) as u64);
+                tenths.answered[tenth] += 1;
+                tenths.took_us[tenth] += (wait_s * 1e6) as u64;
+            }
+        }
+        trial.kind = run::TrialKind::Fixed;
+        trial.latency_us = hist.summary();
+        trial.measured.tally.completed = hist.len();
+        trial.measured.series_completed = tenths.answered.iter().map(|n| *n as f64 * 10.0).collect();
+        trial.histograms.insert("response".into(), hist);
+        trial.measured.tenths = tenths;
+        trial
+    }
+
+    /// Times in a queue follow each other: of an M/M/1 at 0.9 the median is 6.93 services and the mean 10.
+    #[test]
+    fn intervals_of_a_queue_near_its_limit_cover_what_it_does() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let (mut median, mut mean) = (0, 0);
+        for _ in 0..60 {
+            let mut run = Run { trials: vec![queue(&mut random, 0.9, 30.0)], ..Run::default() };
+            run.plan.expect = ["p50<1e9", "mean<1e9"].map(expect).into();
+            crate::judge(&mut run);
+            let covers = |at: usize, us: f64| {
+                let e: &Expected = &run.findings.expected[at];
+                usize::from(e.low.is_some_and(|low| low <= us) && e.high.is_some_and(|high| us <= high))
+            };
+            median += covers(0, 1e3 * 10.0 * 2f64.ln());
+            mean += covers(1, 10_000.0);
+        }
+        println!("M/M/1 at 0.9 in 30 s: {median} and {mean} of 60 intervals cover");
+        assert!(median >= 52 && mean >= 52, "{median} {mean}");
+    }
+
+    /// Windows near the capacity stand for it together: the best of them alone would hold what it was chosen by.
+    #[test]
+    fn what_is_expected_at_the_capacity_is_of_all_windows_near_it() {
+        let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();
+        let slow = |offered: f64| {
+            if offered > 1000.0 {
+                80_000
+            } else if offered > 905.0 {
+                3_000
+            } else if offered > 895.0 {
+                30_000
+            } else {
+                3_000
+            }
+        };
+        for trial in &mut run.trials {
+            let (n, mut hist) = (trial.measured.tally.completed.max(100), Hist::new());
+            hist.record_many_ns(2_000_000, n - n / 20);
+            hist.record_many_ns(slow(trial.rates.offered_rate) * 1000, n / 20);
+            trial.latency_us = hist.summary();
+            trial.histograms.insert("response".into(), hist);
+        }
+        run.plan.objective.p99_us = Some(20_000.0);
+        run.plan.expect = vec![expect("p99<20000")];
+        crate::judge(&mut run);
+        let (one, capacity) = (&run.findings.expected[0], run.findings.capacity.as_ref().unwrap());
+        assert!(capacity.rate > 850.0, "{capacity:?}");
+        assert!(!one.met, "a twentieth of some of them took 30 ms: {one:?}");
     }
 }

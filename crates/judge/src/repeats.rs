@@ -4,7 +4,7 @@
 //! processes run, neighbours of a virtual machine) is the same in all of them, so only repeats show it: their interval is that of
 //! Student's t over the repeats.
 
-use run::{Bottleneck, Capacity, Repeat, Run, Sureness, Trial};
+use run::{Bottleneck, Capacity, Limits, Repeat, Run, Sureness, Trial};
 
 use crate::Facts;
 use crate::number::{figure, finite, positive};
@@ -18,35 +18,53 @@ const CONTRADICTED: f64 = 0.6;
 
 /// Each repeat as a run of its own; none where nothing was repeated.
 pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
-    let parts: Vec<&[Trial]> = run.repeats().collect();
-    let finished = parts.len() - usize::from(run.interrupted && parts.len() > 1);
-    if parts.len() < 2 {
+    if run.repeats().count() < 2 {
         return Vec::new();
     }
-    parts[..finished].iter().map(|trials| alone(run, trials)).collect()
+    finished(run).map(|trials| alone(run, trials)).collect()
 }
 
-/// A repeat as a run of its own, held against the objective of all.
-fn part(run: &Run, trials: &[Trial]) -> Run {
+/// The trials of each repeat but one that was cut short; of a single one all that there is.
+pub(crate) fn finished(run: &Run) -> impl Iterator<Item = &[Trial]> {
+    let all = run.repeats().count();
+    run.repeats().take(all - usize::from(run.interrupted && all > 1))
+}
+
+/// The capacity that some trials of a run held under an objective; `None` where they held none.
+pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Option<Capacity> {
+    let part = part(run, trials, limits);
+    let facts = Facts::of(&part);
+    let chances = crate::capacity::chances(&part.trials, &facts.limits);
+    crate::capacity::capacity(&facts, &chances).map(|(capacity, _)| capacity).filter(|capacity| capacity.held)
+}
+
+/// A repeat as a run of its own, held against one objective.
+fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     let mut plan = run.plan.clone();
-    plan.objective = limits(run).objective();
+    plan.objective = limits.objective();
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Of each repeat the trial at its capacity, or at its limit where none holds the objective.
-pub(crate) fn at_capacity(run: &Run) -> Vec<&Trial> {
+/// A repeat's trials, the one at its capacity, or at its limit where none holds the objective, and the capacity where one holds.
+pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
+
+/// Each repeat that was not cut short; `None` where it completed nothing.
+pub(crate) fn at_capacity(run: &Run) -> Vec<Option<AtCapacity<'_>>> {
+    let limits = limits(run);
     let of = |trials: &'_ [Trial]| {
-        let part = part(run, trials);
+        let part = part(run, trials, &limits);
         let facts = Facts::of(&part);
         let chances = crate::capacity::chances(&part.trials, &facts.limits);
-        let trial = crate::capacity::capacity(&facts, &chances).map(|(_, trial)| trial).or(facts.decisive)?;
-        part.trials.iter().position(|one| std::ptr::eq(one, trial))
+        let found = crate::capacity::capacity(&facts, &chances);
+        let held = found.as_ref().filter(|(capacity, _)| capacity.held).map(|(capacity, _)| capacity.rate);
+        let trial = found.map(|(_, trial)| trial).or(facts.decisive)?;
+        Some((part.trials.iter().position(|one| std::ptr::eq(one, trial))?, held))
     };
-    run.repeats().filter_map(|trials| trials.get(of(trials)?)).collect()
+    finished(run).map(|trials| of(trials).and_then(|(at, held)| Some((trials, trials.get(at)?, held)))).collect()
 }
 
 fn alone(run: &Run, trials: &[Trial]) -> Repeat {
-    let part = part(run, trials);
+    let part = part(run, trials, &limits(run));
     let facts = Facts::of(&part);
     let chances = crate::capacity::chances(&part.trials, &facts.limits);
     let capacity = crate::capacity::capacity(&facts, &chances).map(|(capacity, _)| capacity).filter(|c| c.held);

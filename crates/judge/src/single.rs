@@ -49,12 +49,21 @@ pub(crate) fn failed_share_of_all(trial: &Trial) -> Option<f64> {
     failed_of(&trial.tally, unanswered(trial))
 }
 
+/// Measured requests that failed, and all of them.
+pub(crate) fn failed_and_all(trial: &Trial) -> (f64, f64) {
+    counted(&trial.measured.tally, unanswered(trial))
+}
+
 fn failed_of(t: &Tally, unanswered: f64) -> Option<f64> {
+    let (failed, all) = counted(t, unanswered);
+    ratio(failed, all).map(|s| s.clamp(0.0, 1.0))
+}
+
+fn counted(t: &Tally, unanswered: f64) -> (f64, f64) {
     let errors = t.error_count() as f64;
     let failed = errors + t.unexpected_status as f64 + unanswered;
     let connects = t.attempted.saturating_sub(t.connected) as f64;
-    let all = (t.completed as f64 + errors + unanswered).max(connects.min(failed));
-    ratio(failed, all).map(|s| s.clamp(0.0, 1.0))
+    (failed, (t.completed as f64 + errors + unanswered).max(connects.min(failed)))
 }
 
 /// Completed and expected bytes per second of a trial whose requests have a known size.
@@ -95,7 +104,7 @@ pub(crate) fn r1_us(unloaded: &Trial) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn counted(completed: u64, unanswered: u64) -> Trial {
+    fn trial(completed: u64, unanswered: u64) -> Trial {
         let mut trial = Trial::default();
         trial.measured.tally.completed = completed;
         trial.tally.unanswered = unanswered;
@@ -104,8 +113,8 @@ mod tests {
 
     #[test]
     fn what_was_never_answered_failed_and_nothing_asked_is_no_share() {
-        assert_eq!(failed_share(&counted(988, 12)), Some(0.012));
-        assert_eq!(failed_share(&counted(0, 4)), Some(1.0));
-        assert_eq!(failed_share(&counted(0, 0)), None);
+        assert_eq!(failed_share(&trial(988, 12)), Some(0.012));
+        assert_eq!(failed_share(&trial(0, 4)), Some(1.0));
+        assert_eq!(failed_share(&trial(0, 0)), None);
     }
 }

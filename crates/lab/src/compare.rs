@@ -17,7 +17,9 @@ const SHORTEST_S: f64 = 0.2;
 const WINDOW_S: f64 = 0.6;
 const WARM_UP_S: f64 = 0.3;
 const AROUND_S: f64 = 0.4;
-/// Fewest windows of each server: by ranks alone, fewer than seven against seven tell none of seven figures apart surely.
+/// A window holds at least so many of the response times last seen, as a step of a search does, while the budget has room.
+const RESPONSES: f64 = 20.0;
+/// Windows of each server that tell something: by ranks alone, fewer than seven against seven tell none of seven figures apart surely.
 const FEWEST: u64 = 7;
 /// Windows of each that a budget is made to have room for.
 const WANTED: f64 = 10.0;
@@ -31,34 +33,104 @@ pub struct InTurns {
     pub runs: [Run; 2],
     /// In which order.
     pub turns: Turns,
+    /// What weakens the comparison, in sentences.
+    pub notes: Vec<String>,
+    /// The user ended it.
+    pub interrupted: bool,
 }
 
 /// Loads both plans' targets in turns within a budget of seconds, in the order of the first plan's seed. `watch` says when to stop.
 pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<InTurns, LabError> {
+    let began = Instant::now();
     let seed = plans[0].load.seed;
     let [a, b] = plans;
     let (mut of_a, mut of_b) = (Nobody, Nobody);
     let mut sides = [prepare(a, &mut of_a)?, prepare(b, &mut of_b)?];
     let mut turns = InOrder { order: Order::of(seed), turns: Turns { seed, new_first: Vec::new() } };
     let search_s = Some(FOR_CAPACITY * budget_s / 2.0).filter(|s| *s >= SHORTEST_SEARCH_S);
-    let windows_s = budget_s - 2.0 * search_s.unwrap_or(0.0);
-    let began = Instant::now();
-    let window_s = (windows_s / (2.0 * WANTED) - AROUND_S).clamp(SHORTEST_S, WINDOW_S);
-    let (mut pair, mut last_s) = (0, 0.0);
-    while !watch.stop() && (pair < FEWEST || began.elapsed().as_secs_f64() + last_s < windows_s) {
-        let at = began.elapsed().as_secs_f64();
+    let until_s = budget_s - 2.0 * search_s.unwrap_or(0.0);
+    let notes = windows(&mut sides, &mut turns, Time { began, until_s }, watch)?;
+    if let Some(search_s) = search_s.filter(|_| !watch.stop()) {
+        capacities(&mut sides, &mut turns, search_s, watch)?;
+    }
+    let [a, b] = sides;
+    let runs =
+        [a.lab.finish()?, b.lab.finish()?].map(|run| Run { interrupted: run.interrupted || watch.stop(), ..run });
+    Ok(InTurns { runs, turns: turns.turns, notes, interrupted: watch.stop() })
+}
+
+/// When windows began, and until when they may go on, seconds later.
+#[derive(Clone, Copy)]
+struct Time {
+    began: Instant,
+    until_s: f64,
+}
+
+impl Time {
+    fn at_s(self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
+
+/// Pairs of windows as long as there is time for another one, and what is to be told of them.
+fn windows(
+    sides: &mut [Live<'_>; 2],
+    turns: &mut InOrder,
+    time: Time,
+    watch: &dyn Watch,
+) -> Result<Vec<String>, LabError> {
+    // What preparing both took is no more there to be measured in.
+    let room_s = time.until_s - time.at_s();
+    let seed = turns.turns.seed;
+    let (mut pair, mut last_s, mut window_s) = (0, 0.0, length_s(room_s, 0.0));
+    // The first pair is measured whatever it takes: without one there is no answer at all.
+    while !watch.stop() && (pair == 0 || time.at_s() + last_s < time.until_s) {
+        let at = time.at_s();
         // Both have the same arrivals and think times, each pair its own.
         turns.pair(|side| window(&mut sides[side], window_s, seed.wrapping_add(pair)))?;
         if sides.iter_mut().any(|s| s.lab.stopped()) {
             break;
         }
-        (pair, last_s) = (pair + 1, began.elapsed().as_secs_f64() - at);
+        (pair, last_s) = (pair + 1, time.at_s() - at);
+        window_s = length_s(room_s, response_s(sides));
     }
-    if let Some(search_s) = search_s {
-        capacities(&mut sides, &mut turns, search_s, watch)?;
-    }
-    let [a, b] = sides;
-    Ok(InTurns { runs: [a.lab.finish()?, b.lab.finish()?], turns: turns.turns })
+    Ok(told(pair, window_s, response_s(sides), watch.stop()))
+}
+
+/// Length of a window in so much time for all of them: enough for both servers' response times, as long as there is room for the
+/// fewest pairs that tell something.
+fn length_s(room_s: f64, response_s: f64) -> f64 {
+    let of = |pairs: f64| room_s / (2.0 * pairs) - AROUND_S;
+    let base_s = of(WANTED).clamp(SHORTEST_S, WINDOW_S);
+    (RESPONSES * response_s).min(of(FEWEST as f64)).max(base_s)
+}
+
+/// Mean response time of the slower server in its last window, seconds; of one that answered nothing, the whole window.
+fn response_s(sides: &[Live<'_>; 2]) -> f64 {
+    let of = |side: &Live<'_>| {
+        let last = side.lab.run.trials.last();
+        let answered = |t: &run::Trial| t.measured.tally.completed > 0;
+        last.map_or(0.0, |t| if answered(t) { t.latency_us.mean / 1e6 } else { t.measured.length_s })
+    };
+    let [a, b] = sides.each_ref().map(of);
+    let longer = a.max(b);
+    if longer.is_finite() { longer } else { 0.0 }
+}
+
+/// What the number and the length of the windows leave open.
+fn told(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
+    let why = if stopped { "it was ended early" } else { "the budget ended" };
+    let few = (pairs < FEWEST).then(|| {
+        format!("{why} after {pairs} pairs of windows, and fewer than {FEWEST} seldom tell anything apart: give more --budget")
+    });
+    let short = (response_s > 0.0 && window_s < 0.99 * RESPONSES * response_s).then(|| {
+        let held = window_s / response_s;
+        format!(
+            "windows of {window_s:.1} s hold {held:.0} response times of {response_s:.2} s each: what was under way at their ends weighs \
+             much; give more --budget"
+        )
+    });
+    few.into_iter().chain(short).collect()
 }
 
 /// Pairs of turns, in an order that is kept.
@@ -128,4 +200,29 @@ fn capacities(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
+        assert!((length_s(60.0, 0.001) - WINDOW_S).abs() < 1e-9, "of a quick server as ever");
+        assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
+        // No more than leaves room for seven pairs, and no less than the shortest.
+        let longest = length_s(60.0, 5.0);
+        assert!((14.0 * (longest + AROUND_S) - 60.0).abs() < 1e-6, "{longest}");
+        assert!((length_s(1.0, 5.0) - SHORTEST_S).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_a_budget_leaves_open_is_told() {
+        assert_eq!(told(12, 0.6, 0.001, false), Vec::<String>::new());
+        let few = told(3, 0.6, 0.001, false);
+        assert!(few.len() == 1 && few[0].contains("the budget ended after 3 pairs"), "{few:?}");
+        assert!(told(3, 0.6, 0.001, true)[0].contains("ended early"));
+        let short = told(7, 2.0, 1.0, false);
+        assert!(short.len() == 1 && short[0].contains("hold 2 response times"), "{short:?}");
+    }
 }

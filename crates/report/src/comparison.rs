@@ -1,6 +1,6 @@
 //! A comparison as a document: the verdict, what else differs, and one table of all figures.
 
-use run::{BothAt, Compared, ComparedWord, Comparison, Turns};
+use run::{BothAt, Compared, ComparedWord, Comparison, MoreOf, Turns};
 
 use crate::number::{quantity, significant};
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
@@ -14,6 +14,7 @@ pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> 
 fn document(comparison: &Comparison) -> Doc {
     let mut blocks: Vec<Block> =
         comparison.differences.iter().map(|d| Note::block(Tone::Warn, format!("Not the same: {d}"))).collect();
+    blocks.extend(comparison.notes.iter().map(|note| Note::block(Tone::Warn, note.clone())));
     blocks.push(Block::KeyFigures(vec![KeyFigure {
         name: "Verdict".into(),
         value: comparison.verdict.name().into(),
@@ -40,7 +41,19 @@ fn in_turns(turns: &Turns) -> Block {
 
 fn title(comparison: &Comparison) -> String {
     let threshold = significant(100.0 * comparison.threshold);
+    // A share that failed and a capacity that is gone are no matter of speed.
+    let by = comparison.comparisons.iter().find(|c| Some(&c.figure) == comparison.decided_by.as_ref());
+    let failed = by.is_some_and(|c| c.difference.is_some());
+    let gone = by.and_then(|c| c.said.clone()).filter(|_| by.is_some_and(|c| !c.ratio.is_finite()));
     match comparison.verdict {
+        ComparedWord::Faster if failed => "The new one fails less".into(),
+        ComparedWord::Slower if failed && comparison.regression => {
+            "The new one fails more than the objective allows".into()
+        }
+        ComparedWord::Slower if failed => "The new one fails more, as the objective allows".into(),
+        ComparedWord::Faster | ComparedWord::Slower if gone.is_some() => {
+            format!("Capacity: {}", gone.unwrap_or_default())
+        }
         ComparedWord::Faster => "The new one is faster".into(),
         ComparedWord::Slower if comparison.regression => format!("Slower by more than {threshold} %"),
         ComparedWord::Slower => format!("Slower, by less than {threshold} %"),
@@ -67,6 +80,13 @@ fn tone(word: ComparedWord) -> Tone {
 
 fn change(c: &Compared) -> String {
     let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    if let Some(apart) = c.difference {
+        let points = |share: f64| format!("{}{}", if share < 0.0 { "" } else { "+" }, significant(100.0 * share));
+        return format!("{} ({} to {}) points", points(apart.value), points(apart.low), points(apart.high));
+    }
+    if !c.ratio.is_finite() {
+        return "-".into();
+    }
     match c.low.zip(c.high) {
         Some((low, high)) => format!("{} ({} to {})", percent(c.ratio), percent(low), percent(high)),
         None => percent(c.ratio),
@@ -140,20 +160,34 @@ fn table(comparison: &Comparison) -> Table {
     let mut columns: Vec<Col> =
         names.into_iter().map(|(name, right, rank)| Col { name: name.into(), right, rank }).collect();
     columns.push(Col { name: "word".into(), right: false, rank: 0 });
-    let open = shown(comparison).any(|c| c.more.is_some());
-    let note = "not-enough (×N): about N times as many windows would decide it";
-    let notes = open.then(|| note.to_string()).into_iter().collect();
-    Table { columns, rows: shown(comparison).map(row).collect(), notes, ..Table::default() }
+    Table { columns, rows: shown(comparison).map(row).collect(), notes: notes(comparison), ..Table::default() }
+}
+
+/// What more of would decide what is open, and what figures do not say.
+fn notes(comparison: &Comparison) -> Vec<String> {
+    let open = |of: MoreOf| shown(comparison).any(|c| c.more.is_some() && c.more_of.unwrap_or(MoreOf::Windows) == of);
+    let windows = "not-enough (×N windows): about N times as many windows would decide it: N times the time";
+    let runs = "not-enough (×N runs): no number of windows of the same runs decides it, about N times as many runs or repeats of each \
+                side would (--repeat N, --old RUN… --new RUN…)";
+    let open = [(MoreOf::Windows, windows), (MoreOf::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
+    let said = shown(comparison).filter_map(|c| Some(format!("{}: {}", c.figure, c.said.as_ref()?)));
+    open.map(|(_, note)| note.to_string()).chain(said).collect()
+}
+
+/// Old or new of a figure; of a share in percent.
+fn value(c: &Compared, value: f64) -> String {
+    if c.difference.is_some() { quantity(value, Unit::Share) } else { quantity(value, c.unit) }
 }
 
 fn row(c: &Compared) -> Vec<Cell> {
-    let more = c.more.filter(|m| *m > 1.0).map(|m| format!(" (×{})", significant(m.ceil())));
+    let of = if c.more_of == Some(MoreOf::Runs) { "runs" } else { "windows" };
+    let more = c.more.filter(|m| *m > 1.0).map(|m| format!(" (×{} {of})", significant(m.ceil())));
     let word = format!("{}{}", c.word.name(), more.unwrap_or_default());
     let p = c.p.map_or_else(|| "-".into(), |p| if p < 1e-4 { "<0.0001".into() } else { significant(p) });
     vec![
         c.figure.as_str().into(),
-        quantity(c.old, c.unit).into(),
-        quantity(c.new, c.unit).into(),
+        value(c, c.old).into(),
+        value(c, c.new).into(),
         change(c).into(),
         p.into(),
         Cell { text: word, ..Cell::default() }.toned(tone(c.word)),

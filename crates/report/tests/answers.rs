@@ -5,7 +5,8 @@
 
 use loadline_report::{Style, render_comparison, render_what_if};
 use run::{
-    BothAt, Change, Compared, ComparedCurves, ComparedWord, Comparison, Estimate, Resource, Turns, WhatIf, WithUsers,
+    BothAt, Change, Compared, ComparedCurves, ComparedWord, Comparison, Estimate, MoreOf, Resource, Turns, WhatIf,
+    WithUsers,
 };
 
 /// A name that would run as a script, and turn what follows it around.
@@ -122,6 +123,56 @@ fn harmless(form: &str, text: &str) {
     }
 }
 
+/// What fails, what is gone, and what only more runs would decide is said in words of their own: none of them is a speed.
+#[test]
+fn failures_a_capacity_that_is_gone_and_what_more_runs_would_decide_are_said() {
+    let said = Some("the new held no rate that was tried (p99 was 30 ms)".to_string());
+    let gone = Compared {
+        said,
+        new: f64::NAN,
+        ratio: f64::NAN,
+        low: None,
+        high: None,
+        ..figure("capacity", (1.0, 1.0, 1.0), ComparedWord::Slower)
+    };
+    let failed = Compared {
+        old: 0.0,
+        new: 0.1,
+        ratio: f64::INFINITY,
+        low: None,
+        high: None,
+        difference: Some(estimate(0.1, 0.094, 0.107)),
+        ..figure("failed share", (1.0, 1.0, 1.0), ComparedWord::Slower)
+    };
+    let runs = Compared {
+        more: Some(3.0),
+        more_of: Some(MoreOf::Runs),
+        ..figure("memory", (2.0, 0.9, 3.0), ComparedWord::NotEnough)
+    };
+    let comparison = |by: &str| Comparison {
+        comparisons: vec![gone.clone(), failed.clone(), runs.clone()],
+        notes: vec!["the budget ended after 3 pairs of windows".into()],
+        decided_by: Some(by.into()),
+        ..slower()
+    };
+    for (by, title) in
+        [("failed share", "fails more than the objective allows"), ("capacity", "held no rate that was tried")]
+    {
+        let text = render_comparison("text", &comparison(by), &WIDE).unwrap();
+        let wanted = [
+            "+10 (+9.4 to +10.7) points",
+            "not-enough (×3 runs)",
+            "no number of windows of the same runs",
+            "after 3 pairs",
+        ];
+        all_in(&text, &wanted, "text");
+        assert!(text.lines().take(3).any(|line| line.contains(title)), "{title}: {text}");
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
+    let back: Comparison = serde_json::from_str(&serde_json::to_string(&comparison("capacity")).unwrap()).unwrap();
+    assert!(back.comparisons[0].ratio.is_nan() && back.comparisons[1].difference == failed.difference);
+}
+
 #[test]
 fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
     for form in ["text", "markdown", "html"] {
@@ -130,7 +181,11 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
         let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
         let verdict = ["Slower by more than 3 %", "decided by CPU per request: +5.1 % (+4.3 % to +6.2 %)"];
         all_in(&text, &verdict, form);
-        all_in(&text, &["-1.0 % (-5.0 % to +4.0 %)", "not-enough (×4)", "0.0001", "Not the same: kernel"], form);
+        all_in(
+            &text,
+            &["-1.0 % (-5.0 % to +4.0 %)", "not-enough (×4 windows)", "0.0001", "Not the same: kernel"],
+            form,
+        );
         all_in(&text, &["4 pairs of windows, in the order of", "seed 7"], form);
         assert!(!text.contains("listed"), "{form}: a cost that does not differ is not shown");
     }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::FigureUnit;
 use crate::figure::Figure;
+use crate::{Estimate, FigureUnit};
 
 /// Old against new.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,9 @@ pub struct Comparison {
     /// What TLS takes of a request, where one of both speaks it and the other does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsShare>,
+    /// What weakens it, in sentences: windows in which nothing came back, a budget that was too short.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// How two live servers took turns; absent for runs that were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
@@ -108,6 +111,25 @@ pub struct Compared {
     /// How many times as much would decide it, where it is not decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
+    /// As much of what.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_of: Option<MoreOf>,
+    /// New less old, with its 95 % interval, of a share that may be 0: there is no ratio to nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Estimate>,
+    /// What the figures of this line do not say, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+}
+
+/// What more of would decide a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MoreOf {
+    /// Windows, by a longer run.
+    Windows,
+    /// Runs or repeats: no window of the same run tells what runs differ by.
+    Runs,
 }
 
 /// What a comparison comes to.

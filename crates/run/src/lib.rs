@@ -76,7 +76,7 @@ pub use blocks::Blocks;
 pub use classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use coarse::{Buckets, CoarseHist, SlotHist};
 pub use cold::{ColdPart, ColdPlan};
-pub use comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, TlsShare, Turns};
+pub use comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, MoreOf, TlsShare, Turns};
 pub use counter_spec::{CounterSpec, Kind, Scope, Together, Unit};
 pub use counters::{CounterId, Reading, counter};
 pub use counters_table::{COUNTERS, EXPORTED};

@@ -13,6 +13,8 @@ use crate::{Exit, output};
 
 /// Where named baselines are kept.
 const BASELINES: &str = "loadline-runs/baselines";
+/// Time for all windows of two live servers, seconds.
+const BUDGET_S: f64 = 60.0;
 /// Connections of the closed loop that two live servers are compared under.
 const CONNECTIONS: u32 = 16;
 
@@ -31,18 +33,21 @@ pub(crate) struct Args {
     /// The old run is the one kept under this name, or in this directory; the first run under a name is kept as it
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
     baseline: Option<String>,
+    /// The new run takes the place of the baseline with this name, and nothing is compared
+    #[arg(long, requires = "baseline")]
+    replace: bool,
     /// A change below this is none to act on; one above it for the worse ends with status 1
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "3%")]
     threshold: f64,
-    /// Two live servers: time for all windows
-    #[arg(long, value_name = "TIME", value_parser = units::seconds, default_value = "60s")]
-    budget: f64,
+    /// Two live servers: time for all windows [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    budget: Option<f64>,
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
-    /// Two live servers: seed of the order of their windows, and of every other random choice
-    #[arg(long, value_name = "N", default_value_t = run::LoadPlan::default().seed)]
-    seed: u64,
+    /// Two live servers: seed of the order of their windows, and of every other random choice [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Two live servers: a shell command that starts the first one, which is ended with the comparison
     #[arg(long, value_name = "COMMAND")]
     command_a: Option<String>,
@@ -73,17 +78,69 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         bail!("--command-a and --command-b start the servers of two addresses: give both as http://HOST:PORT/");
     }
     let comparison = match live {
-        0 => of_runs(args)?,
-        2 => live_servers(args)?,
+        0 => {
+            only_of_servers(args)?;
+            of_runs(args)?.map(|comparison| (comparison, false))
+        }
+        2 => {
+            only_of_runs(args)?;
+            let (comparison, interrupted) = live_servers(args)?;
+            let Some(comparison) = comparison else {
+                output::print("Interrupted before both servers had a window: there is nothing to compare.\n")?;
+                return Ok(Exit::Interrupted);
+            };
+            Some((comparison, interrupted))
+        }
         _ => bail!("one of {:?} is an address and the other is not: give two runs, or two addresses", args.both),
     };
-    let Some(comparison) = comparison else { return Ok(Exit::Done) };
+    let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
     let form = if args.json { "json" } else { &args.form };
     output::print(&report::render_comparison(form, &comparison, &output::style())?)?;
-    Ok(if comparison.regression { Exit::Failed } else { Exit::Done })
+    // What was cut short is shown, and no verdict of a script's to act on.
+    Ok(match (interrupted, comparison.regression) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Failed,
+        (false, false) => Exit::Done,
+    })
+}
+
+/// Flags that say how to load are of no use for runs that were kept: they were loaded as they were.
+fn only_of_servers(args: &Args) -> anyhow::Result<()> {
+    let given = [
+        ("--budget", args.budget.is_some()),
+        ("--connections", args.connections.is_some()),
+        ("--seed", args.seed.is_some()),
+        ("--authorized", args.authorized),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => bail!("{flag} is for two live servers, and these are runs that were kept: leave it out"),
+        None => Ok(()),
+    }
+}
+
+/// Flags that name runs are of no use for two live servers.
+fn only_of_runs(args: &Args) -> anyhow::Result<()> {
+    let given = [
+        ("--baseline", args.baseline.is_some()),
+        ("--replace", args.replace),
+        ("--old", !args.old.is_empty()),
+        ("--new", !args.new.is_empty()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => bail!(
+            "{flag} names runs that were kept, and {} and {} are live servers: leave it out, or measure them with `loadline load \
+             --out DIR` first",
+            args.both[0],
+            args.both[1]
+        ),
+        None => Ok(()),
+    }
 }
 
 fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
+    if args.baseline.is_none() && !args.both.is_empty() && !(args.old.is_empty() && args.new.is_empty()) {
+        bail!("{} and --old or --new: name each run once, as OLD NEW or by --old RUN… --new RUN…", args.both.join(" "));
+    }
     let path = |at: usize| args.both.get(at).map(PathBuf::from);
     let (old, new) = match (&args.baseline, args.both.len()) {
         (Some(name), _) => {
@@ -92,7 +149,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
                 args.both.len() <= 1 && !new.is_empty(),
                 "with --baseline give the new run: compare RUN --baseline NAME"
             );
-            let Some(old) = baseline(name, &new[0])? else { return Ok(None) };
+            let Some(old) = baseline(name, &new, args.replace)? else { return Ok(None) };
             (vec![old], new)
         }
         (None, 2) => (path(0).into_iter().collect(), path(1).into_iter().collect()),
@@ -100,8 +157,23 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
         (None, _) => bail!("give two runs, old before new, or --old RUN… --new RUN…"),
     };
     ensure!(!old.is_empty() && !new.is_empty(), "give two runs, old before new, or --old RUN… --new RUN…");
+    once("--old", &old)?;
+    once("--new", &new)?;
     let (a, b) = (read(&old)?, read(&new)?);
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, Pairing::Kept).map(Some)
+}
+
+/// A run that is named twice is no repeat of itself: its scatter would seem half as wide.
+fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
+    let place = |path: &PathBuf| {
+        let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
+        file.canonicalize().unwrap_or(file)
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    match paths.iter().find(|path| !seen.insert(place(path))) {
+        Some(twice) => bail!("{side} names {} twice: a run is no repeat of itself; name each once", twice.display()),
+        None => Ok(()),
+    }
 }
 
 fn names(paths: &[PathBuf]) -> String {
@@ -121,35 +193,52 @@ fn judged(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64, pairing: Pai
     judge::compare(old, new, threshold, pairing).map_err(anyhow::Error::msg)
 }
 
-/// Where a baseline is; a name that none is kept under takes the new run.
-fn baseline(name: &str, new: &Path) -> anyhow::Result<Option<PathBuf>> {
-    if Path::new(name).join("run.json").is_file() {
-        return Ok(Some(name.into()));
-    }
+/// Where a baseline is; a name that none is kept under takes the new run, and so does any with `replace`.
+fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
+    let path = Path::new(name);
+    let is_path = path.components().count() > 1 || path.join("run.json").is_file();
     let plain = !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         && !name.starts_with('.');
-    ensure!(plain, "{name:?} is neither the directory of a run nor a name of letters, digits, '-', '_' and '.'");
-    let place = Path::new(BASELINES).join(name);
-    if place.join("run.json").is_file() {
+    ensure!(
+        is_path || plain,
+        "{name:?} is neither the directory of a run nor a name of letters, digits, '-', '_' and '.'"
+    );
+    let place = if is_path { path.to_owned() } else { Path::new(BASELINES).join(name) };
+    let kept = place.join("run.json").is_file();
+    if kept && !replace {
         return Ok(Some(place));
     }
+    ensure!(
+        !is_path || !kept,
+        "--replace is for a baseline with a name: {name} is the directory of a run, which is left as it is"
+    );
+    let [new] = new else {
+        bail!("{} new runs, and one is kept as the baseline {name}: name the one that it is to be", new.len())
+    };
     let run = run::load_run(new)?;
     run::RunDir::create(&place)?.save(&run).with_context(|| format!("keeping the baseline {name}"))?;
     output::print(&format!("{} is now the baseline {name} ({})\n", new.display(), place.display()))?;
     Ok(None)
 }
 
-fn live_servers(args: &Args) -> anyhow::Result<Option<Comparison>> {
+/// The comparison, and whether the user ended it.
+fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     output::catch_interrupts();
     let plans = [plan(args, 0)?, plan(args, 1)?];
     let speaks = plans.each_ref().map(|plan| plan.load.protocol.name());
     judge::same_protocol((&args.both[0], &speaks[..1]), (&args.both[1], &speaks[1..])).map_err(anyhow::Error::msg)?;
     let _servers = own_servers(args, &plans)?;
-    let lab::InTurns { runs, turns } = lab::in_turns(plans, args.budget, &Interrupts)?;
-    let comparison =
-        judged((&args.both[0], &runs[..1]), (&args.both[1], &runs[1..]), args.threshold, Pairing::InTurns)?;
-    Ok(Some(Comparison { turns: Some(turns), ..comparison }))
+    let budget_s = args.budget.unwrap_or(BUDGET_S);
+    let lab::InTurns { runs, turns, notes, interrupted } = lab::in_turns(plans, budget_s, &Interrupts)?;
+    let [old, new] = [&args.both[0], &args.both[1]];
+    let judged = judged((old, &runs[..1]), (new, &runs[1..]), args.threshold, Pairing::InTurns);
+    let comparison = match judged {
+        Err(_) if interrupted => None,
+        judged => Some(judged?),
+    };
+    let with_turns = |c: Comparison| Comparison { turns: Some(turns), notes: [notes, c.notes].concat(), ..c };
+    Ok((comparison.map(with_turns), interrupted))
 }
 
 /// The servers that are started here. They are ended when this is dropped.
@@ -180,7 +269,7 @@ fn plan(args: &Args, at: usize) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "compare".into(), ..Plan::default() };
     plan.target.url = args.both[at].clone();
     plan.target.authorized = args.authorized;
-    plan.load.seed = args.seed;
+    plan.load.seed = args.seed.unwrap_or(plan.load.seed);
     args.mix.apply(&mut plan)?;
     plan.load.protocol = protocol_of(&plan.target.url, &run::Protocol::default());
     if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {

@@ -1,74 +1,109 @@
 //! The capacities of both, each with the interval of its own windows.
 
-use run::{Compared, FigureUnit, Interval, Limits, Run, TrialKind};
+use run::{Compared, ComparedWord, FigureUnit, Interval, Limits, MoreOf, Run, Trial, TrialKind};
 
 use super::contrast::{Cell, Contrast, FEWEST, Look, Pairing, Told, between, contrast};
 use super::figures::CAPACITY;
-use super::over::compared;
-use crate::capacity::pooled;
-use crate::sample::ln_sd;
+use super::over::{Line, Rests, compared};
+use crate::repeats::{capacity_under, finished};
+use crate::sample::{average, ln_sd};
 
-/// The capacities of a run: one for each repeat, with the interval of its own windows.
-fn capacities(run: &Run) -> Vec<(f64, Option<Interval>)> {
-    let interval = |low: Option<f64>, high: Option<f64>| low.zip(high).map(|(low, high)| Interval { low, high });
-    let repeats = &run.findings.repeats;
-    if repeats.is_empty() {
-        let held = run.findings.capacity.iter().filter(|c| c.held);
-        return held.map(|c| (c.rate, interval(c.low, c.high))).collect();
-    }
-    repeats.iter().filter_map(|r| Some((r.capacity?, interval(r.low, r.high)))).collect()
-}
+/// A capacity with the interval of its own windows.
+type Held = (f64, Option<Interval>);
 
 /// The capacities of both. Three runs or repeats a side show themselves how far they scatter; of fewer the windows of each say it.
-pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Compared> {
+/// Where some searched and held nothing, that is the answer.
+pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Line> {
     // One objective for both: where nobody named one, each run made its own of what it saw unloaded.
     let limits = old.first().map(|run| &run.findings.limits)?;
-    let held = [old, new].map(|runs| held(runs, limits));
-    let cell: Cell = [0, 1].map(|side| looks(&held[side]));
-    if cell.iter().any(Vec::is_empty) {
+    let tried = [old, new].map(|runs| tried(runs, limits));
+    let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());
+    if tried.iter().any(Vec::is_empty) || held.iter().all(Vec::is_empty) {
         return None;
     }
-    let units = cell.iter().map(Vec::len).min().unwrap_or(0);
-    let windows = (held[0].len(), held[1].len());
+    let said = said([old, new], &tried);
+    if held.iter().any(Vec::is_empty) {
+        return Some(gone(&tried, &held, said));
+    }
+    let cell: Cell = [0, 1].map(|side| looks(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    let own = own_error(&held);
-    let told = match apart.told.filter(|_| units >= FEWEST) {
+    // What some could not hold at all is known to no precision, whatever the others held.
+    let told = if said.is_some() { None } else { told(&apart, &held, pairing) };
+    let runs = tried.iter().map(Vec::len).min().unwrap_or(1);
+    let between = told.map_or(0.0, |told| told.between);
+    let of = if told.is_some_and(|told| told.of == MoreOf::Windows) { MoreOf::Windows } else { MoreOf::Runs };
+    let compared = Compared { said, ..line(compared(Contrast { told, ..apart }, (held[0].len(), held[1].len()))) };
+    Some(Line { compared, settled: None, rests: Rests { of, between, runs } })
+}
+
+fn line(compared: Compared) -> Compared {
+    Compared { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared }
+}
+
+fn told(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Option<Told> {
+    let units = held.iter().map(Vec::len).min().unwrap_or(0);
+    let own = own_error(held);
+    if let Some(told) = apart.told.filter(|_| units >= FEWEST) {
         // Repeats that are alike by chance know no more than their windows.
-        Some(told) => Some(Told { error: told.error.max(own.unwrap_or(0.0)), ..told }),
-        None => {
-            own.map(|own| Told { error: own.hypot(between(pairing, windows)), freedom: f64::INFINITY, ranks: None })
+        return Some(Told { error: told.error.max(own.unwrap_or(0.0)), ..told });
+    }
+    let (own, between) = (own?, between(pairing, (held[0].len(), held[1].len())));
+    Some(Told { error: own.hypot(between), freedom: f64::INFINITY, between, of: MoreOf::Windows, ranks: None })
+}
+
+/// One side held nothing at all. That is the answer where most of the other side's held something; one of five may be chance.
+fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
+    let rate = |side: usize| {
+        held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.0).collect::<Vec<_>>()))
+    };
+    let most = [0, 1].iter().any(|side| 2 * held[*side].len() > tried[*side].len());
+    let word = match (most, held[0].is_empty()) {
+        (false, _) => ComparedWord::NotEnough,
+        (true, true) => ComparedWord::Faster,
+        (true, false) => ComparedWord::Slower,
+    };
+    let windows = (tried[0].len(), tried[1].len());
+    let compared = line(Compared { old: rate(0), new: rate(1), ratio: f64::NAN, windows, said, ..Compared::default() });
+    Line { compared, settled: Some(word), rests: Rests { of: MoreOf::Runs, ..Rests::default() } }
+}
+
+/// Who held nothing, in a sentence; `None` where all held something.
+fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
+    let of = |side: usize| {
+        let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());
+        let word = ["old", "new"][side];
+        let why = runs[side].iter().filter_map(|run| run.findings.capacity.as_ref()?.failed_why.as_ref()).next();
+        let why = why.map_or(String::new(), |why| format!(" ({why})"));
+        match (held, all) {
+            (0, 1) => Some(format!("the {word} held no rate that was tried{why}")),
+            (0, _) => Some(format!("the {word} held no rate in any of {all} searches{why}")),
+            _ if held < all => Some(format!("only {held} of {all} searches of the {word} held any rate")),
+            _ => None,
         }
     };
-    let compared = compared(Contrast { told, ..apart }, windows);
-    Some(Compared { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared })
+    let said: Vec<String> = [0, 1].into_iter().filter_map(of).collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
-fn held(runs: &[Run], limits: &Limits) -> Vec<(f64, Option<Interval>)> {
+/// What each search of these runs held under an objective, by one rule for both sides; `None` where it held nothing.
+fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
+    let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
     // Where nothing was searched, the capacity is only what was tried.
-    let searched = runs.iter().filter(|r| r.trials.iter().any(|t| t.kind == TrialKind::Search));
-    let of = |run: &Run| if alike(&run.findings.limits, limits) { capacities(run) } else { against(run, limits) };
-    searched.flat_map(of).filter(|(c, _)| *c > 0.0).collect()
+    let searched = searches.filter(|(_, trials)| trials.iter().any(|t| t.kind == TrialKind::Search));
+    let of = |(run, trials): (&Run, &[Trial])| {
+        let found = capacity_under(run, trials, limits).filter(|c| c.rate > 0.0)?;
+        Some((found.rate, found.low.zip(found.high).map(|(low, high)| Interval { low, high })))
+    };
+    searched.map(of).collect()
 }
 
-fn alike(a: &Limits, b: &Limits) -> bool {
-    let all = |l: &Limits| [l.p50_us, l.p99_us, l.p99_9_us, l.mean_us, Some(l.errors)];
-    let near = |(a, b): (Option<f64>, Option<f64>)| a.zip(b).map_or(a == b, |(a, b)| (a - b).abs() <= 1e-6 * b.abs());
-    all(a).into_iter().zip(all(b)).all(near)
-}
-
-/// What the windows of each repeat of a run say of the capacity under another objective than its own.
-fn against(run: &Run, limits: &Limits) -> Vec<(f64, Option<Interval>)> {
-    let found = run.repeats().filter_map(|trials| pooled(trials, limits)).map(|pooled| pooled.estimate);
-    found.map(|e| (e.rate, Some(Interval { low: e.low, high: e.high }))).collect()
-}
-
-fn looks(held: &[(f64, Option<Interval>)]) -> Vec<Look> {
+fn looks(held: &[Held]) -> Vec<Look> {
     held.iter().enumerate().map(|(unit, (rate, _))| Look { unit, ln: rate.ln() }).collect()
 }
 
 /// Standard error of the difference of the logarithms by the intervals of the capacities; `None` where one has none.
-fn own_error(held: &[Vec<(f64, Option<Interval>)>; 2]) -> Option<f64> {
-    let side = |held: &Vec<(f64, Option<Interval>)>| {
+fn own_error(held: &[Vec<Held>; 2]) -> Option<f64> {
+    let side = |held: &Vec<Held>| {
         let squares: Option<f64> =
             held.iter().map(|(_, interval)| interval.map(|i| ln_sd(i.low, i.high).powi(2))).sum();
         squares.map(|squares| squares.sqrt() / held.len() as f64)

@@ -4,6 +4,8 @@
 //! changes from run to run (memory layout, neighbours of a virtual machine) is the same in all windows of a run. Otherwise windows
 //! are, within their condition; and where a condition has one window on a side, conditions are. The interval is Student's.
 
+use run::MoreOf;
+
 use super::ranks::{self, Ranks};
 use crate::sample::{BETWEEN_RUNS, Sample, average};
 use crate::student;
@@ -46,6 +48,10 @@ pub(super) struct Told {
     pub(super) error: f64,
     /// Degrees of freedom of it.
     pub(super) freedom: f64,
+    /// The part of the error that more windows of the same runs do not narrow.
+    pub(super) between: f64,
+    /// What was repeated.
+    pub(super) of: MoreOf,
     /// What ranks alone say.
     pub(super) ranks: Option<Ranks>,
 }
@@ -86,7 +92,37 @@ pub(super) fn told(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Opti
         false => by_conditions(cells),
     };
     let between = between(pairing, (units[0].len(), units[1].len()));
-    within.map(|told| Told { error: told.error.hypot(between), ..told })
+    within.map(|told| Told { error: told.error.hypot(between), between, ..told })
+}
+
+/// The same of plain values some of which are 0, which has no logarithm, and none of which is cut off: where nothing came back is no
+/// disturbance. The ratio is that of the means, its error that of the means as shares of themselves.
+pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
+    let plain = |looks: &[Look]| looks.iter().map(|look| look.ln).collect::<Vec<f64>>();
+    let mean = |looks: &[Look]| average(&plain(looks));
+    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.iter().all(|looks| mean(looks) > 0.0)).collect();
+    let side = |at: usize| average(&cells.iter().map(|cell| mean(&cell[at]).ln()).collect::<Vec<_>>());
+    // Each value as a share of its side's mean under the condition: what is left of it to scatter.
+    let share = |cell: &Cell| {
+        [0, 1].map(|at| {
+            let mean = mean(&cell[at]);
+            cell[at].iter().map(|look| Look { ln: look.ln / mean - 1.0, ..*look }).collect::<Vec<_>>()
+        })
+    };
+    let shares: Vec<Cell> = cells.iter().map(|cell| share(cell)).collect();
+    let runs = [0, 1].map(|side| units(&shares, side));
+    let told = if runs.iter().all(|runs| runs.len() >= FEWEST) {
+        by_units(&runs)
+    } else {
+        let windows = [0, 1].map(|side| shares.iter().flat_map(|cell| plain(&cell[side])).collect::<Vec<f64>>());
+        let between = between(pairing, (runs[0].len().max(1), runs[1].len().max(1)));
+        let enough = windows.iter().all(|side| side.len() >= FEWEST);
+        let told = by_units(&windows).filter(|_| enough);
+        told.map(|told| Told { error: told.error.hypot(between), between, of: MoreOf::Windows, ..told })
+    };
+    // Ranks outvote what a few windows say, and here a few windows are the figure.
+    let told = told.map(|told| Told { ranks: None, ..told });
+    (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], told })
 }
 
 /// What so many runs or repeats of both sides are apart by themselves, as a standard error.
@@ -109,34 +145,48 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     off.values().map(|values| average(values)).collect()
 }
 
+/// Runs of both sides, each side with a scatter of its own (Welch 1947).
 fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Told> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
-    let squares = a.sd.powi(2) * (a.n - 1.0) + b.sd.powi(2) * (b.n - 1.0);
-    let freedom = a.n + b.n - 2.0;
-    let error = (squares / freedom * (1.0 / a.n + 1.0 / b.n)).sqrt();
-    Some(Told { error, freedom, ranks: ranks::within(&[[old.clone(), new.clone()]]) })
+    let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
+    let ranks = ranks::within(&[[old.clone(), new.clone()]]);
+    Some(Told { error, freedom, between: 0.0, of: MoreOf::Runs, ranks })
 }
 
-/// Windows within their conditions, which all scatter alike. Yuen's winsorized variance, since the means are trimmed.
+/// Standard error and degrees of freedom (Satterthwaite 1946) of a difference of two means, each with the variance of its mean and
+/// the freedom of that.
+fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
+    let variance: f64 = sides.iter().map(|(variance, _)| variance).sum();
+    let freedom = variance.powi(2) / sides.iter().map(|(variance, freedom)| variance.powi(2) / freedom).sum::<f64>();
+    let all = sides.iter().map(|(_, freedom)| freedom).sum();
+    (variance.sqrt(), if freedom.is_finite() { freedom } else { all })
+}
+
+/// Windows within their conditions, which scatter alike on a side, and on each side by themselves. Yuen's winsorized variance, since
+/// the means are trimmed.
 fn by_windows(cells: &[Cell]) -> Option<Told> {
-    let each = cells.iter().flatten().map(|looks| Trimmed::of(&lns(looks)));
-    let (squares, freedom, over) = each.fold((0.0, 0.0, 0.0), |(squares, freedom, over), trimmed| {
-        (squares + trimmed.squares, freedom + trimmed.left - 1.0, over + 1.0 / trimmed.left)
-    });
     let (old, new) = counts(cells);
-    if old < FEWEST || new < FEWEST || freedom < 1.0 {
+    if old < FEWEST || new < FEWEST {
         return None;
     }
-    let error = (squares / freedom * over).sqrt() / cells.len() as f64;
+    let side = |at: usize| {
+        let each: Vec<Trimmed> = cells.iter().map(|cell| Trimmed::of(&lns(&cell[at]))).collect();
+        let of = |part: fn(&Trimmed) -> f64| each.iter().map(part).sum::<f64>();
+        let (squares, freedom, over) = (of(|t| t.squares), of(|t| t.left - 1.0), of(|t| 1.0 / t.left));
+        (squares / freedom * over / (cells.len() as f64).powi(2), freedom)
+    };
+    let (error, freedom) = welch([side(0), side(1)]);
     let pairs: Vec<_> = cells.iter().map(|[old, new]| [lns(old), lns(new)]).collect();
-    Some(Told { error, freedom, ranks: ranks::within(&pairs) })
+    let told = Told { error, freedom, between: 0.0, of: MoreOf::Windows, ranks: ranks::within(&pairs) };
+    (freedom >= 1.0).then_some(told)
 }
 
 /// Conditions that have one window on a side: each is one difference.
 fn by_conditions(cells: &[Cell]) -> Option<Told> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST)?;
-    Some(Told { error: sample.error(), freedom: sample.n - 1.0, ranks: ranks::signed(&apart) })
+    let ranks = ranks::signed(&apart);
+    Some(Told { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: MoreOf::Windows, ranks })
 }
 
 /// Looks of both sides under all conditions.
@@ -188,20 +238,21 @@ mod tests {
         conditions: usize,
         windows: [usize; 2],
         runs: [usize; 2],
-        run_sd: f64,
-        window_sd: f64,
+        run_sd: [f64; 2],
+        window_sd: [f64; 2],
     }
 
     impl Simulated {
         fn cells(&self, apart: f64, random: &mut fastrand::Rng) -> Vec<Cell> {
-            let runs = self.runs.map(|n| (0..n).map(|_| self.run_sd * normal(random)).collect::<Vec<f64>>());
+            let runs = [0, 1]
+                .map(|side| (0..self.runs[side]).map(|_| self.run_sd[side] * normal(random)).collect::<Vec<f64>>());
             let mut cell = |condition: usize| {
                 [0, 1].map(|side| {
                     let centre = condition as f64 + if side == 1 { apart } else { 0.0 };
                     let of_run = |(unit, run): (usize, &f64)| {
                         let ln = centre + run;
                         (0..self.windows[side])
-                            .map(|_| Look { unit, ln: ln + self.window_sd * normal(random) })
+                            .map(|_| Look { unit, ln: ln + self.window_sd[side] * normal(random) })
                             .collect()
                     };
                     runs[side].iter().enumerate().map(of_run).collect::<Vec<Vec<Look>>>().concat()
@@ -227,7 +278,15 @@ mod tests {
     /// The interval of equal sides leaves out 0 in about 5 of 100, whatever was repeated and however unevenly.
     #[test]
     fn intervals_miss_as_often_as_they_say() {
-        let of = |conditions, windows, runs, run_sd| Simulated { conditions, windows, runs, run_sd, window_sd: 0.02 };
+        let of = |conditions, windows, runs, run_sd| Simulated {
+            conditions,
+            windows,
+            runs,
+            run_sd: [run_sd; 2],
+            window_sd: [0.02; 2],
+        };
+        // The side with the fewer looks scatters ten times as much.
+        let uneven = |run_sd, window_sd, case| Simulated { run_sd, window_sd, ..case };
         let cases = [
             (of(1, [20, 20], [1, 1], 0.0), Pairing::InTurns),
             (of(1, [7, 7], [1, 1], 0.0), Pairing::InTurns),
@@ -238,6 +297,10 @@ mod tests {
             (of(1, [20, 20], [1, 1], 0.01), Pairing::Kept),
             (of(8, [1, 1], [5, 5], 0.01), Pairing::Kept),
             (of(8, [3, 3], [3, 3], 0.03), Pairing::Kept),
+            (uneven([0.005, 0.05], [0.0; 2], of(1, [1, 1], [40, 3], 0.0)), Pairing::Kept),
+            (uneven([0.005, 0.05], [0.005; 2], of(4, [2, 2], [12, 4], 0.0)), Pairing::Kept),
+            (uneven([0.0; 2], [0.005, 0.05], of(1, [40, 6], [1, 1], 0.0)), Pairing::InTurns),
+            (uneven([0.0; 2], [0.005, 0.05], of(8, [10, 2], [1, 1], 0.0)), Pairing::InTurns),
         ];
         for (case, pairing) in cases {
             let (missed, sure) = case.misses(pairing);
@@ -251,7 +314,7 @@ mod tests {
 
     #[test]
     fn what_is_slower_under_one_condition_of_many_is_not_trimmed_away() {
-        let case = Simulated { conditions: 8, windows: [1, 1], runs: [1, 1], run_sd: 0.0, window_sd: 0.001 };
+        let case = Simulated { conditions: 8, windows: [1, 1], runs: [1, 1], run_sd: [0.0; 2], window_sd: [0.001; 2] };
         let mut cells = case.cells(0.0, &mut fastrand::Rng::with_seed(3));
         cells[7][1].iter_mut().for_each(|look| look.ln += 0.3);
         let apart = contrast(&cells, Pairing::InTurns).unwrap();
@@ -261,7 +324,7 @@ mod tests {
     #[test]
     fn too_little_that_was_repeated_has_no_interval() {
         for windows in [[1, 1], [2, 1]] {
-            let case = Simulated { conditions: 2, windows, runs: [1, 1], run_sd: 0.0, window_sd: 0.01 };
+            let case = Simulated { conditions: 2, windows, runs: [1, 1], run_sd: [0.0; 2], window_sd: [0.01; 2] };
             let apart = contrast(&case.cells(0.0, &mut fastrand::Rng::with_seed(4)), Pairing::Kept).unwrap();
             assert_eq!(apart.told, None, "{windows:?}");
         }

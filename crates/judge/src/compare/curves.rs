@@ -13,8 +13,9 @@ const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 
 /// Fewest requests beyond a share that make it worth telling.
 const BEYOND: f64 = 5.0;
 
-pub(super) fn curves(pairs: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
-    ComparedCurves { rates: rates(pairs), response_us: response_us(sides) }
+/// `swept` are the conditions with several numbers of clients: of two live servers, steps of their searches.
+pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
+    ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }
 
 /// One point a number of clients; empty where fewer than two were tried.
@@ -24,7 +25,12 @@ fn rates(pairs: &[Pair<'_>]) -> Vec<BothAt> {
     let mut points: Vec<BothAt> =
         closed.map(|[a, b]| BothAt { at: clients(a[0].trial), old: mean(a), new: mean(b) }).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
-    points.dedup_by(|a, b| a.at == b.at);
+    // Conditions of as many clients that differ in something else count alike, on both sides.
+    let of = |group: &[BothAt]| {
+        let mean = |side: fn(&BothAt) -> f64| average(&group.iter().map(side).collect::<Vec<_>>());
+        BothAt { at: group[0].at, old: mean(|p| p.old), new: mean(|p| p.new) }
+    };
+    let points: Vec<BothAt> = points.chunk_by(|a, b| a.at == b.at).map(of).collect();
     if points.len() < 2 { Vec::new() } else { points }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run::{Protocol, RequestSet, Run};
+use run::{Protocol, RequestSet, Run, TlsPlan};
+
+use crate::number::percent;
 
 /// Requests of a set that are named.
 const SHOWN: usize = 20;
@@ -78,8 +80,7 @@ fn named(run: &Run) -> Vec<(String, String)> {
         ("version of loadline".to_owned(), run.version.clone()),
         ("command".to_owned(), plan.command.clone()),
         ("request".to_owned(), plan.load.requests.as_ref().map_or_else(|| request(&plan.load.protocol), set)),
-        ("objective".to_owned(), run.findings.limits.text.clone()),
-        ("TLS".to_owned(), plan.load.tls.as_ref().map_or("none", |_| "yes").to_owned()),
+        ("TLS".to_owned(), plan.load.tls.as_ref().map_or_else(|| "none".to_owned(), tls)),
     ];
     for host in &run.hosts {
         // The name of a machine says nothing of what it can do.
@@ -96,12 +97,37 @@ fn role(role: &str) -> &str {
     if role.is_empty() { "host" } else { role }
 }
 
-/// Every other key of a run's plan; one that is not set an older version did not know.
+/// Every other key of a run's plan, the objective that somebody named among them: that of nobody is made of what was measured, and
+/// differs between any two runs. A key that is not set an older version did not know.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let told = |(key, _): &(String, _)| !APART.iter().any(|apart| within(key, apart));
-    run.plan.keys().into_iter().filter(told).map(|(key, value)| (key, value.to_string())).collect()
+    let keys = run.plan.keys().into_iter().filter(told).map(|(key, value)| (key, value.to_string()));
+    keys.chain(run.plan.load.requests.iter().flat_map(within_set)).collect()
+}
+
+/// What of TLS is not the server's name or somebody's files.
+fn tls(plan: &TlsPlan) -> String {
+    let version = plan.version.map(|version| format!("{version:?} alone").replace("V1_", "1."));
+    let resumed = (plan.resume > 0.0).then(|| format!("{} of the connections resumed", percent(plan.resume)));
+    let certificate = plan.cert_file.as_ref().map(|_| "a client's certificate".to_owned());
+    std::iter::once("yes".to_owned()).chain(version).chain(resumed).chain(certificate).collect::<Vec<_>>().join(", ")
+}
+
+/// What each request of a set sends and expects besides its method and path.
+fn within_set(set: &RequestSet) -> Vec<(String, String)> {
+    let of = |(at, r): (usize, &run::RequestPlan)| {
+        let sent = [&r.body, &r.body_base64].map(String::as_str).concat();
+        let rest = format!("{:?} {:?} {} {:?}", r.class, r.expect_status, r.expect_text, r.capture);
+        let name = |what: &str| format!("{what} of request {} ({} {})", at + 1, r.method, r.path);
+        [
+            (name("headers"), format!("{:?}", r.headers)),
+            (name("body"), format!("{sent:?}")),
+            (name("expectations"), rest),
+        ]
+    };
+    set.requests.iter().enumerate().flat_map(of).collect()
 }
 
 /// What is asked for, whichever server is asked.
@@ -146,6 +172,32 @@ mod tests {
         one(|r| r.plan.search.max_connections = 7, "search.max_connections: 1024 in the old, 1024 or 7 in the new");
         one(|r| r.hosts[1].cpu_model = "other".into(), "CPU of the host");
         one(|r| r.plan.load.tls = Some(run::TlsPlan::default()), "TLS: none in the old, none or yes in the new");
+    }
+
+    #[test]
+    fn versions_of_tls_and_headers_of_a_set_are_told_and_an_objective_that_nobody_named_is_not() {
+        let with =
+            |version: Option<run::TlsVersion>, resume: f64| Some(TlsPlan { version, resume, ..TlsPlan::default() });
+        let all = told(|r| r.plan.load.tls = with(Some(run::TlsVersion::V1_2), 0.5));
+        assert!(all[0].contains("1.2 alone, 50 % of the connections resumed"), "{all:?}");
+        let set = |header: &str, body: &str| {
+            let headers = vec![("Accept".to_owned(), header.to_owned())];
+            let one = run::RequestPlan { headers, body: body.into(), ..run::RequestPlan::default() };
+            Some(RequestSet { requests: vec![one], ..RequestSet::default() })
+        };
+        let pair = |old: Option<RequestSet>, new: Option<RequestSet>| {
+            let mut runs = [0, 1].map(|_| crate::planted::PlantedRun::new(1000.0, 4000.0).run());
+            (runs[0].plan.load.requests, runs[1].plan.load.requests) = (old, new);
+            // Nobody named an objective, and the unloaded median was another one.
+            runs.iter_mut().for_each(crate::judge);
+            runs[1].findings.limits.text = "p50 <= 7 ms (10 times the unloaded one)".into();
+            differences(&runs[..1], &runs[1..])
+        };
+        assert_eq!(pair(set("*/*", "a"), set("*/*", "a")), Vec::<String>::new());
+        let header = pair(set("*/*", "a"), set("text/html", "a"));
+        assert!(header.len() == 1 && header[0].starts_with("headers of request 1 (GET /)"), "{header:?}");
+        let body = pair(set("*/*", "a"), set("*/*", "b"));
+        assert!(body.len() == 1 && body[0].starts_with("body of request 1"), "{body:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run::{FigureUnit, Run, Trial};
 
-use crate::number::positive;
+use crate::number::{finite, positive};
 use crate::single::good;
 
 /// One figure of a trial.
@@ -17,12 +17,14 @@ pub(crate) struct FigureSpec {
     /// A level that a process keeps from window to window: many windows of it are one look.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
+    /// 0 is a value of it: nothing came back.
+    pub(crate) zeros: bool,
     /// Share of the requests of a percentile, which is that of all windows together.
     pub(crate) quantile: Option<f64>,
 }
 
 const fn less(name: &'static str, unit: FigureUnit, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, of, quantile: None }
+    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, zeros: false, of, quantile: None }
 }
 
 const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
@@ -33,12 +35,19 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { decides: false, ..less(name, FigureUnit::Plain, of) }
 }
 
+/// A part of a figure that decides: what it lost and another part won is in the whole.
+const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
+    FigureSpec { decides: false, ..less(name, FigureUnit::Micros, of) }
+}
+
 /// Name of the capacity, which is compared by its own interval.
 pub(crate) const CAPACITY: &str = "capacity";
+/// Name of the share of requests that failed, which is compared by its difference.
+pub(crate) const FAILED: &str = "failed share";
 
-/// Whether a figure has a part in the verdict; the capacity does.
+/// Whether a figure has a part in the verdict; the capacity and the share of failures do.
 pub(crate) fn decides(name: &str) -> bool {
-    name == CAPACITY || FIGURES.iter().any(|f| f.name == name && f.decides)
+    [CAPACITY, FAILED].contains(&name) || FIGURES.iter().any(|f| f.name == name && f.decides)
 }
 
 /// Name of the first figure of the table.
@@ -47,12 +56,20 @@ pub(crate) const SERVER_CPU: &str = "server CPU per request";
 /// The table. CPU time a request is far steadier than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
-    less("of that, user", FigureUnit::Micros, |t| server(t, IN_TABLE[1])),
-    less("of that, system", FigureUnit::Micros, |t| server(t, IN_TABLE[2])),
-    FigureSpec { more_is_better: true, ..less("completed rate", FigureUnit::PerSecond, |t| positive(good(t))) },
+    part("of that, user", |t| server(t, IN_TABLE[1])),
+    part("of that, system", |t| server(t, IN_TABLE[2])),
+    FigureSpec {
+        more_is_better: true,
+        zeros: true,
+        ..less("completed rate", FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate > 0.0 || asked(t)))
+    },
     percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
     percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
     percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
+    less("time of a call", FigureUnit::Micros, |t| timed(t, t.results.trimmed_us.or(t.results.call_us))),
+    less("time of an event", FigureUnit::Micros, |t| timed(t, t.results.event_us)),
+    less("time of a declaration", FigureUnit::Micros, |t| timed(t, t.results.declare_us)),
+    less("time of a revocation", FigureUnit::Micros, |t| timed(t, t.results.revoke_us)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
     FigureSpec {
@@ -72,6 +89,21 @@ pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     let servers = runs.iter().flat_map(|r| &r.trials).filter_map(|t| t.server.as_ref());
     let all = servers.flat_map(|s| &s.costs).filter(|(id, _)| !IN_TABLE.contains(&id.as_str()));
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
+}
+
+/// Whether any request was made: what only times calls makes none.
+pub(crate) fn asked(trial: &Trial) -> bool {
+    trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
+}
+
+/// A time that was taken without any request.
+fn timed(trial: &Trial, us: Option<f64>) -> Option<f64> {
+    us.and_then(positive).filter(|_| !asked(trial))
+}
+
+/// Whether a trial has nothing but such times.
+pub(crate) fn times_calls(trial: &Trial) -> bool {
+    !asked(trial) && trial.results.figures().next().is_some()
 }
 
 /// One cost of the server for a request.

@@ -9,6 +9,7 @@ mod capacities;
 mod contrast;
 mod curves;
 mod differences;
+mod failures;
 mod figures;
 mod over;
 mod percentiles;
@@ -17,14 +18,14 @@ mod tls;
 mod windows;
 mod words;
 
-use run::{Compared, ComparedWord, Comparison, Run};
+use run::{Comparison, Run, Trial, TrialKind};
 
 use capacities::capacity;
 pub use contrast::Pairing;
-use figures::{FIGURES, costs, decides, server};
-use over::Both;
+use figures::{FIGURES, costs, server, times_calls};
+use over::{Both, Line};
 use percentiles::Sides;
-use words::{verdict, words};
+use words::{regressed, verdict, words};
 
 /// Compares; the error is a sentence that says why these runs cannot be.
 pub fn compare(
@@ -39,28 +40,31 @@ pub fn compare(
     same_protocol((old.0, &of(old.1)), (new.0, &of(new.1)))?;
     let pairs = windows::pairs(old.1, new.1, pairing);
     let both = Both { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
-    let mut comparisons: Vec<Compared> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
-    comparisons.extend(capacity(old.1, new.1, pairing));
-    if comparisons.is_empty() {
-        return Err(format!(
-            "{} and {} have no load in common: compare runs of one command with the same flags",
-            old.0, new.0
-        ));
+    let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
+    lines.extend(failures::failed(&both));
+    lines.extend(capacity(old.1, new.1, pairing));
+    if lines.is_empty() {
+        return Err(nothing_in_common(old, new));
     }
     let (costs, of_new) = (costs(old.1), costs(new.1));
     let shown = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
-    comparisons.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
-    words(&mut comparisons, threshold);
+    lines.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
+    let allowed = old.1.first().map_or(0.0, |run| run.findings.limits.errors);
+    let comparisons = words(lines, threshold, allowed);
     let (verdict, decided_by) = verdict(&comparisons);
-    let worse = |c: &&Compared| c.word == ComparedWord::Slower && (c.ratio - 1.0).abs() >= threshold;
+    let mut swept = windows::pairs(old.1, new.1, Pairing::Kept);
+    if pairing == Pairing::InTurns {
+        swept.retain(|[old, _]| old.iter().all(|window| window.trial.kind == TrialKind::Sweep));
+    }
     Ok(Comparison {
         old: old.0.into(),
         new: new.0.into(),
         differences: differences::differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
+        notes: windows::empty(&both.pairs),
         turns: None,
-        regression: comparisons.iter().any(|c| decides(&c.figure) && worse(&c)),
-        curves: curves::curves(&both.pairs, &both.sides),
+        regression: comparisons.iter().any(|c| regressed(c, threshold, allowed)),
+        curves: curves::curves(&swept, &both.sides),
         comparisons,
         threshold,
         verdict,
@@ -85,11 +89,37 @@ fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
         return Err(format!("{name} has no trial: nothing was measured, so nothing can be compared"));
     }
-    if runs.iter().all(|r| r.trials.iter().all(|t| t.measured.tally.completed == 0)) {
+    if runs.iter().all(Run::only_watched) {
+        return Err(format!(
+            "{name} only watched a server that somebody else loaded: of its answers nothing is known; measure it with `loadline \
+             load` or `loadline find`, and compare two such runs"
+        ));
+    }
+    let something = |t: &Trial| t.measured.tally.completed > 0 || times_calls(t);
+    if !runs.iter().any(|r| r.trials.iter().any(something)) {
         return Err(format!("{name} completed no request: there is nothing to compare"));
     }
     Ok(())
 }
 
+/// Why no window of one side can be held against one of the other.
+fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
+    let chosen = |runs: &[Run]| {
+        let mut kinds = runs.iter().flat_map(|r| &r.trials).map(|t| t.kind);
+        kinds.any(|kind| matches!(kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment))
+    };
+    match [old, new].iter().find(|(_, runs)| !chosen(runs)) {
+        Some((name, _)) => format!(
+            "{name} has only windows of a search or a proof, whose loads no other run has: compare whole runs of `loadline find`, or \
+             runs of `loadline load` with the same flags"
+        ),
+        None => {
+            format!("{} and {} have no load in common: compare runs of one command with the same flags", old.0, new.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod lost_tests;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! One figure of both: the ratio over all conditions with its interval, and the chance that two equal servers are so far apart.
 
-use run::{Compared, FigureUnit, Run, Trial};
+use run::{Compared, ComparedWord, FigureUnit, MoreOf, Run, Trial};
 
-use super::contrast::{Cell, Contrast, Look, Pairing, contrast, counts, told};
+use super::contrast::{Cell, Contrast, Look, Pairing, Told, contrast, counts, of_means, told};
 use super::figures::FigureSpec;
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
@@ -17,21 +17,68 @@ pub(super) struct Both<'a> {
     pub(super) pairing: Pairing,
 }
 
+/// One line of the table before it has its word.
+pub(super) struct Line {
+    pub(super) compared: Compared,
+    /// The word, where no interval gives it.
+    pub(super) settled: Option<ComparedWord>,
+    pub(super) rests: Rests,
+}
+
+/// What an interval rests on, and so what more of would narrow it.
+#[derive(Clone, Copy)]
+pub(super) struct Rests {
+    pub(super) of: MoreOf,
+    /// Standard error that more windows of the same runs do not narrow.
+    pub(super) between: f64,
+    /// Runs or repeats of the side that has fewer.
+    pub(super) runs: usize,
+}
+
+impl Default for Rests {
+    fn default() -> Self {
+        Self { of: MoreOf::Windows, between: 0.0, runs: 1 }
+    }
+}
+
 impl Both<'_> {
     /// One line of the table; `None` where no condition has it on both sides.
-    pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Compared> {
+    pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Line> {
         let cells = if figure.level { self.levels(figure.of) } else { self.cells(&figure.of) };
         let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
-        let compared = compared(apart.or_else(|| contrast(&cells, self.pairing))?, counts(&cells));
+        let apart = apart.or_else(|| self.apart(cells.clone(), figure.zeros))?;
+        let rests = self.rests(Some(&apart), figure.level);
         let (name, unit) = (figure.name.into(), figure.unit);
-        Some(Compared { figure: name, unit, more_is_better: figure.more_is_better, ..compared })
+        let compared = compared(apart, counts(&cells));
+        let compared = Compared { figure: name, unit, more_is_better: figure.more_is_better, ..compared };
+        Some(Line { compared, settled: None, rests })
+    }
+
+    /// By logarithms; where 0 is a value and some are, by means.
+    fn apart(&self, cells: Vec<Cell>, zeros: bool) -> Option<Contrast> {
+        match zeros && cells.iter().flatten().flatten().any(|look| look.ln == f64::NEG_INFINITY) {
+            true => {
+                let plain =
+                    |looks: Vec<Look>| looks.into_iter().map(|look| Look { ln: look.ln.exp(), ..look }).collect();
+                of_means(&cells.into_iter().map(|cell| cell.map(plain)).collect::<Vec<Cell>>(), self.pairing)
+            }
+            false => contrast(&cells, self.pairing),
+        }
+    }
+
+    fn rests(&self, apart: Option<&Contrast>, level: bool) -> Rests {
+        let runs = self.runs.iter().map(|runs| runs.iter().map(|run| run.repeats().count()).sum()).min().unwrap_or(1);
+        let (of, between) = apart.and_then(|a| a.told).map_or((MoreOf::Windows, 0.0), |told| (told.of, told.between));
+        Rests { of: if level { MoreOf::Runs } else { of }, between, runs }
     }
 
     /// A cost of the server that has no line of its own in the table.
-    pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Compared> {
+    pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let cells = self.cells(of);
-        let compared = compared(contrast(&cells, self.pairing)?, counts(&cells));
-        Some(Compared { figure: name.into(), unit, beside: true, ..compared })
+        let apart = contrast(&cells, self.pairing)?;
+        let (rests, compared) = (self.rests(Some(&apart), false), compared(apart, counts(&cells)));
+        let compared = Compared { figure: name.into(), unit, beside: true, ..compared };
+        Some(Line { compared, settled: None, rests })
     }
 
     /// The logarithms of a figure under every condition where both sides have it.
@@ -57,6 +104,8 @@ impl Both<'_> {
         let merged = contrast(&self.sides.looks(quantile)?, self.pairing)?;
         let again = self.sides.error(quantile);
         let told = merged.told.or_else(|| told(windows, self.pairing, Some(again?)));
+        let least = self.sides.within_buckets(quantile);
+        let told = told.map(|told| Told { error: told.error.max(least), ..told });
         Some(Contrast { told, ..merged })
     }
 }

@@ -25,7 +25,9 @@ pub(super) struct Sides(Vec<[Side; 2]>);
 
 impl Sides {
     pub(super) fn of(pairs: &[Pair<'_>]) -> Self {
-        Self(pairs.iter().map(|pair| [0, 1].map(|side| Side::of(&pair[side]))).collect())
+        let both = pairs.iter().map(|pair| [0, 1].map(|side| Side::of(&pair[side])));
+        // Where nothing came back there is no response time.
+        Self(both.filter(|both| both.iter().all(|side| !side.complete || side.requests() > 0)).collect())
     }
 
     /// A quantile of each run or repeat under each condition; `None` where a window kept no histogram, as in runs that were cut
@@ -33,7 +35,14 @@ impl Sides {
     pub(super) fn looks(&self, quantile: f64) -> Option<Vec<Cell>> {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].looks(quantile)));
-        complete.then(|| cells.collect())
+        (complete && !self.0.is_empty()).then(|| cells.collect())
+    }
+
+    /// Standard error of the logarithm of the ratio that the buckets leave open, however alike the windows are: a value lies anywhere
+    /// within its bucket.
+    pub(super) fn within_buckets(&self, quantile: f64) -> f64 {
+        let square = |side: &Side| side.width(quantile).powi(2) / 12.0;
+        self.0.iter().flatten().map(square).sum::<f64>().sqrt() / self.0.len().max(1) as f64
     }
 
     /// Standard error of the logarithm of the ratio, by drawing windows again within their conditions; `None` where some side has
@@ -58,6 +67,8 @@ impl Sides {
 pub(super) struct Side {
     /// Upper ends of the buckets, microseconds, in order.
     ends_us: Vec<f64>,
+    /// Widths of the buckets as shares of these.
+    widths: Vec<f64>,
     /// Of each window: bucket and count.
     windows: Vec<Vec<(usize, u64)>>,
     /// The run or repeat of each window.
@@ -76,9 +87,13 @@ impl Side {
         let mut places: BTreeMap<u64, usize> = all.iter().flatten().map(|(ns, _)| (*ns, 0)).collect();
         places.values_mut().enumerate().for_each(|(at, place)| *place = at);
         let ends_us = places.keys().map(|ns| *ns as f64 / 1e3).collect();
+        let width =
+            |ns: u64| kept.first().map_or(0.0, |(_, hist)| hist.histogram().equivalent_range(ns) as f64 / ns as f64);
+        let widths = places.keys().map(|ns| width(*ns)).collect();
+        let answered = windows.iter().filter(|w| w.trial.rates.completed_rate > 0.0).count();
         let counted: Vec<Vec<_>> = all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect();
         let units = kept.iter().map(|(unit, _)| *unit).collect();
-        Self { ends_us, complete: counted.len() == windows.len(), windows: counted, units }
+        Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units }
     }
 
     /// Requests of all windows.
@@ -107,16 +122,24 @@ impl Side {
         self.quantile(drawn.into_iter(), quantile)
     }
 
+    /// Width of the bucket of a quantile of all windows together, as a share of it.
+    fn width(&self, quantile: f64) -> f64 {
+        self.place(self.windows.iter(), quantile).map_or(0.0, |at| self.widths[at])
+    }
+
     fn quantile<'a>(&self, windows: impl Iterator<Item = &'a Vec<(usize, u64)>>, quantile: f64) -> f64 {
+        self.place(windows, quantile).map_or(f64::NAN, |at| self.ends_us[at])
+    }
+
+    fn place<'a>(&self, windows: impl Iterator<Item = &'a Vec<(usize, u64)>>, quantile: f64) -> Option<usize> {
         let mut counts = vec![0u64; self.ends_us.len()];
         windows.flatten().for_each(|(at, n)| counts[*at] += n);
         let all: u64 = counts.iter().sum();
         let wanted = (quantile * all as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
-        let at = counts.iter().position(|n| {
+        counts.iter().position(|n| {
             seen += n;
             seen >= wanted
-        });
-        at.map_or(f64::NAN, |at| self.ends_us[at])
+        })
     }
 }

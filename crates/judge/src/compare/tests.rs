@@ -7,7 +7,7 @@ use super::compare;
 use crate::sample::normal;
 
 /// A run of windows of one load, in which the CPU time of a request and the rate scatter as they do on a quiet machine.
-fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
+pub(super) fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
     let mut run = crate::planted::PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
     let template = run.trials.pop().unwrap();
     run.trials = (0..n).map(|_| window(random, &template, cpu_us)).collect();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use run::{Intensity, Run, Trial, TrialKind};
 
 use super::contrast::Pairing;
+use super::figures::{asked, times_calls};
 use crate::number::finite;
 
 /// One window, and the run or repeat that it is of.
@@ -42,7 +43,9 @@ fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
         Pairing::InTurns => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     };
-    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none_or(|r| r <= 0.0) {
+    // Where requests were made and nothing came back, that is the figure; where none was made, other things may have been timed.
+    let told = asked(trial) || times_calls(trial);
+    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
     // By what was asked, never by the label: a repeat is labelled as one.
@@ -51,4 +54,20 @@ fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
         other => format!("{:?} {other:?}", trial.kind),
     };
     Some(format!("{asked} {:?}", trial.key))
+}
+
+/// What is to be told of windows in which nothing came back.
+pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
+    let of = |(side, word): (usize, &str)| {
+        let windows = || pairs.iter().flat_map(move |pair| &pair[side]);
+        let empty = windows().filter(|w| asked(w.trial) && w.trial.rates.completed_rate <= 0.0).count();
+        let all = windows().count();
+        (empty > 0).then(|| {
+            format!(
+                "{empty} of {all} windows of the {word} completed nothing: they count as 0 in the completed rate, and have no response \
+                 time and no cost of a request"
+            )
+        })
+    };
+    [(0, "old"), (1, "new")].into_iter().filter_map(of).collect()
 }

@@ -1,9 +1,12 @@
 //! A word for each figure, and one for all.
 
-use run::{Compared, ComparedWord};
+use run::{Compared, ComparedWord, MoreOf};
 
 use super::contrast::FEWEST;
-use super::figures::decides;
+use super::failures;
+use super::figures::{FAILED, decides};
+use super::over::{Line, Rests};
+use crate::sample::NORMAL_95;
 
 /// A word needs a chance below this that it is none, over all figures: below the 5 % of the intervals, which it has to agree with.
 const SURE: f64 = 0.03;
@@ -15,9 +18,9 @@ const LEAST_MORE: f64 = 1.5;
 
 /// Those that are sure, the surest first, each with what is left of the doubt (Holm). What tells of speed is a family of its own:
 /// thirty costs beside it must not make it harder to be sure of.
-fn sure(all: &[Compared], deciding: bool) -> Vec<usize> {
-    let chance = |i: &usize| all[*i].p.unwrap_or(1.0);
-    let family = |i: &usize| all[*i].p.is_some() && decides(&all[*i].figure) == deciding;
+fn sure(all: &[Line], deciding: bool) -> Vec<usize> {
+    let chance = |i: &usize| all[*i].compared.p.unwrap_or(1.0);
+    let family = |i: &usize| all[*i].compared.p.is_some() && decides(&all[*i].compared.figure) == deciding;
     let mut order: Vec<usize> = (0..all.len()).filter(family).collect();
     order.sort_by(|a, b| chance(a).total_cmp(&chance(b)));
     let looked = order.len();
@@ -25,37 +28,72 @@ fn sure(all: &[Compared], deciding: bool) -> Vec<usize> {
     sure.map(|(_, i)| i).collect()
 }
 
-/// Gives each figure its word.
-pub(super) fn words(all: &mut [Compared], threshold: f64) {
-    let sure = [sure(all, true), sure(all, false)].concat();
-    for (i, c) in all.iter_mut().enumerate() {
-        let Some((low, high)) = c.low.zip(c.high) else {
-            let alike = (c.ratio - 1.0).abs() <= threshold && !decides(&c.figure);
-            c.word = if alike { ComparedWord::Same } else { ComparedWord::NotEnough };
-            // So many times as much makes an interval possible; what it will be is not known yet.
-            let fewest = c.windows.0.min(c.windows.1).max(1);
-            c.more = (!alike && fewest < FEWEST).then(|| (FEWEST as f64 / fewest as f64).ceil());
-            continue;
-        };
-        let apart = low > 1.0 || high < 1.0;
-        let within = low >= 1.0 / (1.0 + threshold) && high <= 1.0 + threshold;
-        c.word = match (apart && sure.contains(&i), within) {
-            (true, _) if (c.ratio > 1.0) == c.more_is_better => ComparedWord::Faster,
-            (true, _) => ComparedWord::Slower,
-            (false, true) => ComparedWord::Same,
-            (false, false) => ComparedWord::NotEnough,
-        };
-        if c.word == ComparedWord::NotEnough {
-            c.more = more(c.ratio.ln().abs(), (high / low).ln() / 2.0, threshold);
+/// Gives each figure its word. `allowed` is the share of requests that may fail.
+pub(super) fn words(mut all: Vec<Line>, threshold: f64, allowed: f64) -> Vec<Compared> {
+    let sure = [sure(&all, true), sure(&all, false)].concat();
+    for (i, line) in all.iter_mut().enumerate() {
+        let sure = sure.contains(&i);
+        match (line.settled, line.compared.difference) {
+            (Some(word), _) => line.compared.word = word,
+            (None, Some(apart)) => line.compared.word = failures::word(&apart, sure, allowed),
+            (None, None) => word(line, sure, threshold),
         }
+    }
+    all.into_iter().map(|line| line.compared).collect()
+}
+
+/// By the interval of a ratio.
+fn word(line: &mut Line, sure: bool, threshold: f64) {
+    let Line { compared: c, rests, .. } = line;
+    let Some((low, high)) = c.low.zip(c.high) else {
+        let alike = (c.ratio - 1.0).abs() <= threshold && !decides(&c.figure);
+        c.word = if alike { ComparedWord::Same } else { ComparedWord::NotEnough };
+        // So many times as much makes an interval possible; what it will be is not known yet.
+        let fewest = c.windows.0.min(c.windows.1).max(1);
+        c.more = (!alike && fewest < FEWEST).then(|| (FEWEST as f64 / fewest as f64).ceil());
+        c.more_of = c.more.map(|_| rests.of);
+        return;
+    };
+    let apart = low > 1.0 || high < 1.0;
+    let within = low >= 1.0 / (1.0 + threshold) && high <= 1.0 + threshold;
+    c.word = match (apart && sure, within) {
+        (true, _) if (c.ratio > 1.0) == c.more_is_better => ComparedWord::Faster,
+        (true, _) => ComparedWord::Slower,
+        (false, true) => ComparedWord::Same,
+        (false, false) => ComparedWord::NotEnough,
+    };
+    if c.word == ComparedWord::NotEnough
+        && let Some((more, of)) = more(c.ratio.ln().abs(), (high / low).ln() / 2.0, threshold, rests)
+    {
+        (c.more, c.more_of) = (Some(more), Some(of));
     }
 }
 
-/// So many times as much would do: the interval has to become as narrow as the distance from 1, with what several figures ask
-/// beyond it, or as what is left of the threshold.
-fn more(apart: f64, half: f64, threshold: f64) -> Option<f64> {
+/// So many times as much would do, and as much of what: the interval has to become as narrow as the distance from 1, with what several
+/// figures ask beyond it, or as what is left of the threshold. What runs are apart by themselves no number of windows narrows.
+fn more(apart: f64, half: f64, threshold: f64, rests: &Rests) -> Option<(f64, MoreOf)> {
     let narrow = (apart / OF_SEVERAL).max((1.0 + threshold).ln() - apart);
-    Some((half / narrow).powi(2).max(LEAST_MORE)).filter(|more| more.is_finite())
+    let by_runs = NORMAL_95 * rests.between;
+    let (times, of) = match rests.of {
+        MoreOf::Runs => ((half / narrow).powi(2), MoreOf::Runs),
+        // Windows alone do not get there: so many times the runs, and as many as have an interval of their own.
+        MoreOf::Windows if by_runs >= narrow => {
+            let fewest = FEWEST as f64 / rests.runs.max(1) as f64;
+            ((half / narrow).powi(2).max(fewest).ceil(), MoreOf::Runs)
+        }
+        MoreOf::Windows => ((half.powi(2) - by_runs.powi(2)) / (narrow.powi(2) - by_runs.powi(2)), MoreOf::Windows),
+    };
+    Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
+}
+
+/// Whether a figure that decides became worse by more than can be let pass: a ratio beyond the threshold, more failures than the
+/// objective allows, a capacity that is gone.
+pub(super) fn regressed(c: &Compared, threshold: f64, allowed: f64) -> bool {
+    let beyond = match c.difference {
+        Some(_) => c.new > allowed && (c.new / c.old - 1.0).abs() >= threshold,
+        None => !c.ratio.is_finite() || (c.ratio - 1.0).abs() >= threshold,
+    };
+    decides(&c.figure) && c.word == ComparedWord::Slower && beyond
 }
 
 /// The word of all: what became worse counts before what became better; the surest of them decided.
@@ -69,7 +107,7 @@ pub(super) fn verdict(all: &[Compared]) -> (ComparedWord, Option<String>) {
             return (word, Some(figure));
         }
     }
-    // Of equal servers the steadiest figures say so, which come first; a p99.9 never does.
-    let same = all.iter().find(|c| c.word == ComparedWord::Same && decides(&c.figure));
+    // Of equal servers the steadiest figures say so, which come first; a p99.9 never does, and that nothing failed says nothing of speed.
+    let same = all.iter().find(|c| c.word == ComparedWord::Same && decides(&c.figure) && c.figure != FAILED);
     same.map_or((ComparedWord::NotEnough, None), |c| (ComparedWord::Same, Some(c.figure.clone())))
 }

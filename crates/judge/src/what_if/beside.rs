@@ -7,8 +7,12 @@ use crate::Facts;
 use crate::fit::usl_of_shares;
 use crate::single::{clients, good};
 
-/// What the sweep of a run shows beside a network; `None` where that is not told from nothing.
+/// What the sweep of a run shows beside a network; `None` where that is not told from nothing, and where clients thought: most of
+/// those were not under way, and how many were is part of what is asked.
 pub(super) fn contention(facts: &Facts<'_>, now: &Model) -> Option<Contention> {
+    if now.think_s > 0.0 {
+        return None;
+    }
     let seen: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (clients(t), good(t))).collect();
     beside(now, &seen)
 }
@@ -25,7 +29,7 @@ fn beside(now: &Model, seen: &[(f64, f64)]) -> Option<Contention> {
 mod tests {
     use super::super::contention::Contention;
     use super::super::model::ServerCpu;
-    use super::super::solve::solve;
+    use super::super::solve::{most, most_with, solve};
     use super::*;
     use crate::fit::Usl;
     use crate::sample::normal;
@@ -104,5 +108,19 @@ mod tests {
         assert!((with / without - 1.0).abs() < 1e-3, "{with} {without}");
         let busy = Model { think_s: 0.0, ..thinking };
         assert!(solve(&busy).0 < 0.1 * without.max(solve(&Model { contention: None, ..busy.clone() }).0));
+    }
+
+    /// Coherency that is lost among the clients that fill four times the CPUs is lost of the capacity, too.
+    #[test]
+    fn contention_is_in_the_capacity() {
+        let found = beside(&model(16), &sweep(1e-4, false, 1)).unwrap();
+        let now = Model { contention: Some(found), ..model(16) };
+        let cpu = now.server_cpu.map(|cpu| ServerCpu { cpus: 16.0, threads: 16.0, ..cpu });
+        let then = Model { server_cpu: cpu, ..now.clone() };
+        let plain =
+            most(&Model { contention: None, ..then.clone() }) / most(&Model { contention: None, ..now.clone() });
+        let with = most_with(&then) / most_with(&now);
+        assert!((plain - 16.0).abs() < 1e-9 && with < 0.95 * plain && with > 1.0, "{with} of {plain}");
+        assert!((most_with(&Model { contention: None, ..now.clone() }) - most(&now)).abs() < 1e-9);
     }
 }

@@ -57,13 +57,13 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
         then.link_bytes_per_s = Some(after);
     }
     // With places a request would hold one for the distance as well, which it does not: the distance is thought time.
+    then.think_s = change.think_s.unwrap_or(now.think_s);
     match then.places {
         Some(_) => then.think_s += change.delay_s.unwrap_or(0.0),
         None => then.elsewhere_s += change.delay_s.unwrap_or(0.0),
     }
     then.arrivals = change.rate;
     then.users = change.users.unwrap_or(then.users);
-    then.think_s += change.think_s.unwrap_or(0.0);
     then
 }
 
@@ -101,7 +101,8 @@ fn far(now: &Model, then: &Model) -> Vec<String> {
     let cpus = now.server_cpu.zip(then.server_cpu);
     let pairs = [
         cpus.map(|(a, b)| ("CPUs", a.cpus, b.cpus)),
-        cpus.filter(|(a, _)| a.quota.is_finite()).map(|(a, b)| ("CPUs of quota", a.quota, b.quota)),
+        // Without a quota a run had what its CPUs give.
+        cpus.filter(|(_, b)| b.quota.is_finite()).map(|(a, b)| ("CPUs of quota", a.quota.min(a.cpus), b.quota)),
         cpus.filter(|(a, _)| a.threads.is_finite()).map(|(a, b)| ("threads", a.threads, b.threads)),
         now.places.zip(then.places).map(|(a, b)| ("workers", a, b)),
         now.link_bytes_per_s.zip(then.link_bytes_per_s).map(|(a, b)| ("bytes per second of link", a, b)),
@@ -116,5 +117,13 @@ fn far(now: &Model, then: &Model) -> Vec<String> {
             )
         })
     };
-    pairs.into_iter().flatten().filter_map(of).collect()
+    let unknown = cpus.filter(|(a, b)| a.threads.is_infinite() && b.threads.is_finite());
+    let unknown = unknown.map(|(_, b)| {
+        format!(
+            "the run did not show how many threads of the server work: how far {} are from it is not known, and all of them are \
+             taken to work",
+            figure(b.threads)
+        )
+    });
+    pairs.into_iter().flatten().filter_map(of).chain(unknown).collect()
 }

@@ -41,7 +41,7 @@ impl Contention {
     }
 
     /// Throughput with `n` requests under way over that of the network.
-    fn left(&self, n: f64) -> f64 {
+    pub(super) fn left(&self, n: f64) -> f64 {
         let lost = |n: f64| 1.0 + self.sigma.0 * (n - 1.0) + self.kappa.0 * n * (n - 1.0);
         lost(self.known_at) / lost(n.clamp(1.0, FAR * self.tried))
     }

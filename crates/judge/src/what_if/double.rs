@@ -1,13 +1,18 @@
-//! What it would take to double the capacity.
+//! What it would take to double the capacity, by the same model and the same rule that `what-if` answers with.
 
 use run::{Bottleneck, Capacity, Needed};
 
-use super::model::Model;
+use super::beside;
+use super::model::{Model, Part};
+use super::moved;
 use super::pooled::{loaded, with_demands_of};
+use super::solve::most;
 use crate::Facts;
 
 /// Verdicts after which doubling resources would be no answer.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
+/// As much as this of a resource for twice the capacity is not worth saying.
+const MOST_TIMES: f64 = 16.0;
 
 /// Resources that would be full before twice the capacity, in the order in which they would stop the server. Empty where
 /// the verdict names no resource.
@@ -17,15 +22,41 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     };
     let Some(model) = facts.decisive.and_then(|t| Model::of(facts, t, &verdict.id)) else { return Vec::new() };
     let model = with_demands_of(&model, &loaded(facts, &verdict.id).iter().collect::<Vec<_>>());
-    let target = 2.0 * capacity.rate;
-    let mut parts: Vec<_> = model.parts().into_iter().filter(|p| p.limit() < target).collect();
-    parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
-    let reaches = |at: usize| parts.get(at + 1).map_or(target, |p| p.limit().min(target));
-    let needed = |(at, part): (usize, &super::model::Part)| Needed {
-        id: part.id.into(),
-        device: part.device.clone(),
-        factor: target / part.limit(),
-        reaches: reaches(at).max(capacity.rate),
+    let model = Model { contention: beside::contention(facts, &model), ..model };
+    let target = most(&model) * times(&model);
+    let parts = short(&model, target);
+    let mut then = model.clone();
+    let needed = |part: &Part| {
+        let factor = target / part.limit();
+        then.times(part.id, factor);
+        let reaches = capacity.rate * moved(&model, &then);
+        Needed { id: part.id.into(), device: part.device.clone(), factor, reaches }
     };
-    parts.iter().enumerate().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
+    parts.iter().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
+}
+
+/// Resources that are full below a rate, the first to be full first.
+fn short(model: &Model, target: f64) -> Vec<Part> {
+    let mut parts: Vec<Part> = model.resources().into_iter().filter(|p| p.limit() < target).collect();
+    parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
+    parts
+}
+
+/// How many times as much has to be let through for twice the capacity: twice, and more where clients slow each other. Where nothing
+/// gets there it is twice, and what that reaches is said.
+fn times(model: &Model) -> f64 {
+    let doubles = |times: f64| {
+        let target = most(model) * times;
+        let mut then = model.clone();
+        short(model, target).iter().for_each(|part| then.times(part.id, target / part.limit()));
+        moved(model, &then) >= 2.0 - 1e-9
+    };
+    if doubles(2.0) || !doubles(MOST_TIMES) {
+        return 2.0;
+    }
+    let halved = |(low, high): (f64, f64), _| {
+        let middle = f64::midpoint(low, high);
+        if doubles(middle) { (low, middle) } else { (middle, high) }
+    };
+    (0..30).fold((2.0, MOST_TIMES), halved).1
 }

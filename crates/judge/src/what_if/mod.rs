@@ -16,17 +16,18 @@ mod pooled;
 mod seen;
 mod slowed;
 mod solve;
+mod today;
 
 use run::{Change, Estimate, Resource, Run, WhatIf};
 
 use crate::Facts;
-use crate::number::finite;
-use crate::sample::{ln_sd, normal};
+use crate::sample::normal;
 use curve::{MOST_USERS, curve, under_way};
 use intervals::intervals;
 use model::{Model, Part};
 use seen::Seen;
-use solve::{most, solve};
+use solve::{most_with, solve};
+use today::Today;
 
 pub(crate) use double::to_double;
 pub(crate) use slowed::{Slowed, slowed};
@@ -53,11 +54,14 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         return Err(format!("{} users are more than the {MOST_USERS} that are solved for", then.users));
     }
     let seen = Seen { users: now.users, modelled: solve(&now).0, completed: now.rate };
-    let mut answer = answered(run, &now, &then, change);
-    answer.now = solve(&Model { users: then.users, think_s: then.think_s, arrivals: then.arrivals, ..now.clone() }).0;
-    let drawn = drawn(&loaded, &now, change, run);
+    let today = Today::of(&facts, &now, &then, change);
+    let mut answer = answered(&today, &now, &then, change);
+    let think_s = change.think_s.unwrap_or(now.think_s);
+    answer.now = solve(&Model { users: then.users, think_s, arrivals: then.arrivals, ..now.clone() }).0;
+    let drawn = drawn(&loaded, &now, change, &today);
     intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen);
     answer.assumptions = change::assumptions(run, &now, &then, change, &seen);
+    answer.assumptions.extend(today.said);
     if drawn.is_none() {
         let few = "the run has too few loaded trials for an interval: it shows only how far the model is off";
         answer.assumptions.push(few.into());
@@ -65,14 +69,13 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// The capacity moves with the rate at which the first resource is full.
-fn capacity(run: &Run, now: &Model, then: &Model) -> f64 {
-    let today = run.findings.capacity.as_ref().filter(|c| c.held).map_or(now.rate, |c| c.rate);
-    today * most(then) / most(now)
+/// How a capacity moves: with the rate at which the first resource is full, and with what those under way there cost each other.
+fn moved(now: &Model, then: &Model) -> f64 {
+    most_with(then) / most_with(now)
 }
 
 /// All but what the network as it is makes of these users, which no draw asks.
-fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
+fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf {
     let ((rate, response_s), exactly) = (solve(then), |v| Estimate::around(v, 0.0));
     let limited = |p: &Part| Resource {
         id: p.id.into(),
@@ -89,7 +92,7 @@ fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
         now: f64::NAN,
         rate: exactly(rate),
         response_us: exactly(response_s * 1e6),
-        capacity: exactly(capacity(run, now, then)),
+        capacity: exactly(today.rate * moved(now, then)),
         bottleneck: None,
         resources,
         curve: curve(then),
@@ -98,7 +101,7 @@ fn answered(run: &Run, now: &Model, then: &Model, change: &Change) -> WhatIf {
 }
 
 /// Answers by networks with the demands of trials drawn again and again; `None` with too few of them.
-fn drawn(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Vec<WhatIf>> {
+fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Option<Vec<WhatIf>> {
     if models.len() < FEWEST_TRIALS {
         return None;
     }
@@ -106,13 +109,12 @@ fn drawn(models: &[Model], now: &Model, change: &Change, run: &Run) -> Option<Ve
     let draws = if users > MANY_USERS { FEW_DRAWS } else { DRAWS };
     let mut random = fastrand::Rng::with_seed(1);
     // What the change makes of the capacity is as sure as the capacity itself, at most.
-    let found = run.findings.capacity.as_ref().and_then(|c| c.low.zip(c.high));
-    let known = found.map(|(low, high)| ln_sd(low, high)).and_then(finite);
+    let known = today.ln_sd;
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
         let model = pooled::with_demands_of(now, &drawn);
         let model = Model { contention: now.contention.map(|c| c.drawn(&mut random)), ..model };
-        let mut answer = answered(run, &model, &change::changed(&model, change), change);
+        let mut answer = answered(today, &model, &change::changed(&model, change), change);
         answer.capacity.value *= (known.unwrap_or(0.0) * normal(&mut random)).exp();
         answer
     };

@@ -3,7 +3,7 @@
 //! A CPU quota is no slower CPU but a cap: requests are served at full speed until the period's time is used up, then none
 //! is. So it makes no request longer as long as the others leave it room, and lets no more through than it gives CPU for.
 
-use run::Trial;
+use run::{Intensity, Trial};
 
 use super::contention::Contention;
 use crate::Facts;
@@ -19,6 +19,10 @@ use crate::view::View;
 const CONCURRENCY: &str = "server-concurrency";
 /// The verdict that the link is full.
 const MEDIUM: &str = "network-medium";
+/// The verdicts of the server's CPU.
+const CPUS: &str = "server-cpu";
+const THREADS: &str = "server-single-thread";
+const QUOTA: &str = "server-cpu-quota";
 /// Share from which a link whose rate is known is the one that is full.
 const FULL: f64 = 0.5;
 /// Share of a CPU from which a thread of the server is one that works.
@@ -105,6 +109,7 @@ impl Model {
         let mut model = Self {
             server_cpu: server.as_ref().and_then(|view| server_cpu(view, rate, beside_s)),
             users: clients(trial).round().clamp(1.0, f64::from(u32::MAX)) as u32,
+            think_s: think_s(trial),
             rate,
             requests: trial.measured.tally.completed as f64 * (1.0 - refused(trial)),
             ..Self::default()
@@ -132,6 +137,26 @@ impl Model {
         self.elsewhere_s = (self.unloaded_s - busy_s).max(0.0);
     }
 
+    /// So many times as much of a resource.
+    pub(super) fn times(&mut self, id: &str, factor: f64) {
+        match (id, &mut self.server_cpu) {
+            (CPUS, Some(cpu)) => cpu.cpus *= factor,
+            (THREADS, Some(cpu)) => cpu.threads *= factor,
+            (QUOTA, Some(cpu)) => cpu.quota *= factor,
+            (CONCURRENCY, _) => self.places = self.places.map(|places| places * factor),
+            // What a link carries faster is on it for a shorter time; of all else there are more.
+            (MEDIUM, _) => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.work_s /= factor),
+            _ => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.units *= factor),
+        }
+    }
+
+    /// All that can be full, each by itself: a CPU that no thread uses is no help, and a thread without one neither.
+    pub(super) fn resources(&self) -> Vec<Part> {
+        let cpu = self.server_cpu.iter().flat_map(ServerCpu::resources);
+        let others = self.parts().into_iter().filter(|p| ![CPUS, THREADS, QUOTA].contains(&p.id));
+        cpu.chain(others).filter(|p| p.units.is_finite()).collect()
+    }
+
     /// All places, those of the server's workers included.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu = self.server_cpu.iter().flat_map(ServerCpu::parts);
@@ -145,16 +170,24 @@ impl Model {
 impl ServerCpu {
     /// The CPUs or the threads, whichever are fewer, and the quota where there is one.
     fn parts(&self) -> Vec<Part> {
-        let (id, device) = match self.threads < self.cpus {
-            true => ("server-single-thread", "the server's threads"),
-            false if self.beside_s > 0.0 => ("server-cpu", "the CPUs that server and generator share"),
-            false => ("server-cpu", "the server's CPUs"),
-        };
-        let beside_s = if id == "server-cpu" { self.beside_s } else { 0.0 };
-        let worked = part(id, device.into(), self.work_s + beside_s, self.cpus.min(self.threads));
-        let quota = part("server-cpu-quota", "the server's CPU quota".into(), self.work_s, self.quota);
-        let capped = quota.filter(|p| p.units.is_finite()).map(|p| Part { cap: true, ..p });
-        worked.into_iter().chain(capped).collect()
+        let [cpus, threads, quota] = self.each();
+        let worked = if self.threads < self.cpus { threads } else { cpus };
+        worked.into_iter().chain(quota.filter(|p| p.units.is_finite())).collect()
+    }
+
+    /// CPUs, threads and quota, whichever is known.
+    fn resources(&self) -> Vec<Part> {
+        self.each().into_iter().flatten().collect()
+    }
+
+    fn each(&self) -> [Option<Part>; 3] {
+        let cpus = if self.beside_s > 0.0 { "the CPUs that server and generator share" } else { "the server's CPUs" };
+        let quota = part(QUOTA, "the server's CPU quota".into(), self.work_s, self.quota);
+        [
+            part(CPUS, cpus.into(), self.work_s + self.beside_s, self.cpus),
+            part(THREADS, "the server's threads".into(), self.work_s, self.threads),
+            quota.map(|p| Part { cap: true, ..p }),
+        ]
     }
 }
 
@@ -186,6 +219,14 @@ fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {
         threads: if working == 0 { f64::INFINITY } else { working as f64 },
         quota: view.value("cgroup.cpu_quota").and_then(positive).unwrap_or(f64::INFINITY),
     })
+}
+
+/// Mean time that a client thought between an answer and the next request, seconds.
+fn think_s(trial: &Trial) -> f64 {
+    match &trial.intensity {
+        Intensity::Closed { think, .. } | Intensity::SClients { think, .. } => think.mean_ms / 1e3,
+        Intensity::Open { .. } => 0.0,
+    }
 }
 
 fn disk(view: &View<'_>, rate: f64) -> Option<Part> {

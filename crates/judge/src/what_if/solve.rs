@@ -50,3 +50,14 @@ pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f6
 pub(super) fn most(model: &Model) -> f64 {
     model.parts().iter().map(Part::limit).fold(f64::INFINITY, f64::min)
 }
+
+/// The same with what clients cost each other: as many are under way as fill that resource at the least.
+pub(super) fn most_with(model: &Model) -> f64 {
+    let most = most(model);
+    model.contention.map_or(most, |contention| most * contention.left(most * alone_s(model)))
+}
+
+/// What one request takes by itself, without thinking.
+pub(super) fn alone_s(model: &Model) -> f64 {
+    model.parts().iter().filter(|p| !p.cap).map(|p| p.work_s).sum()
+}

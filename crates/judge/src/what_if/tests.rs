@@ -172,3 +172,98 @@ fn full() -> Run {
     crate::judge(&mut run);
     run
 }
+
+/// What "To double this" asks for, given to what-if, doubles the capacity; each step reaches what what-if says.
+#[test]
+fn what_is_needed_to_double_doubles_it_by_what_if() {
+    let threads = |busy: u32| {
+        let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
+        let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
+        let planted = planted.none(Who::Server, "thread.cpu");
+        let planted = (0..busy).fold(planted, |planted, i| {
+            let share = move |p: &crate::planted::Point| p.x / 400.0 * 1e6 / f64::from(busy);
+            planted.per_s(Who::Server, "thread.cpu", &format!("srv:100/{}", 100 + i), share)
+        });
+        // The objective stops counting before any resource is full.
+        let mut run = planted.level(Who::Server, "process.cpus_allowed", "srv:100", 1.0).run();
+        run.plan.objective.p99_us = Some(50_000.0);
+        crate::judge(&mut run);
+        run
+    };
+    for run in [full(), threads(1), threads(2)] {
+        let (needed, today) = (&run.findings.what_if, run.findings.capacity.as_ref().unwrap().rate);
+        assert!(!needed.is_empty(), "{}", run.findings.bottleneck.id);
+        let mut change = Change { users: Some(512), ..Change::default() };
+        for (at, one) in needed.iter().enumerate() {
+            let now =
+                Model::of(&crate::Facts::of(&run), &run.trials[run.findings.picks.decisive.unwrap()], "").unwrap();
+            let cpu = now.server_cpu.unwrap();
+            match one.id.as_str() {
+                "server-cpu" => change.server_cpus = Some(one.factor * cpu.cpus),
+                "server-single-thread" => change.workers = Some((one.factor * cpu.threads).ceil() as u32),
+                // The generator is no part of a change.
+                "client-cpu" => break,
+                other => panic!("{other}"),
+            }
+            let then = what_if(&run, &change).unwrap().capacity.value;
+            assert!(then > 0.97 * one.reaches, "{at}: {then} with {change:?}, and {needed:#?}");
+            if at + 1 == needed.len() {
+                assert!((then / today / 2.0 - 1.0).abs() < 0.05, "{then} of {today}: {needed:#?}");
+            }
+        }
+    }
+}
+
+/// Users of the run thought 90 ms of each 100: they go on doing so unless another time is asked for.
+#[test]
+fn users_of_the_run_go_on_thinking() {
+    let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();
+    for trial in &mut run.trials {
+        let run::Intensity::Closed { think, connections, .. } = &mut trial.intensity else { unreachable!() };
+        think.mean_ms = 90.0;
+        let rate = f64::from(*connections) / 0.1;
+        trial.latency_us.mean = 10_000.0;
+        (trial.rates.completed_rate, trial.rates.goodput) = (rate, rate);
+    }
+    crate::judge(&mut run);
+    let rate = |change| what_if(&run, &change).unwrap();
+    let same = rate(Change { users: Some(8), ..Change::default() });
+    assert!((same.rate.value / 80.0 - 1.0).abs() < 0.1 && (same.now / 80.0 - 1.0).abs() < 0.1, "{same:#?}");
+    let longer = rate(Change { users: Some(8), think_s: Some(0.19), ..Change::default() });
+    assert!((longer.rate.value / 40.0 - 1.0).abs() < 0.1, "the time is set, not added: {longer:#?}");
+}
+
+/// Every answer takes 20 ms more than before: none is within 5 ms, and of 200 ms there are 180 left.
+#[test]
+fn a_delay_takes_from_the_times_of_the_objective() {
+    let with = |p99_us: Option<f64>, delay_s: f64| {
+        let mut run = PlantedRun::new(2500.0, 4000.0).rates(&[0.3, 0.5, 0.7, 0.9, 0.95, 1.15]).run();
+        run.plan.objective.p99_us = p99_us;
+        crate::judge(&mut run);
+        let answer = what_if(&run, &Change { delay_s: Some(delay_s), ..Change::default() }).unwrap();
+        (run.findings.capacity.unwrap().rate, answer)
+    };
+    let (before, none) = with(Some(15_000.0), 0.02);
+    assert!(before > 1000.0 && none.capacity.value == 0.0 && none.capacity.high == 0.0, "{none:#?}");
+    assert!(none.assumptions.iter().any(|a| a.contains("no rate holds")), "{:?}", none.assumptions);
+    let (before, some) = with(Some(200_000.0), 0.02);
+    assert!(some.capacity.value > 0.5 * before && some.capacity.value <= before, "{before}: {some:#?}");
+    // Nobody named a limit: ten times the unloaded median grows with it.
+    let (before, own) = with(None, 0.02);
+    assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
+}
+
+/// A run without a quota had its CPUs, and of threads that it did not show nobody knows how far sixty are.
+#[test]
+fn what_is_far_is_said_where_the_run_had_no_quota_and_showed_no_threads() {
+    let said = |run: &Run, change| what_if(run, &change).unwrap().assumptions;
+    let far = said(&full(), Change { quota_cpus: Some(0.1), ..Change::default() });
+    assert!(far.iter().any(|a| a.contains("CPUs of quota") && a.contains("extrapolation")), "{far:?}");
+    let near = said(&full(), Change { quota_cpus: Some(2.0), ..Change::default() });
+    assert!(!near.iter().any(|a| a.contains("extrapolation")), "{near:?}");
+    // No thread was busy for a twentieth of the time.
+    let mut run = PlantedRun::new(2500.0, 4000.0).steps(&[1, 2]).rates(&[]).run();
+    crate::judge(&mut run);
+    let unknown = said(&run, Change { workers: Some(60), ..Change::default() });
+    assert!(unknown.iter().any(|a| a.contains("how far 60 are")), "{unknown:?}");
+}

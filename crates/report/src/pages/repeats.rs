@@ -42,13 +42,21 @@ fn row(repeat: &Repeat, n: usize) -> Vec<Cell> {
 }
 
 fn caption(run: &Run) -> String {
-    let variation = run.findings.capacity.as_ref().and_then(|c| c.variation);
-    match variation {
-        Some(v) => format!(
+    let capacity = run.findings.capacity.as_ref().filter(|c| c.held);
+    let (held, all) =
+        (run.findings.repeats.iter().filter(|r| r.capacity.is_some()).count(), run.findings.repeats.len());
+    match (capacity.and_then(|c| c.variation), capacity) {
+        (Some(v), _) => format!(
             "Coefficient of variation of the capacities: {}. The capacity above is their geometric mean, its interval that of \
              Student's t over the repeats.",
             quantity(v, Unit::Share)
         ),
-        None => "Not every repeat held the objective, so the capacity above is that of all windows together.".into(),
+        (None, None) => "No load that was tried held the objective in any repeat.".into(),
+        (None, Some(_)) if held < all => {
+            format!(
+                "{held} of {all} repeats held the objective, so the capacity above is that of all windows together."
+            )
+        }
+        (None, Some(_)) => "One repeat alone was finished, so nothing shows how far repeats are apart.".into(),
     }
 }

@@ -1,0 +1,138 @@
+//! The share of requests that failed: a difference, since there is no ratio to nothing.
+//!
+//! Old and new are the means over conditions of the share that failed; the difference has Newcombe's interval (1998, his tenth: of two
+//! scores by Wilson), which has a width where nothing failed, too. Failures come in bursts, so requests are no draws of their own: how
+//! much more the windows (or runs, from three a side on) scatter than draws would says how many requests are worth one.
+
+use run::{Compared, ComparedWord, Estimate, FigureUnit, MoreOf};
+
+use super::contrast::FEWEST;
+use super::figures::FAILED;
+use super::over::{Both, Line, Rests};
+use super::windows::Window;
+use crate::sample::average;
+use crate::single::failed_and_all;
+use crate::student::{t95, two_sided};
+
+/// Failures that come together where a single window a side does not show it.
+const BURST: f64 = 10.0;
+/// A share that is the same within less than this is the same, however strict the objective.
+const SAME: f64 = 1e-3;
+
+/// Requests of a look that failed, and all of them.
+type Count = (f64, f64);
+
+/// One side: the looks of each condition.
+struct Side(Vec<Vec<Count>>);
+
+impl Side {
+    fn share(&self) -> f64 {
+        average(&self.0.iter().map(|looks| share(looks)).collect::<Vec<_>>())
+    }
+
+    /// Draws that the requests would be worth if each stood for itself, conditions counting alike.
+    fn draws(&self) -> f64 {
+        let conditions = self.0.len() as f64;
+        conditions * conditions / self.0.iter().map(|looks| 1.0 / all(looks)).sum::<f64>()
+    }
+
+    /// Pearson's sum of squares of the looks about the share of their condition, and its degrees of freedom.
+    fn scatter(&self) -> (f64, f64) {
+        let of = |looks: &Vec<Count>| {
+            let p = share(looks);
+            let square = |(failed, all): &Count| (failed - all * p).powi(2) / (all * p * (1.0 - p));
+            let told = p > 0.0 && p < 1.0;
+            (if told { looks.iter().map(square).sum() } else { 0.0 }, if told { looks.len() as f64 - 1.0 } else { 0.0 })
+        };
+        self.0.iter().map(of).fold((0.0, 0.0), |(a, b), (squares, freedom)| (a + squares, b + freedom))
+    }
+}
+
+fn all(looks: &[Count]) -> f64 {
+    looks.iter().map(|(_, all)| all).sum()
+}
+
+fn share(looks: &[Count]) -> f64 {
+    looks.iter().map(|(failed, _)| failed).sum::<f64>() / all(looks)
+}
+
+/// The line of the table; `None` where no request was made on some side.
+pub(super) fn failed(both: &Both<'_>) -> Option<Line> {
+    let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST);
+    let looks = |windows: &[Window<'_>]| counts(windows, by_runs);
+    let cells: Vec<[Vec<Count>; 2]> = both.pairs.iter().map(|[a, b]| [looks(a), looks(b)]).collect();
+    let cells: Vec<_> = cells.into_iter().filter(|cell| cell.iter().all(|looks| !looks.is_empty())).collect();
+    let windows = |side: usize| both.pairs.iter().map(|pair| pair[side].len()).sum();
+    let [old, new] = [0, 1].map(|side| Side(cells.iter().map(|cell| cell[side].clone()).collect()));
+    let rests = Rests { of: if by_runs { MoreOf::Runs } else { MoreOf::Windows }, ..Rests::default() };
+    (!cells.is_empty()).then(|| Line { compared: line(&old, &new, (windows(0), windows(1))), settled: None, rests })
+}
+
+fn line(old: &Side, new: &Side, windows: (usize, usize)) -> Compared {
+    let (a, b) = (old.share(), new.share());
+    let (squares, freedom) = [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
+    let single = windows.0.min(windows.1) < 2;
+    let burst = if freedom > 0.0 {
+        (squares / freedom).max(1.0)
+    } else if single {
+        BURST
+    } else {
+        1.0
+    };
+    let freedom = if freedom > 0.0 { freedom } else { f64::INFINITY };
+    let (n, m) = (old.draws() / burst, new.draws() / burst);
+    let both = (a * n + b * m) / (n + m);
+    let error = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
+    Compared {
+        figure: FAILED.into(),
+        unit: FigureUnit::Plain,
+        old: a,
+        new: b,
+        ratio: if a == b { 1.0 } else { b / a },
+        p: (error > 0.0).then(|| two_sided((b - a) / error, freedom)),
+        windows,
+        difference: Some(apart((a, n), (b, m), t95(freedom))),
+        ..Compared::default()
+    }
+}
+
+/// Newcombe's interval of the new share less the old one, each with its draws.
+fn apart((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Estimate {
+    let ((a_low, a_high), (b_low, b_high)) = (wilson(a, n, z), wilson(b, m, z));
+    let value = b - a;
+    Estimate { value, low: value - (b - b_low).hypot(a_high - a), high: value + (b_high - b).hypot(a - a_low) }
+}
+
+fn wilson(p: f64, n: f64, z: f64) -> (f64, f64) {
+    let z2 = z * z / n;
+    let (middle, half) = (p + z2 / 2.0, z * (p * (1.0 - p) / n + z2 / (4.0 * n)).sqrt());
+    (((middle - half) / (1.0 + z2)).max(0.0).min(p), ((middle + half) / (1.0 + z2)).min(1.0).max(p))
+}
+
+fn units(windows: &[Window<'_>]) -> usize {
+    windows.chunk_by(|a, b| a.unit == b.unit).count()
+}
+
+/// Of each window, or of each run; of windows in which nothing was asked nothing.
+fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
+    let of = |windows: &[Window<'_>]| {
+        let each = windows.iter().map(|window| failed_and_all(window.trial));
+        each.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of))
+    };
+    let looks: Vec<Count> = match by_runs {
+        true => windows.chunk_by(|a, b| a.unit == b.unit).map(of).collect(),
+        false => windows.chunks(1).map(of).collect(),
+    };
+    looks.into_iter().filter(|(_, all)| *all > 0.0).collect()
+}
+
+/// The word of a difference; `sure` is whether chance is ruled out over all figures.
+pub(super) fn word(apart: &Estimate, sure: bool, allowed: f64) -> ComparedWord {
+    let same = allowed.max(SAME);
+    match (sure && (apart.low > 0.0 || apart.high < 0.0), apart.low >= -same && apart.high <= same) {
+        (true, _) if apart.value < 0.0 => ComparedWord::Faster,
+        (true, _) => ComparedWord::Slower,
+        (false, true) => ComparedWord::Same,
+        (false, false) => ComparedWord::NotEnough,
+    }
+}

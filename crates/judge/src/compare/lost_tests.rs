@@ -1,0 +1,257 @@
+//! What a comparison must not lose: failures, windows in which nothing came back, a capacity that is gone.
+
+use fastrand::Rng;
+use run::{Compared, ComparedWord, Comparison, Reading, Run, Trial, TrialKind};
+
+use super::Pairing::{InTurns, Kept};
+use super::compare;
+use super::tests::windows;
+use crate::planted::PlantedRun;
+use crate::sample::normal;
+
+fn both(a: &Run, b: &Run) -> Comparison {
+    compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03, InTurns).unwrap()
+}
+
+fn of<'a>(c: &'a Comparison, figure: &str) -> &'a Compared {
+    c.comparisons.iter().find(|c| c.figure == figure).unwrap_or_else(|| panic!("no {figure}: {c:#?}"))
+}
+
+fn cost(trial: &mut Trial, id: &str, us: f64) {
+    let cost = run::Cost { per_request: Reading::Value(us), unit: run::FigureUnit::Micros };
+    trial.server.get_or_insert_default().costs.insert(id.into(), cost);
+}
+
+/// 300 us of user and 100 us of system time become 250 and 130: 5 % less in all, which is what a request costs.
+#[test]
+fn a_part_that_became_dearer_does_not_outweigh_a_whole_that_became_cheaper() {
+    let mut random = Rng::with_seed(1);
+    let mut side = |user: f64, system: f64| {
+        let mut run = windows(&mut random, 20, user + system);
+        for trial in &mut run.trials {
+            let off = 1.0 + 0.005 * normal(&mut random);
+            cost(trial, "process_user_us", user * off);
+            cost(trial, "process_system_us", system * off);
+        }
+        run
+    };
+    let c = both(&side(300.0, 100.0), &side(250.0, 130.0));
+    assert_eq!(of(&c, "of that, system").word, ComparedWord::Slower, "it is shown all the same");
+    assert!(!c.regression && c.verdict == ComparedWord::Faster, "{:?} by {:?}", c.verdict, c.decided_by);
+    assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
+}
+
+/// So many requests of each window, and a share of them that got an unexpected status.
+fn failing(run: &mut Run, requests: u64, share: impl Fn(usize) -> f64) {
+    for (at, trial) in run.trials.iter_mut().enumerate() {
+        trial.measured.tally.completed = requests;
+        trial.measured.tally.unexpected_status = (share(at) * requests as f64).round() as u64;
+    }
+}
+
+/// A quick 503 to every tenth request costs the server less and takes no time.
+#[test]
+fn a_server_that_refuses_quickly_is_not_faster() {
+    let mut random = Rng::with_seed(2);
+    let (mut a, mut b) = (windows(&mut random, 20, 400.0), windows(&mut random, 20, 360.0));
+    failing(&mut a, 1000, |_| 0.0);
+    failing(&mut b, 1000, |_| 0.1);
+    let c = both(&a, &b);
+    let failed = of(&c, "failed share");
+    let apart = failed.difference.unwrap();
+    assert!(apart.low > 0.08 && apart.high < 0.12 && (apart.value - 0.1).abs() < 1e-3, "{failed:?}");
+    assert!(c.regression && c.verdict == ComparedWord::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
+    assert_eq!(c.decided_by.as_deref(), Some("failed share"));
+    let back = both(&b, &a);
+    assert!(of(&back, "failed share").word == ComparedWord::Faster && !of(&back, "failed share").more_is_better);
+}
+
+/// Failures come in bursts: some windows of both sides have all of them, and neither side is worse.
+#[test]
+fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {
+    let told = (0..200).filter(|seed| {
+        let mut random = Rng::with_seed(*seed);
+        let mut side = || {
+            let mut run = windows(&mut random, 20, 400.0);
+            let burst: Vec<bool> = (0..20).map(|_| random.f64() < 0.15).collect();
+            failing(&mut run, 1000, |at| if burst[at] { 0.2 } else { 0.0 });
+            run
+        };
+        let (a, b) = (side(), side());
+        matches!(of(&both(&a, &b), "failed share").word, ComparedWord::Slower | ComparedWord::Faster)
+    });
+    let told = told.count();
+    assert!(told <= 6, "{told} of 200");
+}
+
+#[test]
+fn as_few_failures_as_the_objective_allows_are_no_regression() {
+    let mut random = Rng::with_seed(3);
+    let [mut a, mut b] = [400.0; 2].map(|us| windows(&mut random, 20, us));
+    for run in [&mut a, &mut b] {
+        run.findings.limits.errors = 0.01;
+    }
+    failing(&mut a, 100_000, |_| 0.001);
+    failing(&mut b, 100_000, |_| 0.002);
+    let c = both(&a, &b);
+    assert!(of(&c, "failed share").word == ComparedWord::Slower && !c.regression, "{:#?}", of(&c, "failed share"));
+    failing(&mut b, 100_000, |_| 0.02);
+    assert!(both(&a, &b).regression);
+    failing(&mut a, 1000, |_| 0.0);
+    failing(&mut b, 1000, |_| 0.0);
+    let none = both(&a, &b);
+    assert_eq!(of(&none, "failed share").word, ComparedWord::Same);
+    assert_ne!(none.decided_by.as_deref(), Some("failed share"), "that nothing fails says nothing of speed");
+}
+
+fn searched(capacity: f64, holds: bool) -> Run {
+    let planted = PlantedRun::new(20_000.0, capacity).rates(&[0.5, 0.7, 0.9, 0.93, 1.15, 1.3]);
+    let planted = planted.change(move |t, _| {
+        if !holds {
+            t.measured.tally.unanswered = 1000
+        }
+    });
+    let mut run = planted.run();
+    run.plan.objective.p99_us = Some(200_000.0);
+    crate::judge(&mut run);
+    run
+}
+
+#[test]
+fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
+    let (held, gone) = (searched(200.0, true), searched(200.0, false));
+    let kept = |a: &[Run], b: &[Run]| compare(("a", a), ("b", b), 0.03, Kept).unwrap();
+    let c = kept(std::slice::from_ref(&held), std::slice::from_ref(&gone));
+    let capacity = of(&c, "capacity");
+    assert!(capacity.word == ComparedWord::Slower && c.regression, "{capacity:?}");
+    assert!(capacity.said.as_deref().is_some_and(|s| s.contains("held no rate")), "{capacity:?}");
+    let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
+    assert!(of(&back, "capacity").word == ComparedWord::Faster && !back.regression, "{:?}", of(&back, "capacity"));
+    // Of several repeats some held nothing: what the others held is no capacity to be sure of.
+    let some = kept(&[held.clone(), held.clone(), held.clone()], &[held.clone(), gone.clone(), held.clone()]);
+    let some = of(&some, "capacity");
+    assert!(some.word == ComparedWord::NotEnough && some.low.is_none(), "{some:?}");
+    assert!(some.said.as_deref().is_some_and(|s| s.contains("2 of 3")), "{some:?}");
+    assert!(kept(&[gone.clone()], &[gone]).comparisons.iter().all(|c| c.figure != "capacity"));
+}
+
+/// Both sides' capacities are made by one rule: a run against itself under any objective is at 1.
+#[test]
+fn the_capacity_of_both_sides_is_made_by_one_rule() {
+    let a = searched(200.0, true);
+    let mut b = a.clone();
+    b.plan.objective.p99_us = Some(150_000.0);
+    crate::judge(&mut b);
+    let c = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.03, Kept).unwrap();
+    assert!((of(&c, "capacity").ratio - 1.0).abs() < 1e-9, "{:?}", of(&c, "capacity"));
+}
+
+/// A server that answers nothing in a third of its windows completes a third less.
+#[test]
+fn windows_in_which_nothing_came_back_count() {
+    let mut random = Rng::with_seed(4);
+    let (a, mut b) = (windows(&mut random, 60, 400.0), windows(&mut random, 60, 400.0));
+    for trial in b.trials.iter_mut().step_by(3) {
+        (trial.rates.completed_rate, trial.measured.tally.completed) = (0.0, 0);
+    }
+    let c = both(&a, &b);
+    let rate = of(&c, "completed rate");
+    assert!((rate.ratio - 2.0 / 3.0).abs() < 0.03 && rate.windows == (60, 60), "{rate:?}");
+    assert!(rate.word == ComparedWord::Slower && c.regression, "{rate:?}");
+    assert!(c.notes.iter().any(|n| n.contains("20 of 60 windows of the new")), "{:?}", c.notes);
+}
+
+/// All response times of a window in one bucket, and a bucket more: what a histogram does not show is no certainty.
+#[test]
+fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
+    let mut random = Rng::with_seed(5);
+    let mut side = |ns: u64| {
+        let mut run = windows(&mut random, 8, 400.0);
+        for trial in &mut run.trials {
+            let mut hist = run::Hist::new();
+            (0..500).for_each(|_| hist.record_ns(ns));
+            trial.latency_us = hist.summary();
+            trial.histograms.insert("response".into(), hist);
+        }
+        run
+    };
+    let c = both(&side(1_000_000), &side(1_000_600));
+    let p50 = of(&c, "p50");
+    assert!(p50.ratio > 1.0 && p50.ratio < 1.002, "{p50:?}");
+    assert!(p50.word == ComparedWord::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
+}
+
+/// Two conditions of the same number of clients: the curve is drawn of both.
+#[test]
+fn a_curve_is_of_all_conditions_of_as_many_clients() {
+    let sweep = |rates: [f64; 4]| {
+        let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 1, 8, 8]).rates(&[]).run();
+        for (at, (trial, rate)) in run.trials.iter_mut().zip(rates).enumerate() {
+            trial.kind = TrialKind::Sweep;
+            trial.key.delay_ms = Some(at as f64);
+            trial.rates.completed_rate = rate;
+        }
+        run
+    };
+    let c =
+        compare(("a", &[sweep([1.0, 3.0, 10.0, 30.0])]), ("b", &[sweep([2.0, 6.0, 20.0, 60.0])]), 0.03, Kept).unwrap();
+    let points: Vec<_> = c.curves.rates.iter().map(|p| (p.at, p.old, p.new)).collect();
+    assert_eq!(points, [(1.0, 2.0, 4.0), (8.0, 20.0, 40.0)]);
+}
+
+/// An experiment that times calls makes no request: its times compare by what was set.
+#[test]
+fn runs_that_only_timed_calls_compare() {
+    let timed = |us: f64| {
+        let trial = |at: usize| {
+            let mut trial = Trial { kind: TrialKind::Experiment, ..Trial::default() };
+            trial.key.array_max = Some(at as u32 % 4);
+            (trial.results.trimmed_us, trial.results.calls) = (Some(us * (1.0 + 0.001 * at as f64)), Some(100.0));
+            trial
+        };
+        Run { trials: (0..40).map(trial).collect(), ..Run::default() }
+    };
+    let c = compare(("a", &[timed(10.0)]), ("b", &[timed(11.0)]), 0.03, Kept).unwrap();
+    let call = of(&c, "time of a call");
+    assert!((call.ratio - 1.1).abs() < 0.01 && call.word == ComparedWord::Slower && c.regression, "{call:?}");
+    assert!(
+        c.comparisons.iter().all(|c| c.figure != "completed rate" && c.figure != "failed share") && c.notes.is_empty()
+    );
+}
+
+#[test]
+fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
+    let good = PlantedRun::new(1000.0, 4000.0).rates(&[0.5]).run();
+    let of_kind = |kind: TrialKind| {
+        let mut run = good.clone();
+        run.trials.iter_mut().for_each(|t| t.kind = kind);
+        run
+    };
+    let say = |run: &Run| {
+        compare(("a", std::slice::from_ref(&good)), ("b", std::slice::from_ref(run)), 0.03, Kept).unwrap_err()
+    };
+    assert!(say(&of_kind(TrialKind::Proof)).contains("only windows of a search or a proof"));
+    assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
+}
+
+/// One process a side is one look at its memory: more windows of it tell no more, more runs do.
+#[test]
+fn what_more_of_would_decide_is_said() {
+    let mut random = Rng::with_seed(6);
+    let mut side = |us: f64, bytes: f64| {
+        let mut run = windows(&mut random, 20, us);
+        let value = Reading::Value(bytes);
+        run.trials.iter_mut().for_each(|t| {
+            t.server.get_or_insert_default().counters.insert(run::CounterId("process.rss".into()), value.clone());
+        });
+        run
+    };
+    let (a, b) = (side(400.0, 1e6), side(404.0, 2e6));
+    let live = both(&a, &b);
+    assert_eq!(of(&live, "memory").more_of, Some(run::MoreOf::Runs), "{:?}", of(&live, "memory"));
+    // 1 % that a run may be off by itself: no window tells 1 % apart.
+    let kept = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.005, Kept).unwrap();
+    let cpu = of(&kept, "server CPU per request");
+    assert!(cpu.word == ComparedWord::NotEnough && cpu.more_of == Some(run::MoreOf::Runs), "{cpu:?}");
+    assert!(cpu.more.is_some_and(|more| more >= 3.0), "{cpu:?}");
+}

@@ -1,0 +1,73 @@
+//! The capacity that a change starts from: that of the run, held against an objective of which the change may take time.
+
+use run::{Change, Limits, Run};
+
+use super::model::Model;
+use super::solve::alone_s;
+use crate::Facts;
+use crate::number::{duration, finite};
+use crate::objective::longest_mean_us;
+use crate::repeats::capacity_under;
+use crate::sample::ln_sd;
+
+/// Less than this share of a limit changes nothing that is known.
+const NOTHING: f64 = 0.01;
+
+/// The capacity before any resource is changed.
+pub(super) struct Today {
+    /// Requests per second; 0 where no rate holds the objective.
+    pub(super) rate: f64,
+    /// Standard deviation of its logarithm, where that is known.
+    pub(super) ln_sd: Option<f64>,
+    /// What the change takes of the objective, in a sentence.
+    pub(super) said: Option<String>,
+}
+
+impl Today {
+    /// Of a run whose network becomes another one. Limits that nobody named are made of what one request takes, and grow with it.
+    pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
+        let run = facts.run;
+        let found = run.findings.capacity.as_ref().filter(|c| c.held);
+        let sd = |low: Option<f64>, high: Option<f64>| low.zip(high).and_then(|(l, h)| finite(ln_sd(l, h)));
+        let rate = found.map_or(now.rate, |c| c.rate);
+        let before = Self { rate, ln_sd: found.and_then(|c| sd(c.low, c.high)), said: None };
+        let held_apart = then.places.map_or(0.0, |_| change.delay_s.unwrap_or(0.0));
+        let longer_us = 1e6 * (alone_s(then) - alone_s(now) + held_apart);
+        let named = longest_mean_us(&limits_named(run)).filter(|limit| longer_us > NOTHING * limit);
+        if found.is_none() || named.is_none() {
+            return before;
+        }
+        let text = &facts.limits.text;
+        let longer = format!("every answer takes {} longer by itself", duration(longer_us));
+        let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
+        // By one rule with and without: what it was estimated by else does not matter.
+        let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
+        match both {
+            Some((less, whole)) => Self {
+                rate: rate * (less.rate / whole.rate).min(1.0),
+                ln_sd: sd(less.low, less.high).or(before.ln_sd),
+                said: Some(format!("{longer}, and the capacity is what holds {text} with so much less time")),
+            },
+            None => Self { rate: 0.0, ln_sd: None, said: Some(format!("{longer}: no rate holds {text} any more")) },
+        }
+    }
+}
+
+fn limits_named(run: &Run) -> Limits {
+    let asked = &run.plan.objective;
+    Limits {
+        p50_us: asked.p50_us,
+        p99_us: asked.p99_us,
+        p99_9_us: asked.p99_9_us,
+        mean_us: asked.mean_us,
+        ..Limits::default()
+    }
+}
+
+/// What is left of the limits; `None` where nothing is left of one.
+fn less(limits: &Limits, us: f64) -> Option<Limits> {
+    let left = |limit: Option<f64>| limit.map(|limit| limit - us);
+    let [p50_us, mean_us, p99_us, p99_9_us] = [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].map(left);
+    let some = [p50_us, mean_us, p99_us, p99_9_us].into_iter().flatten().all(|left| left > 0.0);
+    some.then(|| Limits { p50_us, mean_us, p99_us, p99_9_us, ..limits.clone() })
+}
