@@ -103,3 +103,5 @@ const LEAST_SPARE: f64 = 0.05;
 pub(super) const MOST: f64 = 0.97;
 /// Smallest: what a window cannot have by the model, something that is not in it may bring.
 const LEAST: f64 = 1e-6;
+/// Variance of the logarithm of a mean of one draw: of an exponential time.
+pub(super) const SPREAD: f64 = 1.0;

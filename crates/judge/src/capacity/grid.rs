@@ -1,8 +1,8 @@
 //! The posterior on a grid: of every capacity and steepness, how likely the windows are, at every scatter of the machine's speed. What
 //! is thought before any window stands here too.
 
-use super::asked::{Asked, MOST, Shown, What, mean_ln, refused_ln};
-use super::posterior::Estimate;
+use super::asked::{Asked, MOST, SPREAD, Shown, What, mean_ln, refused_ln};
+use super::estimate::Estimate;
 use super::speed::{Kernel, SCATTERS as SPEEDS};
 
 /// Steps of the grid: of the capacity in each pass, and of the steepness.
@@ -12,9 +12,6 @@ const STEEPS: usize = 30;
 const STEEP: (f64, f64) = (1.5, 3000.0);
 /// How far the closed loop's highest rate and the open loop's may be apart: most often, and else.
 const APART: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
-
-/// Variance of the logarithm of a mean of one draw: of an exponential time.
-pub(super) const SPREAD: f64 = 1.0;
 
 /// Variance of the unfinished work, in services: 2 for M/M, 1 for M/D, more for servers that work in batches or stand still now and
 /// then; and how far off that may be, as a standard deviation of its logarithm. A long limit takes many services to pass, so its

@@ -2,13 +2,14 @@
 
 mod asked;
 mod chance;
+mod estimate;
 mod grid;
 mod posterior;
 mod speed;
 mod transient;
 mod windows;
 
-pub use posterior::Estimate;
+pub use estimate::Estimate;
 pub(crate) use windows::chances;
 pub use windows::{Pooled, pooled};
 

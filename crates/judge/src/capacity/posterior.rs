@@ -13,43 +13,10 @@
 //! A grid needs no convergence, takes windows in which everything or nothing was late, and has an interval that is as lopsided
 //! as the evidence.
 
-use super::asked::{Asked, Shown, What};
-use super::grid::{Grid, SPREAD};
+use super::asked::{Asked, SPREAD, Shown, What};
+use super::estimate::Estimate;
+use super::grid::Grid;
 
-/// A capacity with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// Median of the posterior, requests per second.
-    pub rate: f64,
-    /// 2.5 % of the posterior lie below.
-    pub low: f64,
-    /// 2.5 % lie above.
-    pub high: f64,
-    /// Elasticity of the late share there.
-    pub steep: f64,
-    /// Standard deviation of the logarithm of the machine's speed from window to window.
-    pub speeds: f64,
-}
-
-impl Estimate {
-    /// Half the interval as a share of the rate.
-    pub fn precision(&self) -> f64 {
-        (self.high - self.low) / (2.0 * self.rate)
-    }
-
-    /// A rate past the capacity that tells much of it: there so many more are late that a window has some, and not so many that
-    /// its queue no longer forgets.
-    pub fn beyond(&self, asked: &Asked) -> f64 {
-        match asked.what {
-            What::Share { allowed, .. } => self.rate * (1.0 - BEYOND * allowed.ln() / self.steep),
-            What::Refused { .. } => asked.saturation(self.rate, self.steep),
-            What::Mean => self.rate * (1.0 + BEYOND / self.steep),
-        }
-    }
-}
-
-/// How far on the way to saturation [`Estimate::beyond`] lies; by simulation.
-const BEYOND: f64 = 0.4;
 /// The dispersion that is thought likely before any scatter was seen, as a multiple of M/M/1's, and for how many windows that
 /// thought counts: Poisson arrivals and equal gaps.
 const EXPECTED: (f64, f64) = (1.0, 0.3);

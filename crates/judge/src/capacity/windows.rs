@@ -4,7 +4,8 @@ use run::{Arrival, Intensity, LeftOut, Limits, TENTH_S, Trial, TrialKind, Window
 
 use super::asked::{Asked, Shown, What};
 use super::chance::chance_held;
-use super::posterior::{Estimate, estimate};
+use super::estimate::Estimate;
+use super::posterior::estimate;
 use super::transient::Span;
 use crate::facts::stolen;
 use crate::objective::{Part, overdue, parts};

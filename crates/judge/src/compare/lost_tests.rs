@@ -132,7 +132,12 @@ fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
     let some = of(&some, "capacity");
     assert!(some.word == ComparedWord::NotEnough && some.low.is_none(), "{some:?}");
     assert!(some.said.as_deref().is_some_and(|s| s.contains("2 of 3")), "{some:?}");
-    assert!(kept(&[gone.clone()], &[gone]).comparisons.iter().all(|c| c.figure != "capacity"));
+    assert!(
+        kept(std::slice::from_ref(&gone), std::slice::from_ref(&gone))
+            .comparisons
+            .iter()
+            .all(|c| c.figure != "capacity")
+    );
 }
 
 /// Both sides' capacities are made by one rule: a run against itself under any objective is at 1.
