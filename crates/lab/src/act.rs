@@ -23,6 +23,8 @@ const SHOWN_EVERY: Duration = Duration::from_millis(200);
 const SETTLED_LOOK: Duration = Duration::from_millis(5);
 /// A window is longer than planned by at most this, where it would end while nothing is answered.
 const LONGEST_STANDSTILL: Duration = Duration::from_secs(3);
+/// A part may tell of so much more time than has passed here, seconds: clocks of hosts are not one.
+const CLOCKS_APART_S: f64 = 1.0;
 
 /// See the head of this file.
 pub(crate) struct Act<'w> {
@@ -185,7 +187,10 @@ impl<'w> Act<'w> {
                 self.watch.tick(&self.progress.now());
                 self.show();
             }
-            Some((agent, Said::Report(AgentReport::Part(part)))) => self.parts.take(agent, *part),
+            Some((agent, Said::Report(AgentReport::Part(part)))) => {
+                let longest_s = self.origin.now_s().max(0.0) + CLOCKS_APART_S;
+                self.parts.take(agent, *part, longest_s);
+            }
             Some((agent, Said::Report(AgentReport::Failed { error }))) => drop(self.parts.lost(agent, error)),
             Some((agent, Said::Gone(how))) => self.gone(agent, how),
             Some(_) | None => {}

@@ -37,8 +37,13 @@ impl Parts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// A part came.
-    pub(crate) fn take(&mut self, agent: usize, part: LoadPart) {
+    /// A part came. One whose window cannot be, longer than the load or before it, is lost: its length would be in the rates of all.
+    pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64) {
+        let times = [part.measured_s, part.measured_at_s, part.late_s];
+        if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
+            self.lost(agent, format!("its part tells of {times:?} s in a load of {longest_s:.1} s"));
+            return;
+        }
         let Some(outcome) = self.outcomes.get_mut(agent).filter(|o| !o.came) else { return };
         outcome.came = true;
         self.lengths_s += part.measured_s;
@@ -137,12 +142,26 @@ mod tests {
         part
     }
 
+    /// A stranger's word on time would be in the rates of all.
+    #[test]
+    fn a_window_that_cannot_be_is_lost() {
+        for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {
+            let mut parts = Parts::of([("a", 1.0), ("b", 1.0)].into_iter());
+            parts.take(0, of(1.0, 4.0, 100), 9.0);
+            parts.take(1, of(at_s, length_s, 100), 9.0);
+            assert!(parts.over() && !parts.all_came(), "{at_s} {length_s}");
+            assert!(parts.told(|_| "b".into())[0].contains("in a load of 9.0 s"));
+            let (whole, _) = parts.merged();
+            assert!((whole.measured_s - 4.0).abs() < 1e-9, "{whole:?}");
+        }
+    }
+
     #[test]
     fn parts_add_up_as_they_come_and_those_of_a_host_together() {
         let mut parts = Parts::of([("a", 1.0), ("b", 2.0), ("b", 1.0)].into_iter());
-        parts.take(0, of(1.0, 4.0, 100));
-        parts.take(1, of(1.0005, 4.2, 30));
-        parts.take(1, of(1.0, 4.0, 1_000_000));
+        parts.take(0, of(1.0, 4.0, 100), 9.0);
+        parts.take(1, of(1.0005, 4.2, 30), 9.0);
+        parts.take(1, of(1.0, 4.0, 1_000_000), 9.0);
         assert!(!parts.over() && !parts.none_came());
         assert!(parts.lost(2, "the line was cut".into()) && !parts.lost(2, "again".into()) && parts.over());
         let told = parts.told(|agent| format!("load {agent}"));
@@ -164,7 +183,7 @@ mod tests {
     #[test]
     fn one_agent_here_has_no_windows_to_compare() {
         let mut parts = Parts::of([("localhost", 1.0)].into_iter());
-        parts.take(0, of(1.0, 4.0, 100));
+        parts.take(0, of(1.0, 4.0, 100), 9.0);
         assert_eq!(parts.apart(&[], 0.0), None);
         assert_eq!(Parts::default().merged().0.measured_s, 0.0);
     }

@@ -4,7 +4,7 @@
 //! agents in order and keeps their parts. An agent whose standard input ends stops by itself, so none outlives us.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,6 +37,8 @@ pub struct AgentGroup {
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Where in `agents` one of a serial number is.
     pub(super) numbers: BTreeMap<usize, usize>,
+    /// What came while the clocks were compared, by serial number: it is heard next.
+    pub(super) aside: RefCell<VecDeque<(usize, Said)>>,
     /// How many were ever started.
     started: usize,
 }
@@ -107,6 +109,14 @@ impl AgentGroup {
 
     /// The next thing that is heard, until a moment.
     pub fn hear(&self, until: Instant) -> Option<(usize, Said)> {
+        let kept = std::iter::from_fn(|| self.aside.borrow_mut().pop_front());
+        let mut known = kept.filter_map(|(serial, said)| Some((*self.numbers.get(&serial)?, said)));
+        let first = known.next();
+        first.or_else(|| self.hear_anew(until))
+    }
+
+    /// The next thing that comes, behind what was put aside.
+    pub(super) fn hear_anew(&self, until: Instant) -> Option<(usize, Said)> {
         loop {
             let (serial, raw) = self.desk.next(until)?;
             let Some(&number) = self.numbers.get(&serial).filter(|_| !self.gone.borrow().contains(&serial)) else {
@@ -162,6 +172,11 @@ impl AgentGroup {
             }
         }
         self.compare_clocks();
+        if let Some(agent) = self.agents.iter().find(|a| a.is_remote() && a.round_trip_ns() == 0) {
+            let why = "its clock could not be compared with the one here: it was ready, and answered none of 20 questions within 3 s; \
+                       see whether its host or the way there stands still, and try again";
+            return Err(LabError::Agent { name: agent.name().into(), why: why.into() });
+        }
         Ok(ready.into_iter().flatten().collect())
     }
 

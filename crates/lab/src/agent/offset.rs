@@ -16,9 +16,11 @@ const APART: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl AgentGroup {
-    /// Asks all agents on other hosts for their clocks. One that does not answer keeps what is known of it.
+    /// Asks all agents on other hosts for their clocks. One that does not answer keeps what is known of it. What else comes meanwhile
+    /// is heard afterwards: one of them may end just then.
     pub fn compare_clocks(&mut self) {
-        let remote: Vec<usize> = (0..self.agents.len()).filter(|n| self.agents[*n].is_remote()).collect();
+        let there = |agent: &super::Agent| agent.is_remote() && !self.gone.borrow().contains(&agent.serial);
+        let remote: Vec<usize> = (0..self.agents.len()).filter(|n| there(&self.agents[*n])).collect();
         if remote.is_empty() {
             return;
         }
@@ -31,13 +33,20 @@ impl AgentGroup {
             std::thread::sleep(APART);
         }
         let deadline = Instant::now() + PATIENCE;
-        let mut missing = remote.len() * PINGS as usize;
+        let mut missing = vec![0; self.agents.len()];
+        remote.iter().for_each(|agent| missing[*agent] = PINGS);
         let mut fastest: Vec<Option<(i64, u64)>> = vec![None; self.agents.len()];
-        while missing > 0
-            && let Some((agent, said)) = self.hear(deadline)
+        while missing.iter().any(|left| *left > 0)
+            && let Some((agent, said)) = self.hear_anew(deadline)
         {
-            let Said::Pong(n, theirs, came) = said else { continue };
-            missing -= 1;
+            let Said::Pong(n, theirs, came) = said else {
+                if matches!(said, Said::Gone(_)) {
+                    missing[agent] = 0;
+                }
+                self.aside.borrow_mut().push_back((self.agents[agent].serial, said));
+                continue;
+            };
+            missing[agent] = missing[agent].saturating_sub(1);
             let Some(left) = sent[agent].get(n as usize).filter(|left| **left <= came) else { continue };
             let found = exchange(*left, theirs, came);
             if fastest[agent].is_none_or(|(_, took)| found.1 < took) {

@@ -55,6 +55,7 @@ impl AgentGroup {
             }
         }
         self.numbers.clear();
+        self.aside.borrow_mut().clear();
         let mut waiting = BTreeMap::<Station, VecDeque<Agent>>::new();
         for mut agent in std::mem::take(&mut self.agents) {
             let gone = self.gone.borrow().contains(&agent.serial) || agent.ended();
