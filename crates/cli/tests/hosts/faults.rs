@@ -119,6 +119,20 @@ fn a_server_s_host_that_stands_still_is_seen_from_there() {
     assert!(lengths.iter().any(|s| (0.1..most).contains(s)), "{lengths:?}, it stood still for {stood:?}");
 }
 
+/// Its processes are watched on their own host: an end of theirs is named as one, and not as the silence that clients see.
+#[test]
+fn a_server_that_ends_on_another_host_is_named_and_the_load_with_it() {
+    let Some((hosts, nginx, _alone)) = stage("a_server_that_ends_on_another_host", "switch:1G") else { return };
+    let began = Instant::now();
+    let (run, text) = disturbed(&hosts, &nginx, |hosts| {
+        kill(&hosts.processes("server", |line| line.starts_with(b"nginx: ")));
+    });
+    let kinds = names(&run["trials"][0]["incidents"], "kind");
+    assert!(kinds.iter().any(|kind| kind == "server-ended"), "{kinds:?}\n{text}");
+    assert!(began.elapsed() < Duration::from_secs(50), "the load of 60 s was ended");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
 /// The loadline of this test that does this.
 pub(super) fn conductor(command: &str) -> u32 {
     let is_it = |pid: &u32| {
