@@ -46,8 +46,12 @@ pub struct Estimates {
 /// or what a thief took much of without slowing anybody, needs no dose that is large enough to divide by: it carries between
 /// nothing and the share that was wanted. The same holds wherever that says more than the regression does.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
-    let mut bounds = hardly_wanted(trial)?;
+    let mut bounds: Vec<Option<f64>> =
+        trial.levers.iter().map(|lever| wanted(lever).filter(|wanted| *wanted <= UNWANTED)).collect();
     loop {
+        while let Some((j, wanted)) = slack(trial, &bounds)? {
+            bounds[j] = Some(wanted);
+        }
         let found = bounded(trial, &bounds)?;
         let says_more = |j: usize, bound: f64| bounds[j].is_none() && found.elasticities[j].half() > bound / 2.0;
         let bound = |(j, lever): (usize, &LeverSlots)| Some((j, lever.wanted?));
@@ -59,17 +63,21 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// The share of each lever's resource that its users wanted at most, where that is all that can be said of it.
-fn hardly_wanted(trial: &ProofTrial) -> Result<Vec<Option<f64>>, String> {
+/// The share of a lever's resource that its users wanted at most, where that is known.
+fn wanted(lever: &LeverSlots) -> Option<f64> {
+    let left = lever.taken.map(|taken| (1.0 - taken).max(0.0))?;
+    Some(lever.wanted.map_or(left, |wanted| wanted.min(left)))
+}
+
+/// A lever that slowed nobody among those without a bound, and the share that is all that can be said of it. Which do that is only
+/// known once others have their bounds: what those move is then no longer taken off.
+fn slack(trial: &ProofTrial, bounds: &[Option<f64>]) -> Result<Option<(usize, f64)>, String> {
+    let free: Vec<usize> = (0..bounds.len()).filter(|j| bounds[*j].is_none()).collect();
+    let levers: Vec<LeverSlots> = free.iter().map(|j| trial.levers[*j].clone()).collect();
     let slots = usable(trial)?;
-    let rows = design(&trial.levers, &slots);
-    let doses = doses(&speeds(&trial.levers, &slots), &rows, trial.levers.len())?;
-    let wanted = |(j, lever): (usize, &LeverSlots)| {
-        let left = lever.taken.map(|taken| (1.0 - taken).max(0.0))?;
-        let wanted = lever.wanted.map_or(left, |wanted| wanted.min(left));
-        (wanted <= UNWANTED || doses[j][j] > -LEAST_DOSE).then_some(wanted)
-    };
-    Ok(trial.levers.iter().enumerate().map(wanted).collect())
+    let doses = doses(&speeds(&levers, &slots), &design(&levers, &slots), levers.len())?;
+    let slack = |(i, j): (usize, &usize)| Some((*j, wanted(&levers[i])?)).filter(|_| doses[i][i] > -LEAST_DOSE);
+    Ok(free.iter().enumerate().find_map(slack))
 }
 
 /// Estimates of the levers without a bound by regression, and the bounds of the others.
@@ -323,6 +331,28 @@ mod tests {
         let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
         assert!((found.elasticities[0].high - 0.2).abs() < 1e-9 && found.elasticities[0].low == 0.0, "{found:?}");
         assert!(found.elasticities[1].low > 0.6, "{found:?}");
+    }
+
+    /// Seen with a quota of a fifth: once the generator's lever had its bound, that of the server's CPU had no dose left, and the
+    /// quota's was given up with it.
+    #[test]
+    fn a_lever_that_bites_no_more_once_another_has_its_bound_is_bounded_too() {
+        let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+        let server_on = on(7);
+        // Mostly off where the other is on: what it moves is half of what the other seems to.
+        let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
+        let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
+        for (t, speed) in server.speed.iter_mut().enumerate() {
+            *speed = if server.on[t] { 0.975 } else { 1.0 } * if client_on[t] { 0.96 } else { 1.0 };
+        }
+        let client = LeverSlots { taken: Some(0.95), ..slots(client_on, |on| if on { 0.9 } else { 1.0 }) };
+        let quota = slots(on(11), |on| if on { 0.75 } else { 1.0 });
+        let rate = |t: usize| (1000.0 + (t * 7919 % 13) as f64) * if quota.on[t] { 0.75 } else { 1.0 };
+        let completed_rate = (0..96).map(rate).collect();
+        let levers = vec![server, client, quota.clone()];
+        let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+        assert!((found.elasticities[0].high - 0.2).abs() < 1e-9, "{found:?}");
+        assert!(found.elasticities[2].low > 0.9, "{found:?}");
     }
 
     fn slots(on: Vec<bool>, speed: impl Fn(bool) -> f64) -> LeverSlots {
