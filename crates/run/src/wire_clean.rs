@@ -14,6 +14,14 @@ fn clean(text: &mut String) {
     *text = visible(text).into_owned();
 }
 
+/// Whether a name may be kept as it is: a short one that shows all it holds.
+fn is_plain(name: &str) -> bool {
+    name.len() < MOST_NAME_BYTES && visible(name) == name
+}
+
+/// Longest name of a counter or of a histogram, bytes.
+const MOST_NAME_BYTES: usize = 100;
+
 fn clean_incidents(incidents: &mut [Incident]) {
     incidents.iter_mut().for_each(|incident| clean(&mut incident.text));
 }
@@ -31,7 +39,9 @@ fn clean_observed(seen: &mut Observed) {
     seen.pauses.truncate(MOST_PAUSES);
     // A column of another length could make a merge take memory without bound.
     let samples = seen.recording.t_s.len();
-    seen.recording.columns.retain(|column| column.values.len() == samples && column.counter.as_str().len() < 100);
+    seen.recording
+        .columns
+        .retain(|column| column.values.len() == samples && column.counter.as_str().len() < MOST_NAME_BYTES);
     for column in &mut seen.recording.columns {
         clean(&mut column.instance);
         clean(column.counter.0.to_mut());
@@ -54,12 +64,12 @@ impl AgentReport {
             Self::Hello(hello) => [&mut hello.version, &mut hello.machine].into_iter().for_each(clean),
             Self::Part(part) => {
                 part.notes.iter_mut().for_each(clean);
-                part.histograms.retain(|name, _| name.len() < 100 && visible(name) == name.as_str());
+                part.histograms.retain(|name, _| is_plain(name));
                 part.classes.iter_mut().for_each(|class| clean(&mut class.name));
             }
             Self::Counts { failures, counts, .. } => {
                 failures.iter_mut().for_each(clean);
-                counts.retain(|name, _| name.len() < 100 && visible(name) == name.as_str());
+                counts.retain(|name, _| is_plain(name));
             }
             Self::Failed { error: words } | Self::Wants { system: words } => clean(words),
             Self::Incidents { incidents } => clean_incidents(incidents),

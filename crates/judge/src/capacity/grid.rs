@@ -10,7 +10,7 @@ const RATES: usize = 160;
 const STEEPS: usize = 30;
 /// Range of the steepness.
 const STEEP: (f64, f64) = (1.5, 3000.0);
-/// How far the closed loop's highest rate and the open loop's may be apart: most often, and else.
+/// How far the mean of the closed loop's full steps and where the open loop is full may be apart: most often, and else.
 const APART: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Variance of the unfinished work, in services: 2 for M/M, 1 for M/D, more for servers that work in batches or stand still now and
@@ -72,19 +72,18 @@ impl Grid<'_> {
 
     /// Likelihoods of the windows and what was thought before, by how much the speeds scatter.
     fn by_speed(&self, rates: &[f64], steeps: &[f64], step: f64) -> Vec<AtSpeeds> {
-        let of = |&(speeds, thought): &(f64, f64)| AtSpeeds { speeds, rows: Vec::new(), thought };
-        let mut all: Vec<AtSpeeds> = SPEEDS.iter().map(of).collect();
-        let kernels: Vec<Kernel> = SPEEDS.iter().map(|(speeds, _)| Kernel::new(*speeds, step)).collect();
-        for &steep in steeps {
-            let windows = self.windows_ln(rates, steep);
-            for (at, kernel) in all.iter_mut().zip(&kernels) {
-                let prior = |c: &f64| self.ln_prior(*c, steep, at.speeds) + at.thought.ln();
+        let windows: Vec<Vec<Vec<f64>>> = steeps.iter().map(|steep| self.windows_ln(rates, *steep)).collect();
+        let of = |&(speeds, thought): &(f64, f64)| {
+            let kernel = Kernel::new(speeds, step);
+            let row = |(steep, windows): (&f64, &Vec<Vec<f64>>)| {
+                let prior = |c: &f64| self.ln_prior(*c, *steep, speeds) + thought.ln();
                 let mut row: Vec<f64> = rates.iter().map(prior).collect();
                 windows.iter().for_each(|window| add(&mut row, &kernel.smoothed(window)));
-                at.rows.push(row);
-            }
-        }
-        all
+                row
+            };
+            AtSpeeds { speeds, rows: steeps.iter().zip(&windows).map(row).collect() }
+        };
+        SPEEDS.iter().map(of).collect()
     }
 
     /// Logarithms of the likelihoods of each window over the rates.
@@ -138,7 +137,6 @@ impl Grid<'_> {
 /// What was made of the windows where speeds scatter so.
 struct AtSpeeds {
     speeds: f64,
-    thought: f64,
     /// Of each steepness, over the rates.
     rows: Vec<Vec<f64>>,
 }

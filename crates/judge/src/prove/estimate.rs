@@ -191,11 +191,12 @@ fn doses(speeds: &[Vec<f64>], rows: &[Vec<f64>], levers: usize) -> Result<Vec<Ve
 
 fn biting(levers: &[LeverSlots], doses: &[Vec<f64>]) -> Result<(), String> {
     let slack = levers.iter().enumerate().find(|(j, _)| doses[*j][*j] > -LEAST_DOSE);
-    slack.map_or(Ok(()), |(j, lever)| {
-        Err(format!("the lever {} took {:.1} % of its resource, too little to show anything", lever.lever, {
-            (1.0 - doses[j][j].exp()) * 100.0
-        }))
-    })
+    slack.map_or(Ok(()), |(j, lever)| Err(too_little(lever, 1.0 - doses[j][j].exp())))
+}
+
+/// A lever that took next to nothing, in a sentence.
+pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
+    format!("the lever {} took {:.1} % of its resource, too little to show anything", lever.lever, dose * 100.0)
 }
 
 /// Covariance of the elasticities: how far what they leave unexplained pulls at the levers' columns, over the doses.

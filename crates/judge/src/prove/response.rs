@@ -9,6 +9,7 @@
 use run::{Estimate, LeverSlots, ProofOf, ProofTrial, SlotHist};
 
 use super::Estimates;
+use super::estimate::too_little;
 use crate::sample::Sample;
 use crate::student::t95;
 
@@ -93,8 +94,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, Str
     enough(&all, of)?;
     let found = said(&all, of, rate_at).ok_or("the slots of some lever completed nothing")?;
     if let Some((lever, dose)) = trial.levers.iter().zip(&found.doses).find(|(_, dose)| **dose < LEAST_DOSE) {
-        let (lever, percent) = (&lever.lever, dose * 100.0);
-        return Err(format!("the lever {lever} took {percent:.1} % of its resource, too little to show anything"));
+        return Err(too_little(lever, *dose));
     }
     let drawn = drawn(&blocks, of, rate_at);
     let n = blocks.len() as f64;
