@@ -5,6 +5,7 @@ mod chance;
 mod estimate;
 mod grid;
 mod posterior;
+mod slow;
 mod speed;
 mod transient;
 mod windows;

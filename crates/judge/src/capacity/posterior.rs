@@ -16,6 +16,7 @@
 use super::asked::{Asked, SPREAD, Shown, What};
 use super::estimate::Estimate;
 use super::grid::Grid;
+use super::slow::widened;
 
 /// The dispersion that is thought likely before any scatter was seen, as a multiple of M/M/1's, and for how many windows that
 /// thought counts: Poisson arrivals and equal gaps.
@@ -43,7 +44,7 @@ pub(super) fn estimate(windows: &[Shown], asked: &Asked) -> Option<Estimate> {
         found = Some(now);
     }
     let grid = Grid { windows: &windows, asked, dispersions: dispersions(&windows, asked, found, dispersion) };
-    grid.posterior(grid.posterior(whole).span()).estimate()
+    grid.posterior(grid.posterior(whole).span()).estimate().map(|found| widened(found, asked))
 }
 
 /// Draws that a window past saturation is worth at most: when its queue passes the limit hangs on the moment at which the load began

@@ -178,6 +178,21 @@ mod tests {
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
+    /// Of two processors one was 94 % busy with the server that is pinned to it: nothing says that the queue is elsewhere.
+    #[test]
+    fn a_nearly_full_processor_of_a_pinned_server_is_no_room() {
+        let mut planted_run = PlantedRun::new(500.0, 20_000.0)
+            .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x / 20_000.0 * 0.84e6)
+            .per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.x / 20_000.0 * 0.84e6)
+            .level(Who::Server, "process.cpus_allowed", "srv:100", 1.0)
+            .level(Who::Server, "process.cpu_mask", "srv:100", 2.0);
+        for (instance, idle) in [("0", 0.6), ("1", 0.06), ("2", 0.9), ("3", 0.9), ("total", 2.46)] {
+            planted_run = planted_run.per_s(Who::Server, "cpu.idle", instance, move |_| idle * 1e6);
+        }
+        let b = judged(planted_run.run()).findings.bottleneck;
+        assert!(b.id == "unknown" && !b.sentence.contains("outside of the measured devices"), "{b:#?}");
+    }
+
     #[test]
     fn a_generator_that_waits_longer_than_it_runs_is_starved() {
         let b = disturbed((0.09, 0.5), (0.1, 0.55));

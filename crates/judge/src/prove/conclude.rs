@@ -210,6 +210,12 @@ fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimat
     proof.why = format!("tried, and too close to tell: {}", shares_sentence(ProofOf::Throughput, shares));
     verdict.confidence = verdict.confidence.min(CLOSE);
     verdict.evidence.extend(evidence(shares));
+    if verdict.id == "unknown" {
+        verdict.missing.push(format!(
+            "a surer experiment: a longer one (loadline prove), on a machine that does nothing else; in this one, {}",
+            shares_sentence(ProofOf::Throughput, shares)
+        ));
+    }
     let own = lever_of(proof, verdict);
     let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
     let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
@@ -420,6 +426,13 @@ mod tests {
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-cpu"), "{}", proof.why);
         let (proof, _) = tried("server-cpu", 1.5, 0.0);
         assert_eq!(proof.outcome, ProofOutcome::NotTried, "{}", proof.why);
+    }
+
+    #[test]
+    fn unknown_says_what_an_experiment_that_could_not_tell_lacks() {
+        let (proof, verdict) = tried("unknown", 0.45, 0.4);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NotTried, "unknown"), "{}", proof.why);
+        assert!(verdict.missing.iter().any(|m| m.contains("a surer experiment")), "{verdict:?}");
     }
 
     #[test]

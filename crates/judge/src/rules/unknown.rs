@@ -7,9 +7,11 @@ use run::{Run, Trial};
 use super::rule::{Rule, Verdict};
 use crate::Facts;
 use crate::evidence::line;
+use crate::generator::client_limit_threads;
 use crate::number::{figure, grew, percent, ratio};
 use crate::single::{good, server_of, sides_of};
 use crate::sweep::Plateau;
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "unknown",
@@ -26,6 +28,17 @@ pub(super) const RULE: Rule = Rule {
 
 /// Use below which a device still has room.
 const ROOM: f64 = 0.8;
+
+/// The busiest of what was measured: the hosts, the CPUs that the server may use (of two, the one to which it is pinned), the
+/// generator's busiest thread.
+fn busiest(facts: &Facts<'_>) -> Option<f64> {
+    let sides = facts.decisive.map(sides_of).unwrap_or_default();
+    let hosts = sides.iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online));
+    let server = facts.server();
+    let own = server.as_ref().and_then(|v| ratio(v.cpu_used()?, v.cpu_allowed()?));
+    let its = server.as_ref().and_then(View::processors_busy);
+    hosts.chain(own).chain(its).chain(client_limit_threads(facts)).reduce(f64::max).map(|b| b.min(1.0))
+}
 
 /// What can be said of a server that somebody else loaded: how near its counters are to their limits.
 fn watched(trial: &Trial) -> Verdict {
@@ -82,13 +95,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         };
         return Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence: Vec::new() };
     };
-    let busiest = facts.decisive.map(sides_of).unwrap_or_default();
-    let busiest = busiest
-        .iter()
-        .filter_map(|v| v.host())
-        .filter_map(|h| ratio(h.busy, h.online))
-        .reduce(f64::max)
-        .map(|b| b.min(1.0));
+    let busiest = busiest(facts);
     let mut evidence = Vec::new();
     let flat = match facts.plateau {
         Plateau::Flat { from, to, growth } => {
@@ -99,7 +106,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         _ => false,
     };
     if let Some(b) = busiest.filter(|b| *b < ROOM) {
-        evidence.push(line(&client, "cpu.idle", "total", format!("no measured host was busier than {}", percent(b))));
+        evidence.push(line(&client, "cpu.idle", "total", format!("none of the CPUs that were measured were busier than {}", percent(b))));
     }
     let sentence = match (flat, busiest) {
         (true, Some(b)) if b < ROOM => {
