@@ -117,7 +117,8 @@ fn tell(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObs
         lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
     }
     lab.note(
-        "server and clients are on hosts of their own; what joins them has no counters that could be read from here, so          how much of the wire was used is not known",
+        "server and clients are on hosts of their own; what joins them has no counters that could be read from here, so \
+         how much of the wire was used is not known",
     );
 }
 

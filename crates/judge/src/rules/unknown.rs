@@ -106,7 +106,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         _ => false,
     };
     if let Some(b) = busiest.filter(|b| *b < ROOM) {
-        evidence.push(line(&client, "cpu.idle", "total", format!("none of the CPUs that were measured were busier than {}", percent(b))));
+        evidence.push(line(
+            &client,
+            "cpu.idle",
+            "total",
+            format!("none of the CPUs that were measured were busier than {}", percent(b)),
+        ));
     }
     let sentence = match (flat, busiest) {
         (true, Some(b)) if b < ROOM => {
