@@ -100,7 +100,9 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     let (port, mut command) = (free_port(), Command::new(node));
     command.args(["-e", SERVER, &port.to_string()]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
-    let run = find("streams", &format!("http://{}/", server.addr), &["--http2", "--streams", "8", "--budget", "6s"]);
+    // Each step of the sweep is a second on a machine that stumbles, and the verdict rests on several.
+    let more = ["--http2", "--streams", "8", "--budget", "15s"];
+    let run = find("streams", &format!("http://{}/", server.addr), &more);
     let verdict = &run["findings"]["bottleneck"];
     let loaded = run["trials"].as_array().unwrap().iter().filter(|trial| trial["stream_limit"] == 4).count();
     assert!(loaded >= 3, "each connection is told the limit: {loaded}");

@@ -107,9 +107,11 @@ fn look_up(host: &str, port: u16) -> Result<SocketAddr, String> {
 
 /// The settings that were asked for where they are of the row's protocol, aimed at what the target names.
 fn protocol(row: &ProtocolSpec, authority: &str, path: &str, asked: &Protocol) -> Protocol {
+    let defaults = (row.defaults)();
     // HTTP/2 is asked for by a flag, not by the scheme.
-    let same = asked.name() == row.name || (asked.name(), row.name) == ("http2", "http1");
-    let mut protocol = if same { asked.clone() } else { (row.defaults)() };
+    let asked_for = matches!((asked, &defaults), (Protocol::Http2(_), Protocol::Http1(_)));
+    let same = asked_for || std::mem::discriminant(asked) == std::mem::discriminant(&defaults);
+    let mut protocol = if same { asked.clone() } else { defaults };
     (row.aim)(&mut protocol, authority, path);
     protocol
 }

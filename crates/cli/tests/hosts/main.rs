@@ -93,6 +93,28 @@ fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
     found.and_then(|one| one[then].as_str()).unwrap_or_default().into()
 }
 
+/// A server lets one connection have ten sessions, and refuses many connections that come at once.
+#[test]
+fn a_host_takes_more_agents_than_one_connection_has_sessions() {
+    let Some((hosts, nginx, _alone)) = stage("a_host_takes_more_agents", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
+    let mut connections = Vec::new();
+    let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
+        // Their observers, too.
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 13)));
+        connections = ["a", "b", "server"].map(|host| hosts.sessions(host).len()).to_vec();
+    });
+    let text = said(&output);
+    assert_eq!(connections, [2, 2, 1], "{text}");
+    let agents: Vec<u64> = (run["trials"][0]["host_loads"].as_array().into_iter().flatten())
+        .map(|load| load["agents"].as_u64().unwrap_or_default())
+        .collect();
+    assert_eq!(agents, [12, 12], "{text}");
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
 #[test]
 fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
     let Some((hosts, nginx, _alone)) = stage("a_long_way", "wan:delay=50ms") else { return };

@@ -1,4 +1,4 @@
-//! Master connections of ssh: one a host, over which all agents there are started. Each holds a program on its host that
+//! Master connections of ssh, over which all agents of a host are started. Each holds a program on its host that
 //! ends with our end of its pipe, so none outlives us, however we end.
 
 use std::io::Read as _;

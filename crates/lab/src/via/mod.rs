@@ -9,8 +9,9 @@ mod words;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use run::HostPlan;
+use run::{HostPlan, Role};
 
 pub use engines::{ENGINES, Engine};
 pub use slurm::allocation;
@@ -30,9 +31,30 @@ pub struct Via {
     agent_path: Option<String>,
     /// The program here, where it is copied.
     program: Option<Program>,
-    /// The socket of its master connection, and what keeps that up.
-    master: Option<(PathBuf, Arc<Masters>)>,
+    /// Its master connections.
+    over: Option<Over>,
 }
+
+/// Master connections of a host, taken in turns.
+#[derive(Clone, Debug)]
+struct Over {
+    sockets: Vec<PathBuf>,
+    turn: Arc<AtomicUsize>,
+    /// Keeps them up.
+    _masters: Arc<Masters>,
+}
+
+impl Over {
+    fn next(&self) -> Option<&Path> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.sockets.get(turn % self.sockets.len().max(1)).map(PathBuf::as_path)
+    }
+}
+
+/// Sessions that a server lets one connection have (MaxSessions, 10 by default); the connection's own takes one.
+const SESSIONS: u32 = 9;
+/// Sessions beside the generators: an observer, a lever, a question, and one that is about to end.
+const BESIDE: u32 = 4;
 
 impl Via {
     /// The host of a plan; nothing is started yet.
@@ -45,7 +67,7 @@ impl Via {
             masters,
             agent_path: plan.agent_path.clone(),
             program: program.filter(|_| plan.agent_path.is_none()).cloned(),
-            master: None,
+            over: None,
         })
     }
 
@@ -54,33 +76,32 @@ impl Via {
         let copied = plans.iter().any(|plan| plan.agent_path.is_none());
         let program = copied.then(|| Program::read(program)).transpose()?;
         let mut hosts = plans.iter().map(|plan| Self::of(plan, program.as_ref())).collect::<Result<Vec<_>, _>>()?;
-        let mut words: Vec<(String, Vec<String>)> = Vec::new();
-        for host in hosts.iter().filter(|host| host.masters) {
-            if words.iter().all(|(_, known)| *known != host.prefix) {
-                words.push((host.name.clone(), host.prefix.clone()));
-            }
-        }
-        if words.is_empty() {
+        let wanted = wanted(plans, &hosts);
+        if wanted.is_empty() {
             return Ok(hosts);
         }
-        let (masters, sockets) = Masters::connect(&words)?;
-        let masters = Arc::new(masters);
-        for host in hosts.iter_mut().filter(|host| host.masters) {
-            let at = words.iter().position(|(_, known)| *known == host.prefix);
-            host.master = at.map(|at| (sockets[at].clone(), Arc::clone(&masters)));
+        let each = wanted.iter().flat_map(|one| std::iter::repeat_n((one.name.clone(), one.prefix.clone()), one.masters));
+        let (masters, sockets) = Masters::connect(&each.collect::<Vec<_>>())?;
+        let (masters, mut sockets) = (Arc::new(masters), sockets.into_iter());
+        for one in wanted {
+            let sockets = sockets.by_ref().take(one.masters).collect();
+            let over = Over { sockets, turn: Arc::default(), _masters: Arc::clone(&masters) };
+            hosts.iter_mut().filter(|host| host.masters && host.prefix == one.prefix).for_each(|host| {
+                host.over = Some(over.clone());
+            });
         }
         Ok(hosts)
     }
 
-    /// All words that start the agent.
-    fn words(&self) -> Vec<String> {
+    /// All words that start the agent, over a connection that is up.
+    fn words(&self, over: Option<&Path>) -> Vec<String> {
         let program = match (&self.agent_path, &self.program) {
             (Some(path), _) => vec![path.clone(), "agent".into()],
             (None, Some(program)) => vec!["/bin/sh".into(), "-c".into(), script::of(program)],
             (None, None) => Vec::new(),
         };
         let mut words = self.prefix.clone();
-        if let Some((socket, _)) = &self.master {
+        if let Some(socket) = over {
             let over = ["-o".to_string(), "ControlMaster=no".into(), "-S".into(), socket.display().to_string()];
             words.splice(1..1, over);
         }
@@ -90,6 +111,27 @@ impl Via {
         }
         words
     }
+}
+
+/// A host as its engine knows it, and how many master connections its agents need.
+struct Wanted {
+    name: String,
+    prefix: Vec<String>,
+    masters: usize,
+}
+
+/// Each host that has master connections, once: the server may be on the host of a generator.
+fn wanted(plans: &[HostPlan], hosts: &[Via]) -> Vec<Wanted> {
+    let mut wanted: Vec<(Wanted, u32)> = Vec::new();
+    for (plan, host) in plans.iter().zip(hosts).filter(|(_, host)| host.masters) {
+        let agents = if plan.role == Role::Client { plan.agents } else { 0 };
+        match wanted.iter_mut().find(|(known, _)| known.prefix == host.prefix) {
+            Some((_, all)) => *all += agents,
+            None => wanted.push((Wanted { name: host.name.clone(), prefix: host.prefix.clone(), masters: 0 }, agents)),
+        }
+    }
+    let counted = |(one, agents): (Wanted, u32)| Wanted { masters: (agents + BESIDE).div_ceil(SESSIONS) as usize, ..one };
+    wanted.into_iter().map(counted).collect()
 }
 
 /// Words, whether a shell reads them, and whether there are master connections, of an engine's name or a command of the
@@ -122,14 +164,14 @@ impl Host for Via {
     }
 
     fn command(&self, _: &Path) -> Result<Command, LabError> {
-        let words = self.words();
+        let words = self.words(self.over.as_ref().and_then(Over::next));
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         Ok(command)
     }
 
     fn place(&self) -> String {
-        self.words().join("\n")
+        self.words(None).join("\n")
     }
 
     fn is_remote(&self) -> bool {
@@ -158,7 +200,7 @@ mod tests {
     #[test]
     fn every_engine_starts_the_program_with_its_words_quoted_where_a_shell_reads_them() {
         let path = Some("/opt/my tools/loadline");
-        let line = |text: &str| via(text, path).words().join("|");
+        let line = |text: &str| via(text, path).words(None).join("|");
         assert_eq!(line("ssh"), "ssh|-T|-o|BatchMode=yes|-o|ConnectTimeout=10|a1|'/opt/my tools/loadline' agent");
         let slurm = "srun|-Q|--overlap|--export=NONE|--nodes=1|--ntasks=1|--nodelist=a1|/opt/my tools/loadline|agent";
         assert_eq!(line("slurm"), slurm);
@@ -175,12 +217,29 @@ mod tests {
 
     #[test]
     fn without_a_path_a_shell_gets_the_script_in_one_word() {
-        let words = via("podman", None).words();
+        let words = via("podman", None).words(None);
         assert_eq!(words[4..6], ["/bin/sh", "-c"]);
         assert!(words.len() == 7 && words[6].contains("agent-cafe"));
-        let words = via("ssh", None).words();
+        let words = via("ssh", None).words(None);
         assert!(words.len() == 8 && words[7].starts_with("/bin/sh -c 'umask 077; "), "{words:?}");
         assert_eq!(words[7].matches('\'').count(), 2, "the script has no quote that a shell could end it at");
+    }
+
+    #[test]
+    fn a_host_has_as_many_connections_as_its_agents_need_sessions() {
+        let plan = |name: &str, role, agents| HostPlan { name: name.into(), role, agents, ..HostPlan::default() };
+        let counted = |plans: &[HostPlan]| {
+            let hosts: Vec<Via> = plans.iter().map(|plan| Via::of(plan, None).unwrap()).collect();
+            wanted(plans, &hosts).into_iter().map(|one| (one.name, one.masters)).collect::<Vec<_>>()
+        };
+        let of = |agents| counted(&[plan("a", Role::Client, agents)]);
+        assert_eq!((of(1), of(5), of(6), of(12)), (some("a", 1), some("a", 1), some("a", 2), some("a", 2)));
+        let both = [plan("a", Role::Client, 20), plan("a", Role::Server, 1), plan("b", Role::Server, 1)];
+        assert_eq!(counted(&both), [some("a", 3), some("b", 1)].concat());
+    }
+
+    fn some(name: &str, masters: usize) -> Vec<(String, usize)> {
+        vec![(name.into(), masters)]
     }
 
     #[test]
