@@ -80,7 +80,8 @@ impl Via {
         if wanted.is_empty() {
             return Ok(hosts);
         }
-        let each = wanted.iter().flat_map(|one| std::iter::repeat_n((one.name.clone(), one.prefix.clone()), one.masters));
+        let each =
+            wanted.iter().flat_map(|one| std::iter::repeat_n((one.name.clone(), one.prefix.clone()), one.masters));
         let (masters, sockets) = Masters::connect(&each.collect::<Vec<_>>())?;
         let (masters, mut sockets) = (Arc::new(masters), sockets.into_iter());
         for one in wanted {
@@ -130,7 +131,8 @@ fn wanted(plans: &[HostPlan], hosts: &[Via]) -> Vec<Wanted> {
             None => wanted.push((Wanted { name: host.name.clone(), prefix: host.prefix.clone(), masters: 0 }, agents)),
         }
     }
-    let counted = |(one, agents): (Wanted, u32)| Wanted { masters: (agents + BESIDE).div_ceil(SESSIONS) as usize, ..one };
+    let counted =
+        |(one, agents): (Wanted, u32)| Wanted { masters: (agents + BESIDE).div_ceil(SESSIONS) as usize, ..one };
     wanted.into_iter().map(counted).collect()
 }
 
