@@ -55,9 +55,7 @@ pub struct LeverPlan {
     pub on: Vec<bool>,
     /// CPUs that it acts on; empty for those that its processes may use.
     pub cpus: Vec<u32>,
-    /// Nice value of what it runs there.
-    pub nice: i32,
-    /// Share of each CPU that it takes, in turns shorter than a millisecond; 0: all that it gets at that nice value.
+    /// Share of each CPU that it takes, in turns shorter than a millisecond; 0: a quarter.
     #[serde(skip_serializing_if = "is_zero")]
     pub share: f64,
     /// Processes whose speed is measured, or that it acts on.

@@ -60,7 +60,7 @@ fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
     let on = |lever: &str| levers.iter().find(|l| l["lever"] == lever).map(|l| l["host"].as_str().unwrap());
     assert_eq!((on("server-cpu"), on("client-cpu")), (Some("server"), Some("a, b")), "{proof:#}");
     for lever in levers {
-        // Threads that are busy at nice 5 beside those that answer: whoever was slowed had less of a CPU for it.
+        // Threads that take a quarter of the CPU from those that answer: whoever was slowed had less of it.
         let speeds = lever["speed"].as_array().unwrap();
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");

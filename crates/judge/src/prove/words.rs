@@ -67,7 +67,10 @@ fn moved(ratio: f64) -> String {
 
 /// Parts that together are surely more than 1.
 pub(super) fn dependent_sentence(shares: &str) -> String {
-    format!("the CPUs are not independent of each other (one core, one hypervisor): {shares}")
+    format!(
+        "the CPUs are not independent of each other (one core, one hypervisor, or so few requests under way that what stops one side \
+         stops the other): {shares}"
+    )
 }
 
 pub(super) fn shares_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> String {

@@ -7,13 +7,13 @@ use super::thief;
 
 pub(super) const ROW: Lever = Lever {
     id: "client-cpu",
-    help: "takes about a quarter of the generator's CPUs, by busy threads at nice 5",
+    help: "takes a quarter of the generator's CPUs, in short pieces",
     tests: &["client-cpu"],
     needs: Prove::Default,
     always: true,
     slot_s: thief::SLOT_S,
-    planned: thief::NOMINAL_DOSE,
-    rights: "none: own threads at a lower priority",
+    planned: thief::DOSE,
+    rights: "none: own threads",
     intrusion: "the generator runs slower in half of the slots",
     dose: "the generator's run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",

@@ -7,13 +7,13 @@ use super::thief;
 
 pub(super) const ROW: Lever = Lever {
     id: "server-cpu",
-    help: "takes about a quarter of the CPUs that the server may use, by busy threads at nice 5",
+    help: "takes a quarter of the CPUs that the server may use, in short pieces",
     tests: &["server-cpu", "server-single-thread"],
     needs: Prove::Default,
     always: true,
     slot_s: thief::SLOT_S,
-    planned: thief::NOMINAL_DOSE,
-    rights: "none: own threads at a lower priority",
+    planned: thief::DOSE,
+    rights: "none: own threads",
     intrusion: "the server runs slower in half of the slots",
     dose: "the server's run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",

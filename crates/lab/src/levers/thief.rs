@@ -1,8 +1,9 @@
-//! Busy threads at a lower priority, one a CPU, that take CPU time while their slots are on.
+//! Threads, one a CPU, that take a share of its time in short pieces while their slots are on.
 //!
-//! What they take is measured at the victim: the share of the time in which it wanted a CPU that it had one
-//! (schedstat: run over run and wait). The thief's own CPU time would count time that nobody wanted as well, and make a
-//! half idle server look slower than it was. Where the victim cannot be read, the thief's own time is all there is.
+//! A CPU of which a quarter is gone in pieces that are short beside its queue is one of three quarters of the speed. What they take is
+//! measured at the victim: the share of the time in which it wanted a CPU that it had one (schedstat: run over run and wait), so that a
+//! lever for the other side that hits this one as well is seen. Where the victim cannot be read, and at an offered rate, where it is too
+//! idle to tell, it is what the thief itself got.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,26 +14,22 @@ use sys::clock;
 
 use super::pace::Pace;
 
-/// Against a thread at nice 0 this one gets 335 of 1,359 parts of a CPU (the kernel's `sched_prio_to_weight`).
-const NICE: i32 = 5;
-/// Turns between two looks at the clock; about 10 µs.
-const TURNS: u32 = 10_000;
-/// Length of a turn of a thief that takes a share, nanoseconds: short beside a response time that anybody looks at, and long beside what
-/// a timer costs.
-const TURN_NS: u64 = 1_000_000;
+/// The share of each CPU that it takes under a closed loop.
+pub(super) const DOSE: f64 = 0.25;
+/// Length of a turn, nanoseconds: what it takes of one stops its victim for less than the requests under way last the other side, which
+/// goes on meanwhile. One that took its share in the pieces of a scheduler (4 ms) would stop both sides, whichever is full. Shorter ones
+/// cost the victim more than they take: each is two changes of the thread on a CPU.
+const TURN_NS: u64 = 500_000;
+/// What it makes up for at once where it was kept from its turns, nanoseconds.
+const PIECE_NS: u64 = 2_000_000;
 /// Slices that it asks for, nanoseconds: the shortest that there are.
 const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: several turns of the scheduler between thief and victim.
 pub(super) const SLOT_S: f64 = 0.06;
 
-/// The share of a CPU that a thief at nice 5 gets beside one busy thread.
-pub(super) const NOMINAL_DOSE: f64 = 335.0 / 1359.0;
-
 /// A plan whose slots are still to be filled in.
 pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], share: f64) -> LeverPlan {
-    // One that takes a share of a CPU goes before its victim; else it takes what a lower priority gets.
-    let nice = if share > 0.0 { 0 } else { NICE };
-    LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), nice, share, ..LeverPlan::default() }
+    LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), share, ..LeverPlan::default() }
 }
 
 /// What the threads of one theft share.
@@ -59,20 +56,21 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
         }
         theft.watch(&commands)
     })?;
-    let speed = seen.iter().enumerate().map(|(slot, (speed, _))| theft.speed(slot, *speed)).collect();
-    Ok(LeverPart { taken: theft.taken(), wanted: seen.into_iter().map(|(_, wanted)| wanted).collect(), speed })
+    let taken = theft.taken();
+    let of_victims = plan.share == 0.0;
+    let speed = seen.iter().zip(&taken).map(|((speed, _), taken)| speed.filter(|_| of_victims).unwrap_or(1.0 - taken));
+    Ok(LeverPart { speed: speed.collect(), wanted: seen.iter().map(|(_, wanted)| *wanted).collect(), taken })
 }
 
 impl Theft {
     /// One thread: busy in its slots, asleep in the others.
     fn spin(&self, cpu: u32) {
         let plan = &self.pace.plan;
-        if sys::limits::confine_to_cpus(&[cpu]).is_err() || sys::limits::set_nice(plan.nice).is_err() {
+        if sys::limits::confine_to_cpus(&[cpu]).is_err() {
             return;
         }
-        if plan.share > 0.0 {
-            let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
-        }
+        // Where they are refused its pieces come later and are longer.
+        let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
         for (slot, on) in plan.on.iter().enumerate() {
             let (begin, end) = self.pace.whole_ns(slot);
             if !self.pace.sleep_until(begin) {
@@ -80,33 +78,24 @@ impl Theft {
             }
             if *on {
                 let before = clock::thread_cpu_ns();
-                match plan.share > 0.0 {
-                    true => self.burn_share(end),
-                    false => self.burn_until(end),
-                }
+                self.burn(begin, end);
                 self.taken_ns[slot].fetch_add(clock::thread_cpu_ns() - before, Relaxed);
             }
         }
     }
 
-    fn burn_until(&self, end_ns: u64) {
-        while clock::monotonic_ns() < end_ns && !self.pace.stopped() {
-            for _ in 0..TURNS {
-                std::hint::spin_loop();
-            }
-        }
-    }
-
-    /// Busy for its share of each turn: what is that short slows whoever else is on the CPU, and stops nobody for long.
-    fn burn_share(&self, end_ns: u64) {
-        let need_ns = (self.pace.plan.share * TURN_NS as f64) as u64;
-        let mut turn_ns = clock::monotonic_ns();
+    /// Busy for its share of each turn.
+    fn burn(&self, begin_ns: u64, end_ns: u64) {
+        let share = if self.pace.plan.share > 0.0 { self.pace.plan.share } else { DOSE };
+        let (before, mut turn_ns) = (clock::thread_cpu_ns(), begin_ns.max(clock::monotonic_ns()));
+        let first_ns = turn_ns;
         while turn_ns < end_ns && !self.pace.stopped() {
-            let before = clock::thread_cpu_ns();
-            while clock::thread_cpu_ns() - before < need_ns {
+            turn_ns = (turn_ns + TURN_NS).max(clock::monotonic_ns());
+            let now = clock::thread_cpu_ns();
+            let due = before + (share * (turn_ns - first_ns) as f64) as u64;
+            while clock::thread_cpu_ns() < due.min(now + PIECE_NS) {
                 std::hint::spin_loop();
             }
-            turn_ns = (turn_ns + TURN_NS).max(clock::monotonic_ns());
             clock::sleep_until_ns(turn_ns.min(end_ns));
         }
     }
@@ -118,26 +107,15 @@ impl Theft {
             let (now, at_ns) = look();
             let times = now.since(&before.0);
             let room = (at_ns - before.1) as f64 * self.pace.plan.cpus.len().max(1) as f64;
-            let wanted = ((times.run_ns + times.wait_ns) as f64 / room.max(1.0)).min(1.0);
-            (times.speed(), wanted)
+            (times.speed(), ((times.run_ns + times.wait_ns) as f64 / room.max(1.0)).min(1.0))
         };
         self.pace.measure(commands, look, end)
     }
 
-    /// The speed of the victims in a slot: beside one that goes before them, what that leaves of each CPU.
-    fn speed(&self, slot: usize, victims: Option<f64>) -> f64 {
-        let left = 1.0 - self.share(slot);
-        if self.pace.plan.share > 0.0 { left } else { victims.unwrap_or(left) }
-    }
-
-    /// The share of the CPUs that was taken in a slot.
-    fn share(&self, slot: usize) -> f64 {
+    /// The share of the CPUs that was taken in each slot.
+    fn taken(&self) -> Vec<f64> {
         let plan = &self.pace.plan;
         let room = plan.slots.slot_s * 1e9 * plan.cpus.len().max(1) as f64;
-        (self.taken_ns[slot].load(Relaxed) as f64 / room).clamp(0.0, 1.0)
-    }
-
-    fn taken(&self) -> Vec<f64> {
-        (0..self.taken_ns.len()).map(|slot| self.share(slot)).collect()
+        self.taken_ns.iter().map(|ns| (ns.load(Relaxed) as f64 / room).clamp(0.0, 1.0)).collect()
     }
 }

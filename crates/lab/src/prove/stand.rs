@@ -7,8 +7,14 @@ use crate::TargetSetup;
 
 /// Connections with which no wake-up shows: with fewer, one that comes late leaves the server with nothing to do.
 const ENOUGH: u32 = 8;
+/// Requests under way that last so long hide that one side is stopped for a piece of a lever's time from the other, seconds: four pieces.
+const LONG_ENOUGH_S: f64 = 0.5e-3;
+/// How much longer than that a load is meant to be that was not tried.
+const LONGER: f64 = 1.2;
+/// How many times the connections that were tried.
+const MOST_MORE: u32 = 8;
 /// A step of the sweep with more connections is as good as the one with the fewest if it reached this share of its rate.
-const AS_GOOD: f64 = 0.9;
+const AS_GOOD: f64 = 0.85;
 
 /// The load that an experiment stands on.
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +47,27 @@ impl Stand {
         if self.at_rate.is_some() { setup.load.clone() } else { closed(setup, self.connections) }
     }
 
-    /// [`Self::of`], or the next step up that was tried and is as good, if these are so few that each wake-up counts:
-    /// there a thief on the generator's CPU costs throughput, however much room that CPU has.
+    /// [`Self::of`], or the next step up that was tried and is as good, if these are so few that each wake-up counts, or that
+    /// all of them are answered while a lever stops one side: there a thief on the generator's CPU costs throughput, however much
+    /// room that CPU has.
     pub(super) fn filled(run: &Run, connections: u32) -> Self {
         let stand = Self::of(run, connections);
-        if connections >= ENOUGH {
-            return stand;
-        }
-        let more = run.trials.iter().filter(|t| judge::good(t) >= AS_GOOD * stand.rate).filter_map(closed_by);
-        more.filter(|n| *n >= ENOUGH).min().map_or(stand, |n| Self::of(run, n))
+        let as_good = |t: &&Trial| judge::good(t) >= AS_GOOD * stand.rate;
+        let tried = run.trials.iter().filter(as_good).filter_map(closed_by).filter(|n| *n >= connections);
+        let more: Vec<Self> = tried.map(|n| Self::of(run, n)).filter(|more| more.connections >= ENOUGH).collect();
+        let fewest = |least_s: f64| {
+            more.iter().filter(|more| more.response_s >= least_s).min_by_key(|more| more.connections).copied()
+        };
+        let few = fewest(0.0).unwrap_or(stand);
+        fewest(LONG_ENOUGH_S).or_else(|| few.longer(run.plan.search.max_connections)).unwrap_or(few)
+    }
+
+    /// A load that was not tried: as many more connections as make the requests under way last long enough. A server that is full only
+    /// has a longer queue of them.
+    fn longer(self, most: u32) -> Option<Self> {
+        let connections = (LONGER * LONG_ENOUGH_S * self.rate).ceil() as u32;
+        let few_more = connections > self.connections && connections <= (MOST_MORE * self.connections).min(most);
+        few_more.then(|| Self { connections, response_s: f64::from(connections) / self.rate, ..self })
     }
 
     /// The same server under fewer connections that still fill it: twice as many as it serves at a time, or four times,
@@ -98,6 +116,18 @@ mod tests {
             Trial { intensity, rates, ..Trial::default() }
         });
         Run { trials: trials.collect(), ..Run::default() }
+    }
+
+    /// redis against the generator: 16 requests under way are answered while a lever stops one side.
+    #[test]
+    fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
+        let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
+        run.trials.iter_mut().zip([57.0, 113.0, 237.0, 520.0, 1050.0]).for_each(|(t, us)| t.latency_us.p50 = us);
+        assert_eq!(Stand::filled(&run, 16).connections, 64);
+        run.trials.truncate(3);
+        assert_eq!(Stand::filled(&run, 16).connections, 82, "0.6 ms of 136,000/s, which was not tried");
+        run.plan.search.max_connections = 64;
+        assert_eq!(Stand::filled(&run, 16).connections, 16, "more of them were not allowed");
     }
 
     #[test]
