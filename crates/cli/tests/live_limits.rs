@@ -154,20 +154,46 @@ fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     }
 }
 
-/// Expects the disk to be named; gives the run, or `None` where the machine has no disk that could be the limit.
-fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
+/// Runs a command against a server that does this work for each request; the command is given its URL and the directory of the disk.
+/// `None` where the machine has no disk that could be the limit.
+fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> Vec<String>) -> Option<Value> {
     let _alone = alone();
     let binary = release_binary(test, binary!())?;
     let python = has(test, "python3").then(|| program("python3"))??;
     let dir = slow_file(work, &python).map_err(|lacks| skip(test, lacks)).ok()?;
-    let port = free_port();
+    let (port, disk) = (free_port(), dir.path().to_owned());
     let mut command = Command::new(python);
-    command.args(["-c", &work.server()]).arg(dir.path().join("file")).arg(port.to_string());
+    command.args(["-c", &work.server()]).arg(disk.join("file")).arg(port.to_string());
     let server = Running::start(command, port, dir);
-    let url = format!("http://{}/", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "10s", "--connections", &AT_ONCE.to_string()]);
+    let args = args(&format!("http://{}/", server.addr), &disk);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    Some(json(&binary, &args))
+}
+
+/// Expects the disk to be named; gives the run.
+fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
+    let at_once = AT_ONCE.to_string();
+    let run = beside_a_disk(test, work, |url, _| {
+        ["find", url, "--budget", "10s", "--connections", &at_once].map(Into::into).to_vec()
+    })?;
     assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
     Some(run)
+}
+
+#[test]
+fn a_disk_is_proven_by_writing_to_it() {
+    let run = beside_a_disk("proof of server-disk", &FLUSHES_EACH_REQUEST, |url, dir| {
+        let dir = dir.display().to_string();
+        ["prove", url, "--connections", "8", "--budget", "30s", "--prove-dir", &dir].map(Into::into).to_vec()
+    });
+    let Some(run) = run else { return };
+    let proof = &run["findings"]["proof"];
+    assert_eq!(
+        (bottleneck(&run), proof["outcome"].as_str()),
+        ("server-disk", Some("proven")),
+        "{}\n{proof:#}",
+        verdict(&run)
+    );
 }
 
 fn evidence(run: &Value) -> String {

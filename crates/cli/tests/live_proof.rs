@@ -41,6 +41,25 @@ fn a_server_that_computes_is_proven_by_taking_its_cpu() {
     proven(&run, "server-cpu");
 }
 
+/// Under arrivals that do not wait, the answer is a response time: what it grows by is the server's, and none of the generator's.
+#[test]
+fn at_an_offered_rate_the_server_s_share_of_the_response_time_is_found() {
+    let (_alone, binary) = alone_with_release!("proof at an offered rate");
+    let server = serve(&binary, 1, &["--option", "work_us=1000"]);
+    let run =
+        prove(&binary, &format!("http://{}/", server.addr), &["--rate", "500", "--p50", "50ms", "--budget", "40s"]);
+    let proof = &run["findings"]["proof"];
+    assert_eq!(proof["of"], "p50", "{proof:#}");
+    let of = |lever: &str| {
+        let all = proof["elasticities"].as_array().unwrap_or_else(|| panic!("{proof:#}"));
+        let one = all.iter().find(|e| e["lever"] == lever).unwrap_or_else(|| panic!("no {lever}: {proof:#}"));
+        ["low", "value", "high"].map(|name| num(&one[name]))
+    };
+    let (server, client) = (of("server-cpu"), of("client-cpu"));
+    assert!(server[0] <= 1.0 && server[2] >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
+    assert!(client[2] < 0.4 && client[2] < server[1], "{client:?} beside {server:?}: {}", proof["why"]);
+}
+
 #[test]
 fn a_limit_by_address_is_proven_by_a_second_address() {
     let (_alone, binary) = alone_with_release!("proof of server-rate-limit");

@@ -7,6 +7,8 @@
 const HUBER: f64 = 1.345;
 /// From the median absolute deviation to a standard deviation, for a normal distribution.
 const NORMAL: f64 = 1.4826;
+/// What a quarter of the deviations of a normal distribution are above, standard deviations.
+const NORMAL_QUARTER: f64 = 1.1503;
 const ROUNDS: usize = 30;
 
 /// A fitted regression.
@@ -53,7 +55,10 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn scale(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    (NORMAL * sizes[sizes.len() / 2]).max(1e-12)
+    // Where most residuals are 0, as of a resource that is exactly what it was whenever its lever is off, the median says nothing of
+    // the others, and all of them would be taken for outliers.
+    let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
+    (NORMAL * sizes[sizes.len() / 2]).max(of_others).max(1e-12)
 }
 
 /// The coefficients that minimise the weighted sum of squared residuals; `None` where columns cannot be told apart.
@@ -143,6 +148,17 @@ pub(crate) fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A disk's speed is 1 in each slot without its lever, and about three quarters with it.
+    #[test]
+    fn what_is_exact_in_most_rows_leaves_the_others_their_say() {
+        let on = |t: usize| f64::from(u8::from(t % 3 == 0));
+        let rows: Vec<Vec<f64>> = (0..69).map(|t| vec![on(t), 1.0]).collect();
+        let y: Vec<f64> = (0..69).map(|t| on(t) * (0.75 + 0.02 * (t as f64).sin()).ln()).collect();
+        let fit = robust(&y, &rows, 1).unwrap();
+        assert!((fit.coefficients[0].exp() - 0.75).abs() < 0.005, "{fit:?}");
+        assert!(fit.covariance[0][0].sqrt() < 0.01, "{fit:?}");
+    }
 
     #[test]
     fn an_outlier_does_not_move_the_line() {

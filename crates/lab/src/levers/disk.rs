@@ -1,12 +1,13 @@
-//! Writes to the server's disk past the page cache and flushes, one piece after another.
+//! Writes to the server's disk past the page cache and flushes: pieces as large as what others ask of it, and a third as many of them at a
+//! time as others have in its queue, so that about a quarter of what the disk does is the lever's.
 //!
 //! Its dose is the share of the requests in the disk's queue that were its own: its time in calls over the time that all
-//! requests spent there (/proc's "weighted time", which holds reads, writes and flushes).
+//! requests spent there (/proc's "weighted time", which holds reads, writes and flushes). That is the share of the disk's work only while
+//! pieces are alike, which is why they are.
 
-use std::io::{Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 
 use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
@@ -22,7 +23,7 @@ pub(super) const ROW: Lever = Lever {
     needs: Prove::Default,
     always: false,
     slot_s: 0.15,
-    planned: 0.5,
+    planned: 0.25,
     rights: "a directory on that disk in which may be written (--prove-dir)",
     intrusion: "everything that uses the disk waits longer in half of the slots; at most 64 MiB are written over and over",
     dose: "its own time in the disk's queue over that of all requests (diskstats)",
@@ -33,8 +34,12 @@ pub(super) const ROW: Lever = Lever {
 
 /// `O_DIRECT` of Linux, where it is the same on x86-64 and others that this is built for.
 const O_DIRECT: i32 = sys::param::O_DIRECT;
-/// Bytes a write: large enough to cost the disk more than the call costs the CPU.
-const PIECE: usize = 256 * 1024;
+/// Bytes a write: large enough to cost the disk more than the call costs the CPU, and no more than the largest requests of disks.
+const PIECE: [usize; 2] = [256 << 10, 4 << 20];
+/// Threads that write, at most.
+const WRITERS: usize = 8;
+/// How many requests others have in the queue for each of the lever's.
+const OTHERS: f64 = 3.0;
 /// What a direct write must be aligned to at most.
 const ALIGN: usize = 4096;
 /// Bytes after which it begins anew.
@@ -75,48 +80,116 @@ fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Milliseconds that requests spent in the queue, all of them together.
-fn queued_ms(file: &Path) -> f64 {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.split_whitespace().nth(10).and_then(|ms| ms.parse().ok()).unwrap_or(f64::NAN)
+/// What the kernel counted of a disk. Source: as [`queue_file`].
+#[derive(Clone, Copy)]
+struct Counted {
+    /// Milliseconds that requests spent in the queue, all of them together.
+    queued_ms: f64,
+    /// Reads and writes.
+    requests: f64,
+    /// What they moved.
+    bytes: f64,
+}
+
+impl Counted {
+    fn of(file: &Path) -> Self {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let fields: Vec<f64> = text.split_whitespace().map(|n| n.parse().unwrap_or(f64::NAN)).collect();
+        let at = |n: usize| fields.get(n).copied().unwrap_or(f64::NAN);
+        Self { queued_ms: at(10), requests: at(0) + at(4), bytes: (at(2) + at(6)) * 512.0 }
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            queued_ms: self.queued_ms - before.queued_ms,
+            requests: self.requests - before.requests,
+            bytes: self.bytes - before.bytes,
+        }
+    }
+}
+
+/// What the threads write in the slots that are on, by what was seen of others in those that are not.
+struct Dosage {
+    writers: AtomicUsize,
+    piece: AtomicUsize,
+}
+
+impl Dosage {
+    fn first() -> Self {
+        Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(PIECE[0]) }
+    }
+
+    /// After a slot in which only others used the disk, for so many milliseconds.
+    fn learn(&self, others: Counted, ms: f64) {
+        if others.requests > 0.0 && ms > 0.0 {
+            let writers = (others.queued_ms / ms / OTHERS).round().clamp(1.0, WRITERS as f64);
+            let piece = (others.bytes / others.requests) as usize / ALIGN * ALIGN;
+            self.writers.store(writers as usize, Relaxed);
+            self.piece.store(piece.clamp(PIECE[0], PIECE[1]), Relaxed);
+        }
+    }
 }
 
 fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let (file, queue) = on(plan)?;
-    let (pace, own_ns) = (Pace::new(plan), AtomicU64::new(0));
+    let (pace, own_ns, dosage) = (Pace::new(plan), AtomicU64::new(0), Dosage::first());
     std::thread::scope(|scope| {
-        let writes = scope.spawn(|| write(&pace, file, &own_ns));
-        let look = || (own_ns.load(Relaxed), queued_ms(&queue));
-        let speed = |slot: usize, before: (u64, f64)| {
+        let writer = |nth: usize| (nth, &pace, &file, &own_ns, &dosage);
+        let writes: Vec<_> = (0..WRITERS)
+            .map(writer)
+            .map(|(nth, pace, file, own_ns, dosage)| {
+                scope.spawn(move || Writer { nth, file, own_ns, dosage }.write(pace))
+            })
+            .collect();
+        let look = || (own_ns.load(Relaxed), Counted::of(&queue), clock::monotonic_ns());
+        let speed = |slot: usize, before: (u64, Counted, u64)| {
             let now = look();
-            let (own_ms, all_ms) = ((now.0 - before.0) as f64 / 1e6, now.1 - before.1);
-            if plan.on[slot] && all_ms > 0.0 { 1.0 - (own_ms / all_ms).clamp(0.0, 0.99) } else { 1.0 }
+            let (own_ms, all) = ((now.0 - before.0) as f64 / 1e6, now.1.since(before.1));
+            if !plan.on[slot] {
+                dosage.learn(all, (now.2 - before.2) as f64 / 1e6);
+            }
+            if plan.on[slot] && all.queued_ms > 0.0 { 1.0 - (own_ms / all.queued_ms).clamp(0.0, 0.99) } else { 1.0 }
         };
         let speed = pace.measure(&commands, look, speed);
-        let wrote = writes.join().unwrap_or_else(|_| Err("the writing thread ended".into()));
+        let wrote =
+            writes.into_iter().map(|writes| writes.join().unwrap_or_else(|_| Err("a writing thread ended".into())));
+        let wrote: Result<(), String> = wrote.collect();
         Ok(LeverPart { speed: wrote.and(speed)?, ..LeverPart::default() })
     })
 }
 
-/// Writes while slots are on, and counts the time of the calls.
-fn write(pace: &Pace, mut file: std::fs::File, own_ns: &AtomicU64) -> Result<(), String> {
-    let memory = vec![0x5a_u8; PIECE + ALIGN];
-    let from = memory.as_ptr().align_offset(ALIGN).min(ALIGN);
-    let failed = |e: std::io::Error| format!("writing to the server's disk: {e}");
-    for (slot, on) in pace.plan.on.iter().enumerate() {
-        let (begin, end) = pace.whole_ns(slot);
-        if !pace.sleep_until(begin) {
-            return Ok(());
-        }
-        while *on && clock::monotonic_ns() < end && !pace.stopped() {
-            let before = clock::monotonic_ns();
-            file.write_all(&memory[from..from + PIECE]).map_err(failed)?;
-            file.sync_data().map_err(failed)?;
-            own_ns.fetch_add(clock::monotonic_ns() - before, Relaxed);
-            if file.stream_position().map_err(failed)? >= FILE_BYTES {
-                file.rewind().map_err(failed)?;
+/// One thread that writes.
+struct Writer<'a> {
+    /// Its number; only the first so many write.
+    nth: usize,
+    file: &'a std::fs::File,
+    /// Time of the calls of all of them.
+    own_ns: &'a AtomicU64,
+    dosage: &'a Dosage,
+}
+
+impl Writer<'_> {
+    /// Writes while slots are on, and counts the time of the calls.
+    fn write(&self, pace: &Pace) -> Result<(), String> {
+        let memory = vec![0x5a_u8; PIECE[1] + ALIGN];
+        let from = memory.as_ptr().align_offset(ALIGN).min(ALIGN);
+        let room = FILE_BYTES / WRITERS as u64;
+        let (begin_at, mut at) = (room * self.nth as u64, 0);
+        for (slot, on) in pace.plan.on.iter().enumerate() {
+            let (begin, end) = pace.whole_ns(slot);
+            if !pace.sleep_until(begin) {
+                return Ok(());
+            }
+            while *on && self.nth < self.dosage.writers.load(Relaxed) && clock::monotonic_ns() < end && !pace.stopped()
+            {
+                let piece = self.dosage.piece.load(Relaxed);
+                let before = clock::monotonic_ns();
+                let wrote = self.file.write_all_at(&memory[from..from + piece], begin_at + at);
+                wrote.and_then(|()| self.file.sync_data()).map_err(|e| format!("writing to the server's disk: {e}"))?;
+                self.own_ns.fetch_add(clock::monotonic_ns() - before, Relaxed);
+                at = (at + piece as u64) % (room - PIECE[1] as u64 + 1) / ALIGN as u64 * ALIGN as u64;
             }
         }
+        Ok(())
     }
-    Ok(())
 }

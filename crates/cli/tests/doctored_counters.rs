@@ -1,0 +1,70 @@
+//! A planted wrong argument: a real experiment is made at a server that is full of CPU, then what the counters say of both sides
+//! is exchanged. Judge names the wrong side of it, and what the levers did refutes that.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
+
+/// Counters of what a process, or one of its threads, used.
+const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
+
+/// How much a column grew.
+fn growth(column: &Value) -> f64 {
+    let values: Vec<f64> = column["values"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+    values.last().zip(values.first()).map_or(0.0, |(last, first)| last - first)
+}
+
+/// The column of a counter that grew most.
+fn busiest<'a>(side: &'a mut Value, counter: &str) -> Option<&'a mut Value> {
+    let columns = side["recording"]["columns"].as_array_mut().unwrap();
+    columns.iter_mut().filter(|c| c["counter"] == counter).max_by(|a, b| growth(a).total_cmp(&growth(b)))
+}
+
+fn stretch(column: &mut Value, times: f64) {
+    for value in column["values"].as_array_mut().unwrap().iter_mut().filter(|v| v.is_number()) {
+        *value = Value::from(num(value) * times);
+    }
+}
+
+/// Exchanges what both sides used of their CPUs, and the CPUs.
+fn exchange(trial: &mut Value) {
+    for counter in USED {
+        let grew = |side: &mut Value| busiest(side, counter).map(|column| growth(column).max(1.0));
+        let (Some(client), Some(server)) = (grew(&mut trial["client"]), grew(&mut trial["server"])) else { continue };
+        busiest(&mut trial["client"], counter).into_iter().for_each(|column| stretch(column, server / client));
+        busiest(&mut trial["server"], counter).into_iter().for_each(|column| stretch(column, client / server));
+    }
+    for side in ["client", "server"] {
+        for column in trial[side]["recording"]["columns"].as_array_mut().unwrap() {
+            let other = match column["instance"].as_str() {
+                Some("0") => "1",
+                Some("1") => "0",
+                _ => continue,
+            };
+            if column["counter"].as_str().is_some_and(|id| id.starts_with("cpu.")) {
+                column["instance"] = other.into();
+            }
+        }
+    }
+}
+
+#[test]
+fn an_argument_from_doctored_counters_is_refuted_by_what_the_levers_did() {
+    let (_alone, binary) = alone_with_release!("a planted wrong argument");
+    let server = serve(&binary, 1, &["--option", "work_us=400"]);
+    let url = format!("http://{}/", server.addr);
+    let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "20s"]);
+    assert_eq!(bottleneck(&run), "server-cpu", "{}", verdict(&run));
+    run["trials"].as_array_mut().unwrap().iter_mut().for_each(exchange);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    std::fs::write(&file, run.to_string()).unwrap();
+    let said = Command::new(&binary).arg("judge").arg(&file).args(["--form", "json"]).output().unwrap();
+    let judged: Value = serde_json::from_slice(&said.stdout).expect("judge prints the run");
+    let proof = &judged["findings"]["proof"];
+    assert_eq!((bottleneck(&judged), proof["outcome"].as_str()), ("server-cpu", Some("refuted")), "{proof:#}");
+    assert!(proof["why"].as_str().unwrap().contains("counters pointed to client-cpu"), "{}", proof["why"]);
+}
