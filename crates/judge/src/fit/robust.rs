@@ -152,7 +152,7 @@ mod tests {
     /// A disk's speed is 1 in each slot without its lever, and about three quarters with it.
     #[test]
     fn what_is_exact_in_most_rows_leaves_the_others_their_say() {
-        let on = |t: usize| f64::from(u8::from(t % 3 == 0));
+        let on = |t: usize| f64::from(u8::from(t.is_multiple_of(3)));
         let rows: Vec<Vec<f64>> = (0..69).map(|t| vec![on(t), 1.0]).collect();
         let y: Vec<f64> = (0..69).map(|t| on(t) * (0.75 + 0.02 * (t as f64).sin()).ln()).collect();
         let fit = robust(&y, &rows, 1).unwrap();
