@@ -41,7 +41,8 @@ fn a_server_that_computes_is_proven_by_taking_its_cpu() {
     proven(&run, "server-cpu");
 }
 
-/// Under arrivals that do not wait, the answer is a response time: what it grows by is the server's, and none of the generator's.
+/// Under arrivals that do not wait, the answer is a response time: what it grows by is the server's, and the generator's share is less
+/// than a quarter.
 #[test]
 fn at_an_offered_rate_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");
@@ -56,8 +57,10 @@ fn at_an_offered_rate_the_server_s_share_of_the_response_time_is_found() {
         ["low", "value", "high"].map(|name| num(&one[name]))
     };
     let (server, client) = (of("server-cpu"), of("client-cpu"));
-    assert!(server[0] <= 1.0 && server[2] >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
-    assert!(client[2] < 0.4 && client[2] < server[1], "{client:?} beside {server:?}: {}", proof["why"]);
+    // An interval of 95 % misses once in twenty; half as wide again, once in three hundred.
+    let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
+    assert!(low <= 1.0 && high >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
+    assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);
 }
 
 #[test]
