@@ -41,6 +41,43 @@ fn a_server_that_computes_is_proven_by_taking_its_cpu() {
     proven(&run, "server-cpu");
 }
 
+/// Takes a token from an answer of 24 KiB, as a login gives one.
+const TOKEN: &str = r#"
+order = "sequence"
+
+[[request]]
+name = "login"
+path = "/login.json"
+capture = { token = "json:/auth/token" }
+
+[[request]]
+name = "me"
+path = "/file"
+headers = { Authorization = "Bearer {{token}}" }
+"#;
+
+/// To parse an answer costs several times what nginx spends on sending a file.
+#[test]
+fn a_generator_that_parses_what_it_captures_is_proven_by_taking_its_cpu() {
+    let (_alone, binary) = alone_with_release!("proof of client-cpu");
+    let Some(server) = nginx(1, "", "") else {
+        return skip("proof of client-cpu", "nginx is not installed");
+    };
+    let items: Vec<Value> =
+        (0..400).map(|n| serde_json::json!({ "item": n, "price": 1.5, "name": "a thing that is sold" })).collect();
+    let login = serde_json::json!({ "items": items, "auth": { "token": "t0" } });
+    let file = |name: &str, text: String| {
+        let path = server.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    file("login.json", login.to_string());
+    let requests = file("token.toml", TOKEN.into());
+    let url = format!("http://{}/", server.addr);
+    let run = prove(&binary, &url, &["--requests", &requests, "--connections", "8", "--budget", "24s"]);
+    proven(&run, "client-cpu");
+}
+
 /// Under arrivals that do not wait, the answer is a response time: what it grows by is the server's, and the generator's share is less
 /// than a quarter.
 #[test]
