@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 /// Two clocks run apart by at most this share, as far as what is known grows old: quartz does by some 20 to 50 millionths.
 const DRIFT: f64 = 100e-6;
-/// Readings that are kept: every two minutes of eight hours.
+/// Readings that are kept: one each two or four minutes of eight hours.
 const MOST_READINGS: usize = 256;
-/// Readings that are closer are one, nanoseconds.
+/// Readings that are closer are one, nanoseconds; of a long load those that are twice, four times, … as far apart.
 const ONE_MOMENT_NS: u64 = 1_000_000_000;
 /// Questions that wait for their answers, at most.
 const MOST_ASKED: usize = 64;
@@ -35,6 +35,8 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     readings: Vec<Reading>,
+    /// How many times as far apart they are.
+    thinned: u32,
     /// Questions without an answer: their number, and when they left.
     asked: VecDeque<(u32, u64)>,
     questions: u32,
@@ -83,20 +85,18 @@ impl Clock {
         if error_ns > known_ns && moved_ns <= u128::from(error_ns) + u128::from(known_ns) {
             return;
         }
-        if new.at_ns - last.at_ns < ONE_MOMENT_NS {
-            *last = new;
-            return;
+        let one_moment = new.at_ns - last.at_ns < ONE_MOMENT_NS;
+        match self.readings.as_mut_slice() {
+            // The newest is always there, however near it is to the one before.
+            [.., last] if one_moment => *last = new,
+            [.., before, last] if last.at_ns - before.at_ns < ONE_MOMENT_NS << self.thinned.min(20) => *last = new,
+            _ => self.readings.push(new),
         }
-        self.readings.push(new);
         if self.readings.len() > MOST_READINGS {
-            self.thin();
+            let mut places = 0..;
+            self.readings.retain(|_| places.next().is_some_and(|at| at % 2 == 0));
+            self.thinned += 1;
         }
-    }
-
-    /// Leaves out every second one but the first and the last.
-    fn thin(&mut self) {
-        let (mut places, last) = (0.., self.readings.len() - 1);
-        self.readings.retain(|_| places.next().is_some_and(|at| at % 2 == 0 || at == last));
     }
 
     /// Whether anything is known.
