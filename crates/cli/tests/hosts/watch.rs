@@ -23,7 +23,7 @@ fn a_server_on_another_host_is_watched_there_and_kept_until_its_observer_is_lost
     let engine = hosts.engine();
     // Somebody else's load, from a host that this run knows nothing of.
     let mut load = hosts.inside("a", binary!());
-    load.args(["load", &nginx.url, "--connections", "2", "--duration", "120s", "--rate", "300", "--json"]);
+    load.args(["load", &nginx.url, "--duration", "120s", "--rate", "300", "--json"]);
     let _load = Held::start(load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     nginx.logged(100);
     let (run, output) = hosts.run("conductor", &watch(&engine, &["--port", "8080", "--duration", "2s"]), |_| {});
