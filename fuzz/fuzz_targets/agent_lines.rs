@@ -24,6 +24,10 @@ fuzz_target!(|text: &str| {
                 let mut both = seen.recording.clone();
                 both.merge(seen.recording);
             }
+            AgentReport::Rows(rows) => {
+                let (mut both, values) = (rows.clone(), rows.values());
+                assert!(both.append(*rows) && both.values() == 2 * values);
+            }
             _ => {}
         }
     }

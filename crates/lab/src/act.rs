@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use run::{AgentCommand, AgentReport, Incident, IncidentKind, Intensity, LoadPlan, Phase, Steady, Trial, Window};
+use run::{
+    AgentCommand, AgentReport, Incident, IncidentKind, Intensity, LoadPart, LoadPlan, Phase, Steady, Tick, Trial,
+    Window,
+};
 use sys::clock::Origin;
 
-use crate::agent::{Agent, AgentGroup, Said};
+use crate::agent::{ASK_EVERY, Agent, AgentGroup, Said};
 use crate::by_hand::ByHand;
 use crate::merge::{self, Point};
 use crate::observation::Samplers;
@@ -39,6 +42,8 @@ pub(crate) struct Act<'w> {
     late_s: Vec<f64>,
     /// When what happened to the processes is looked at next.
     look_at: Instant,
+    /// When the clocks of other hosts are asked for next.
+    ask_at: Instant,
     /// Generators that died.
     died: Vec<Incident>,
     /// When whoever looks on is shown more next; absent where nobody does.
@@ -65,6 +70,7 @@ impl<'w> Act<'w> {
             lead,
             late_s: Vec::new(),
             look_at: Instant::now(),
+            ask_at: Instant::now() + ASK_EVERY,
             died: Vec::new(),
             show_at: watch.looks().then(Instant::now),
             by_hand: ByHand::default(),
@@ -181,20 +187,34 @@ impl<'w> Act<'w> {
     }
 
     fn hear(&mut self, until: Instant) {
-        match self.group.hear(until.min(Instant::now() + LOOK)) {
+        let now = Instant::now();
+        if now >= self.ask_at {
+            self.ask_at = now + ASK_EVERY;
+            self.group.ask_clocks();
+        }
+        match self.group.hear(until.min(now + LOOK)) {
             Some((agent, Said::Report(AgentReport::Tick(tick)))) => {
+                let tick = Tick { t_s: self.group.ours_s(agent, tick.t_s), ..tick };
                 self.progress.push(agent, tick, self.origin.now_s());
                 self.watch.tick(&self.progress.now());
                 self.show();
             }
-            Some((agent, Said::Report(AgentReport::Part(part)))) => {
-                let longest_s = self.origin.now_s().max(0.0) + CLOCKS_APART_S;
-                self.parts.take(agent, *part, longest_s);
-            }
+            Some((agent, Said::Report(AgentReport::Part(part)))) => self.part(agent, *part),
+            Some((agent, Said::Pong(n, theirs_ns, came_ns))) => self.group.answered(agent, (n, theirs_ns, came_ns)),
             Some((agent, Said::Report(AgentReport::Failed { error }))) => drop(self.parts.lost(agent, error)),
             Some((agent, Said::Gone(how))) => self.gone(agent, how),
             Some(_) | None => {}
         }
+    }
+
+    /// A part came, with the times of its agent's clock.
+    fn part(&mut self, agent: usize, mut part: LoadPart) {
+        let ours = |theirs_s| self.group.ours_s(agent, theirs_s);
+        for stood in part.pauses.iter_mut().chain(&mut part.held_up) {
+            *stood = Window { begin_s: ours(stood.begin_s), end_s: ours(stood.end_s) };
+        }
+        let longest_s = self.origin.now_s().max(0.0) + CLOCKS_APART_S;
+        self.parts.take(agent, part, longest_s, ours);
     }
 
     /// Shows whoever looks on what is known now; not at each of ten thousand ticks a second.
@@ -230,8 +250,9 @@ impl<'w> Act<'w> {
             return Err(LabError::Lost { label: point.label.clone(), why: missing.join("; ") });
         }
         let (lost, agents) = (self.parts.missing().collect::<Vec<_>>(), self.parts.agents());
-        let clock_s = self.group.longest_round_trip().as_secs_f64() / 2.0;
-        let apart = self.parts.apart(&self.late_s, clock_s);
+        let clock_s = self.group.clock_error().as_secs_f64();
+        let drift_s = self.group.drift().into_iter().chain(self.samplers.drift()).max();
+        let apart = self.parts.apart(&self.late_s, (clock_s, drift_s.map(|drift| drift.as_secs_f64())));
         let all_wait = self.parts.all_came();
         let (mut whole, mut hosts) = self.parts.merged();
         for host in &mut hosts {

@@ -82,7 +82,7 @@ pub(crate) fn conduct(
     let lead = if remote { LEAD } else { LEAD_HERE };
     let lead = lead + TELLING_AN_AGENT * group.agents().len() as u32 + 2 * group.longest_round_trip();
     let origin = Origin::after(lead);
-    group.tell_each(|agent| AgentCommand::Start { at_ns: agent.on_its_clock(origin.ns()) });
+    group.begin_at(origin, |at_ns| AgentCommand::Start { at_ns });
     let samplers = samplers(&group, origin);
     let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
     let mut act = Act::new((group, parts), samplers, origin, lead, watch);

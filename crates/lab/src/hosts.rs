@@ -92,6 +92,21 @@ impl Hosts {
         members.map(start).collect()
     }
 
+    /// The observer of a server that somebody else loads, on its host: of this process, or of who takes connections to `find` there.
+    pub(crate) fn watch_server(
+        &self,
+        program: &Path,
+        pid: Option<u32>,
+        listener: Option<Address>,
+    ) -> Result<Option<RemoteObserver>, LabError> {
+        let Some(host) = &self.server else { return Ok(None) };
+        let (processes, find) = (pid.into_iter().collect(), listener.clone().filter(|_| pid.is_none()));
+        let listen = listener.filter(|_| pid.is_some());
+        let role = Role::Server;
+        let observer = ObserverSpec { host: host.name().into(), role, processes, listen, ..ObserverSpec::default() };
+        RemoteObserver::start(host, program, WatchSpec { observer, find }).map(Some)
+    }
+
     /// The observer on the server's host, which looks for whoever takes connections to `addr` there.
     pub(crate) fn observe_server(&self, program: &Path, addr: &Address) -> Result<Option<RemoteObserver>, LabError> {
         let Some(host) = &self.server else { return Ok(None) };

@@ -138,7 +138,7 @@ impl<'w> Lab<'w> {
         // What cannot be written now is said when the whole cannot be.
         let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| kept_so_far(run, dir, trial, began.elapsed())));
         let trial = look::look(observation, (interval_s, duration_s), point, *watch, &mut keep);
-        self.stopped |= trial.incidents.iter().any(|i| i.kind.breaks());
+        self.stopped |= trial.incidents.iter().any(|i| trial.kind.ends_with(i.kind));
         trial
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn look(
     let samplers = observation.open(&AgentGroup::default(), origin, interval_s);
     let begin_s = samplers.edge().0;
     let (mut show_at, mut keep_at) = (Instant::now(), Instant::now() + KEPT_FIRST);
-    let ended = || samplers.incidents().iter().any(|i| i.kind.breaks());
+    let ended = || samplers.incidents().iter().any(|i| point.kind.ends_with(i.kind));
     while origin.now_s() - begin_s < duration_s && !watch.stop() && !ended() {
         if watch.looks() && Instant::now() >= show_at {
             show_at = Instant::now() + SHOWN_EVERY;

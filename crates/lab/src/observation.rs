@@ -314,6 +314,13 @@ impl AtWork {
         }
     }
 
+    fn so_far(&self) -> Option<Observed> {
+        match &self.sampler {
+            SideSampler::Here(watching) => watching.so_far(),
+            SideSampler::There(watching) => watching.so_far(),
+        }
+    }
+
     fn finish(self) -> (String, Observed) {
         let seen = match self.sampler {
             SideSampler::Here(watching) => watching.finish(),
@@ -386,6 +393,11 @@ impl Samplers {
         self.all().filter_map(AtWork::there).map(RemoteWatching::round_trip).max().unwrap_or_default()
     }
 
+    /// The most that the clock of one of them ran away from ours; none where all are here.
+    pub(crate) fn drift(&self) -> Option<Duration> {
+        self.all().filter_map(AtWork::there).filter_map(RemoteWatching::drift).max()
+    }
+
     /// What happened to the processes of both sides so far.
     pub fn incidents(&self) -> Vec<Incident> {
         self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(AtWork::incidents).collect()
@@ -403,10 +415,10 @@ impl Samplers {
         (clients, self.server.as_ref().and_then(side))
     }
 
-    /// The server's side so far, while observing goes on, where it is on this machine.
+    /// The server's side so far, while observing goes on.
     pub(crate) fn server_so_far(&self) -> Option<Side> {
         let at_work = self.server.as_ref()?;
-        let Observed { recording, processes, machine, behind, .. } = at_work.here()?.so_far()?;
+        let Observed { recording, processes, machine, behind, .. } = at_work.so_far()?;
         let host = at_work.host.clone();
         Some(Side { host, machine, processes, behind, shared: self.shared, recording, ..Side::default() })
     }

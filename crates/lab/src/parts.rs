@@ -38,7 +38,8 @@ impl Parts {
     }
 
     /// A part came. One whose window cannot be, longer than the load or before it, is lost: its length would be in the rates of all.
-    pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64) {
+    /// `ours` makes times of its agent's clock those of ours.
+    pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
             self.lost(agent, format!("its part tells of {times:?} s in a load of {longest_s:.1} s"));
@@ -48,7 +49,7 @@ impl Parts {
         outcome.came = true;
         self.lengths_s += part.measured_s;
         let begin_s = part.measured_at_s + part.late_s;
-        self.windows.push(Window { begin_s, end_s: begin_s + part.measured_s });
+        self.windows.push(Window { begin_s: ours(begin_s), end_s: ours(begin_s + part.measured_s) });
         let host = self.hosts.entry(outcome.host.clone()).or_default();
         host.host.clone_from(&outcome.host);
         host.agents += 1;
@@ -106,14 +107,16 @@ impl Parts {
     }
 
     /// How far apart the windows of several parts are. `samples_s` are the distances of the samples at their edges from the
-    /// moment that they were ordered for, `clock_s` is how far off the clocks of other machines may be taken to be.
-    pub(crate) fn apart(&self, samples_s: &[f64], clock_s: f64) -> Option<WindowsApart> {
+    /// moment that they were ordered for; how far off the clocks of other machines may be taken to be, and what they ran away from
+    /// ours during the load.
+    pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowsApart> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
         some.then(|| WindowsApart {
             begin_us: spread_us(self.windows.iter().map(|w| w.begin_s)),
             end_us: spread_us(self.windows.iter().map(|w| w.end_s)),
             sample_us: samples_s.iter().copied().reduce(f64::max).map(|s| s * 1e6),
             clock_us: clock_s * 1e6,
+            drift_us: drift_s.map(|s| s * 1e6),
         })
     }
 
@@ -147,8 +150,8 @@ mod tests {
     fn a_window_that_cannot_be_is_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {
             let mut parts = Parts::of([("a", 1.0), ("b", 1.0)].into_iter());
-            parts.take(0, of(1.0, 4.0, 100), 9.0);
-            parts.take(1, of(at_s, length_s, 100), 9.0);
+            parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);
+            parts.take(1, of(at_s, length_s, 100), 9.0, |s| s);
             assert!(parts.over() && !parts.all_came(), "{at_s} {length_s}");
             assert!(parts.told(|_| "b".into())[0].contains("in a load of 9.0 s"));
             let (whole, _) = parts.merged();
@@ -159,9 +162,9 @@ mod tests {
     #[test]
     fn parts_add_up_as_they_come_and_those_of_a_host_together() {
         let mut parts = Parts::of([("a", 1.0), ("b", 2.0), ("b", 1.0)].into_iter());
-        parts.take(0, of(1.0, 4.0, 100), 9.0);
-        parts.take(1, of(1.0005, 4.2, 30), 9.0);
-        parts.take(1, of(1.0, 4.0, 1_000_000), 9.0);
+        parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);
+        parts.take(1, of(1.0005, 4.2, 30), 9.0, |s| s);
+        parts.take(1, of(1.0, 4.0, 1_000_000), 9.0, |s| s);
         assert!(!parts.over() && !parts.none_came());
         assert!(parts.lost(2, "the line was cut".into()) && !parts.lost(2, "again".into()) && parts.over());
         let told = parts.told(|agent| format!("load {agent}"));
@@ -169,9 +172,9 @@ mod tests {
             told,
             ["the part of agent load 2 is missing from this trial, 25.0 % of the load of its window: the line was cut"]
         );
-        let apart = parts.apart(&[0.0002, 0.003], 0.00005).unwrap();
+        let apart = parts.apart(&[0.0002, 0.003], (0.00005, Some(0.25))).unwrap();
         assert!((apart.begin_us - 500.0).abs() < 1e-6 && (apart.end_us - 200_500.0).abs() < 1e-3, "{apart:?}");
-        assert_eq!((apart.sample_us, apart.clock_us), (Some(3000.0), 50.0));
+        assert_eq!((apart.sample_us, apart.clock_us, apart.drift_us), (Some(3000.0), 50.0, Some(250_000.0)));
         let (whole, hosts) = parts.merged();
         assert!((whole.measured_s - 4.1).abs() < 1e-9 && whole.measured.completed == 130);
         assert_eq!(
@@ -180,11 +183,21 @@ mod tests {
         );
     }
 
+    /// Windows that ended at one moment, by a clock that ran away meanwhile.
+    #[test]
+    fn windows_are_compared_by_one_clock() {
+        let mut parts = Parts::of([("a", 1.0), ("b", 1.0)].into_iter());
+        parts.take(0, of(1.0, 9_999.0, 1), 1e5, |s| s);
+        parts.take(1, of(1.0001, 9_999.9999, 1), 1e5, |s| s / 1.0001);
+        let apart = parts.apart(&[], (0.0, Some(1.0))).unwrap();
+        assert!(apart.begin_us < 1.0 && apart.end_us < 1.0, "{apart:?}");
+    }
+
     #[test]
     fn one_agent_here_has_no_windows_to_compare() {
         let mut parts = Parts::of([("localhost", 1.0)].into_iter());
-        parts.take(0, of(1.0, 4.0, 100), 9.0);
-        assert_eq!(parts.apart(&[], 0.0), None);
+        parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);
+        assert_eq!(parts.apart(&[], (0.0, None)), None);
         assert_eq!(Parts::default().merged().0.measured_s, 0.0);
     }
 }

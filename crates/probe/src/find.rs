@@ -23,6 +23,11 @@ pub struct Found {
     pub listen: Address,
 }
 
+/// A process as the way into its network namespace, where that is not ours.
+pub fn other_network(pid: u32) -> Option<u32> {
+    sys::netns::elsewhere(pid)?.then_some(pid)
+}
+
 /// Why a server's processes were not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {

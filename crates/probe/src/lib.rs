@@ -29,7 +29,7 @@ mod tree;
 mod units;
 
 pub use column_writer::{ColumnWriter, Slots};
-pub use find::{FindError, Found, find_server, holds_sockets};
+pub use find::{FindError, Found, find_server, holds_sockets, other_network};
 pub use host::host_info;
 pub use life::Life;
 pub use observer::{Observer, Watching, listen};

@@ -18,7 +18,7 @@ pub struct HostLoad {
     /// Their share of the load that was asked for, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// What its clock was ahead of the conductor's, microseconds.
+    /// What its clock was ahead of the conductor's when the load began, microseconds.
     #[serde(with = "Figure")]
     pub clock_us: f64,
 }
@@ -52,8 +52,12 @@ pub struct WindowsApart {
     /// The farthest sample at an edge from the moment that it was ordered for, microseconds; absent where none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
-    /// Half of the longest of the fastest exchanges with each agent, microseconds: so much at most may the clocks be taken
-    /// wrong. 0 where all agents are on this machine.
+    /// Half of the longest of the fastest exchanges with each agent, and what their clocks may have run apart since, microseconds:
+    /// so much at most may they be taken wrong. 0 where all agents are on this machine.
     #[serde(with = "Figure")]
     pub clock_us: f64,
+    /// The most that the clock of an agent or observer on another host ran away from the conductor's during the trial, microseconds:
+    /// orders and times were corrected by it. Absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift_us: Option<f64>,
 }

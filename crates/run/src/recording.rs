@@ -30,6 +30,12 @@ pub struct Column {
     pub values: Vec<Option<f64>>,
 }
 
+impl Column {
+    fn name(&self) -> (&CounterId, &str) {
+        (&self.counter, &self.instance)
+    }
+}
+
 /// A counter that could not be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Absence {
@@ -123,6 +129,40 @@ impl Recording {
         self.t_s = times;
     }
 
+    /// How many values it holds, with the times.
+    pub fn values(&self) -> usize {
+        self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
+    }
+
+    /// Splits its first samples off, as many as make so many values; nothing where no more are there.
+    pub fn split_first(&mut self, values: usize) -> Option<Self> {
+        let rows = (values / (self.columns.len() + 1)).max(1);
+        if self.t_s.len() <= rows {
+            return None;
+        }
+        let first = |values: &mut Vec<Option<f64>>| values.drain(..rows).collect();
+        let columns = self.columns.iter_mut().map(|column| {
+            let values = first(&mut column.values);
+            Column { counter: column.counter.clone(), instance: column.instance.clone(), values }
+        });
+        Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), absent: Vec::new() })
+    }
+
+    /// Adds later samples of the same columns in the same order; nothing, and `false`, where they are others.
+    pub fn append(&mut self, later: Self) -> bool {
+        if self.t_s.is_empty() && self.columns.is_empty() {
+            *self = later;
+            return true;
+        }
+        if !self.columns.iter().map(Column::name).eq(later.columns.iter().map(Column::name)) {
+            return false;
+        }
+        self.columns.iter_mut().zip(later.columns).for_each(|(own, column)| own.values.extend(column.values));
+        self.t_s.extend(later.t_s);
+        self.absent.extend(later.absent);
+        true
+    }
+
     fn inside<'a>(&'a self, column: &'a Column, window: Window) -> impl Iterator<Item = f64> + 'a {
         let samples = self.t_s.iter().zip(&column.values);
         samples.filter(move |(t, _)| window.holds(**t)).filter_map(|(_, v)| *v)
@@ -192,6 +232,21 @@ mod tests {
         assert_eq!(r.columns[0].values, [None, Some(3.0), Some(5.0), None]);
         assert_eq!(r.columns[1].values, [Some(1.0), None, Some(2.0), Some(9.0)]);
         assert_eq!(r.reading("medium.bytes", "x", Window::ALL), Reading::Value(8.0));
+    }
+
+    #[test]
+    fn a_recording_in_pieces_is_whole_again() {
+        let mut whole = recording("tcp.listen_overflows", &[Some(3.0), None, Some(5.0), Some(6.0), Some(9.0)]);
+        let all = whole.clone();
+        let mut pieces = Recording::default();
+        while let Some(first) = whole.split_first(4) {
+            assert_eq!(first.t_s.len(), 2);
+            assert!(pieces.append(first));
+        }
+        assert_eq!(whole.t_s, [4.0]);
+        assert!(pieces.append(whole));
+        assert_eq!((&pieces, pieces.values()), (&all, 10));
+        assert!(!pieces.append(recording("process.rss", &[Some(1.0)])) && pieces == all, "of other columns");
     }
 
     #[test]

@@ -61,9 +61,9 @@ impl Run {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
 
-    /// The end or stop of a server or generator that ended the run, and the trial that it happened in.
+    /// The end or stop of a server or generator that ended the run, or of the only one who watched, and the trial that it happened in.
     pub fn died(&self) -> Option<(&Trial, &crate::Incident)> {
-        self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| i.kind.breaks())?)))
+        self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
 
     /// The trial at one of the places that [`crate::Picks`] names.

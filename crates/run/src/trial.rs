@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{ClassPart, Hist, HostLoad, Incident, Intensity, Key, Measured, Results, Scope, Side, Summary, Tally};
+use crate::{
+    ClassPart, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, Results, Scope, Side, Summary, Tally,
+};
 
 /// What a trial was for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +36,11 @@ pub enum TrialKind {
 }
 
 impl TrialKind {
+    /// Whether an incident is the end of such a trial: one that only watches ends with its observer.
+    pub const fn ends_with(self, kind: IncidentKind) -> bool {
+        kind.breaks() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
+    }
+
     /// Whether it was made to see something else than what the server takes: a search does not look at it.
     pub const fn apart(self) -> bool {
         matches!(self, Self::Proof | Self::Handshakes | Self::Classes)

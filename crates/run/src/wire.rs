@@ -11,10 +11,10 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ColdPart, Incident, LeverFound, LeverPart, LoadPart, Observed, Phase, Tick, WatchedHost};
+use crate::{ColdPart, Incident, LeverFound, LeverPart, LoadPart, Observed, Phase, Recording, Tick, WatchedHost};
 
 /// Version of these lines. Both ends must have the same.
-pub const WIRE: u32 = 5;
+pub const WIRE: u32 = 6;
 
 /// Longest line but those of [`is_long`], bytes.
 pub const LINE_BYTES: usize = 64 << 10;
@@ -27,7 +27,7 @@ pub const SILENCE_S: f64 = 5.0;
 
 /// Whether a line, by its beginning, is one that may have [`PART_BYTES`].
 pub fn is_long(begin: &[u8]) -> bool {
-    [&br#"{"is":"part""#[..], br#"{"is":"observed""#].iter().any(|long| begin.starts_with(long))
+    [&br#"{"is":"part""#[..], br#"{"is":"observed""#, br#"{"is":"rows""#].iter().any(|long| begin.starts_with(long))
 }
 
 /// Who an agent is: the first line that it writes.
@@ -101,6 +101,8 @@ pub enum AgentCommand {
     },
     /// An observer says what its newest samples are: somebody looks.
     Glance,
+    /// An observer hands over what it saw so far, and goes on.
+    SoFar,
     /// An observer ends the trial and hands over what it saw.
     Collect,
     /// A server says what it counted so far; a load agent does nothing.
@@ -144,6 +146,9 @@ pub enum AgentReport {
     },
     /// The newest samples of the counters that tell what is busy, while the trial goes on.
     Glance(Box<Observed>),
+    /// The first samples of what an observer saw, where they are too many for one line: the later ones follow, the last of them with
+    /// all else in [`AgentReport::Observed`].
+    Rows(Box<Recording>),
     /// What an observer saw in a trial.
     Observed(Box<Observed>),
     /// Ready: a server listens, a generator has its sockets and memory.

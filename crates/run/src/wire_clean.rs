@@ -1,7 +1,7 @@
 //! Words of an agent on another host are a stranger's: made safe to show where they come in, so that nothing behind has to
 //! think of it.
 
-use crate::{AgentReport, Incident, Observed, visible};
+use crate::{AgentReport, Incident, Observed, Recording, visible};
 
 /// Longest text that is kept of a stranger, characters.
 const MOST_CHARS: usize = 4096;
@@ -37,16 +37,20 @@ fn clean_observed(seen: &mut Observed) {
     }
     clean_incidents(&mut seen.incidents);
     seen.pauses.truncate(MOST_PAUSES);
+    clean_recording(&mut seen.recording);
+}
+
+fn clean_recording(recording: &mut Recording) {
     // A column of another length could make a merge take memory without bound.
-    let samples = seen.recording.t_s.len();
-    seen.recording
+    let samples = recording.t_s.len();
+    recording
         .columns
         .retain(|column| column.values.len() == samples && column.counter.as_str().len() < MOST_NAME_BYTES);
-    for column in &mut seen.recording.columns {
+    for column in &mut recording.columns {
         clean(&mut column.instance);
         clean(column.counter.0.to_mut());
     }
-    for absence in &mut seen.recording.absent {
+    for absence in &mut recording.absent {
         clean(&mut absence.instance);
         clean(&mut absence.reason);
     }
@@ -74,6 +78,7 @@ impl AgentReport {
             Self::Failed { error: words } | Self::Wants { system: words } => clean(words),
             Self::Incidents { incidents } => clean_incidents(incidents),
             Self::Observed(seen) | Self::Glance(seen) => clean_observed(seen),
+            Self::Rows(rows) => clean_recording(rows),
             Self::Watching(found) => {
                 let host = &mut found.host;
                 [&mut host.name, &mut host.role, &mut host.kernel, &mut host.cpu_model].into_iter().for_each(clean);

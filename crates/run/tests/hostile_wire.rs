@@ -12,10 +12,12 @@ fn lines() -> Vec<String> {
     part.pauses.push(Window { begin_s: 0.1, end_s: 0.2 });
     let incident = Incident { kind: IncidentKind::Silence, begin_s: 1.0, end_s: None, text: "it ended".into() };
     let recording = Recording { t_s: vec![0.0, 1.0], ..Recording::default() };
+    let rows = AgentReport::Rows(Box::new(recording.clone()));
     let seen = Observed { recording, incidents: vec![incident.clone()], ..Observed::default() };
     let reports = [
         AgentReport::Part(Box::new(part)),
         AgentReport::Observed(Box::new(seen)),
+        rows,
         AgentReport::Incidents { incidents: vec![incident] },
         AgentReport::Counts { counts: [("served".to_string(), 7)].into(), failures: vec!["none".into()] },
         AgentReport::Pong { n: 3, mono_ns: 12_345 },
@@ -60,6 +62,7 @@ fn mutated_lines_are_understood_or_refused() {
         match report {
             AgentReport::Part(part) => whole.merge(*part),
             AgentReport::Observed(seen) => seen.recording.clone().merge(seen.recording),
+            AgentReport::Rows(rows) => assert!(rows.clone().append(*rows)),
             _ => {}
         }
     }

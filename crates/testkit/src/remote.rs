@@ -10,6 +10,9 @@ use tempfile::TempDir;
 
 use crate::{ControlGroup, Held, eventually, has, has_testbed, program, skip};
 
+/// A sshd of default settings may refuse connections while it has so many that are not through yet. Those here do.
+const AT_ONCE: u32 = 10;
+
 /// A testbed whose hosts can be logged in to. It ends with this value.
 pub struct SshHosts {
     binary: PathBuf,
@@ -101,7 +104,8 @@ impl SshHosts {
         let d = self.dir.path().display();
         let mut config = format!(
             "Host *\n IdentityFile {d}/user\n IdentitiesOnly yes\n UserKnownHostsFile {d}/known\n \
-             StrictHostKeyChecking yes\n User root\n LogLevel ERROR\n"
+             StrictHostKeyChecking yes\n User root\n LogLevel ERROR\n \
+             RequestTTY force\n"
         );
         hosts.iter().for_each(|host| config += &format!("Host {host}\n HostName {}\n", self.address(host)));
         std::fs::write(self.path("config"), config).unwrap();
@@ -111,7 +115,8 @@ impl SshHosts {
         let (d, address) = (self.dir.path().display(), self.address(host));
         let config = format!(
             "ListenAddress {address}\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nPidFile none\nStrictModes no\n\
-             UsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nLogLevel ERROR\n"
+             UsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nLogLevel ERROR\n\
+             MaxStartups {AT_ONCE}:100:{AT_ONCE}\n"
         );
         let file = self.path(&format!("sshd-{host}"));
         std::fs::write(&file, config).unwrap();
@@ -142,6 +147,15 @@ impl SshHosts {
     pub fn address(&self, host: &str) -> &str {
         let found = self.addresses.iter().find(|(name, ..)| name == host);
         found.map(|(_, address, _)| address.as_str()).unwrap()
+    }
+
+    /// Another name of a host, as far as ssh knows it.
+    pub fn alias(&self, host: &str, number: usize) -> String {
+        let name = format!("{host}-{number}");
+        let line = format!("Host {name}\n HostName {}\n", self.address(host));
+        let config = std::fs::read_to_string(self.path("config")).unwrap() + &line;
+        std::fs::write(self.path("config"), config).unwrap();
+        name
     }
 
     /// What `--via` needs to reach them.

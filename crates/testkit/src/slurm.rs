@@ -1,7 +1,7 @@
 //! A Slurm of its own on hosts of a testbed: munged and slurmctld on the first, a slurmd on each node. Nothing of the
 //! machine's own Slurm is read or changed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -40,17 +40,9 @@ impl Slurm {
         let config = dir.join("slurm.conf");
         std::fs::write(&config, text(&hosts, conductor, nodes)).unwrap();
         let munged = munged(&hosts);
-        let daemon = |host: &str, line: String| {
-            // A host name of its own, in the namespaces that the control groups are seen from.
-            let mut command = hosts.inside(host, &program("unshare").unwrap());
-            command.args(["--uts", "sh", "-c", &format!("hostname {host}; exec {line}")]);
-            Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
-        };
-        let path = |name: &str| program(name).unwrap().display().to_string();
-        let file = config.display();
-        let slurmctld = daemon(conductor, format!("{} -D -f {file}", path("slurmctld")));
-        let slurmd = |n: &&str| ((*n).to_string(), daemon(n, format!("{} -D -N {n} -f {file}", path("slurmd"))));
-        let slurmds = nodes.iter().map(slurmd).collect();
+        let line = format!("{} -D -f {}", program("slurmctld").unwrap().display(), config.display());
+        let slurmctld = daemon(&hosts, conductor, &line);
+        let slurmds = nodes.iter().map(|node| ((*node).to_string(), slurmd(&hosts, &config, node))).collect();
         let (conductor, config) = (conductor.to_string(), config.clone());
         let made = Self { slurmds, _slurmctld: slurmctld, _munged: munged, conductor, config, hosts };
         made.await_idle(nodes.len());
@@ -72,10 +64,16 @@ impl Slurm {
         command
     }
 
-    /// Ends the slurmd of a node at once.
-    pub fn kill_daemon(&mut self, node: &str) {
-        self.slurmds.iter().filter(|(name, _)| name == node).for_each(|(_, daemon)| crate::kill(&[daemon.pid()]));
+    /// The process of the slurmd of a node.
+    pub fn daemon(&self, node: &str) -> u32 {
+        self.slurmds.iter().find(|(name, _)| name == node).unwrap().1.pid()
+    }
+
+    /// Starts the slurmd of a node again, which was killed.
+    pub fn start_daemon(&mut self, node: &str) {
         self.slurmds.retain(|(name, _)| name != node);
+        let started = slurmd(&self.hosts, &self.config, node);
+        self.slurmds.push((node.into(), started));
     }
 
     /// Runs loadline in an allocation of so many nodes, does something meanwhile, and waits for its end.
@@ -84,6 +82,18 @@ impl Slurm {
         command.args(["-Q", "--oversubscribe", "-N", &nodes.to_string()]).arg(self.hosts.binary());
         self.hosts.run_as(command, args, during)
     }
+}
+
+/// With a host name of its own, in the namespaces that the control groups are seen from.
+fn daemon(hosts: &SshHosts, host: &str, line: &str) -> Held {
+    let mut command = hosts.inside(host, &program("unshare").unwrap());
+    command.args(["--uts", "sh", "-c", &format!("hostname {host}; exec {line}")]);
+    Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+}
+
+fn slurmd(hosts: &SshHosts, config: &Path, node: &str) -> Held {
+    let line = format!("{} -D -N {node} -f {}", program("slurmd").unwrap().display(), config.display());
+    daemon(hosts, node, &line)
 }
 
 fn munged(hosts: &SshHosts) -> Held {

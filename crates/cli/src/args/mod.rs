@@ -19,7 +19,7 @@ mod tls;
 pub(crate) mod units;
 
 pub(crate) use blocks::BlockArgs;
-pub(crate) use hosts::HostArgs;
+pub(crate) use hosts::{HostArgs, ServerHostArgs};
 pub(crate) use load::LoadArgs;
 pub(crate) use names::Names;
 pub(crate) use objective::ObjectiveArgs;

@@ -7,7 +7,7 @@ use judge::Pairing;
 use run::{Comparison, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{TlsArgs, protocol_of, read_variables, units};
+use crate::args::{HostArgs, TlsArgs, protocol_of, read_variables, units};
 use crate::own_server::OwnServer;
 use crate::{Exit, output};
 
@@ -61,6 +61,11 @@ pub(crate) struct Args {
     mix: MixArgs,
     #[command(flatten)]
     tls: TlsArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
+    /// The host of the second of two live servers, where that is another one than the first's
+    #[arg(long, value_name = "HOST", help_heading = "Other hosts", requires = "server_host")]
+    server_host_b: Option<String>,
     /// text, markdown, html or json
     #[arg(long, value_name = "FORM", default_value = "text")]
     form: String,
@@ -111,6 +116,7 @@ fn only_of_servers(args: &Args) -> anyhow::Result<()> {
         ("--connections", args.connections.is_some()),
         ("--seed", args.seed.is_some()),
         ("--authorized", args.authorized),
+        ("--client-hosts, --server-host or --via", args.hosts.given()),
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => bail!("{flag} is for two live servers, and these are runs that were kept: leave it out"),
@@ -276,6 +282,7 @@ fn plan(args: &Args, at: usize) -> anyhow::Result<Plan> {
         *connections = args.connections.unwrap_or(CONNECTIONS);
     }
     args.tls.apply_to_either(&mut plan, &args.both)?;
+    args.hosts.with_server_host(args.server_host_b.as_ref().filter(|_| at == 1)).apply(&mut plan)?;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;
     plan.seal(&[]);

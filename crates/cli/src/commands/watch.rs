@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use run::{Address, Plan};
 
-use crate::args::{OutArgs, SeeArgs, units};
+use crate::args::{OutArgs, SeeArgs, ServerHostArgs, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -26,6 +26,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     interval: Option<f64>,
     #[command(flatten)]
+    host: ServerHostArgs,
+    #[command(flatten)]
     see: SeeArgs,
     #[command(flatten)]
     out: OutArgs,
@@ -39,6 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     // Without a duration it ends with the user or the server.
     plan.load.duration_s = args.duration.unwrap_or(run::LONGEST_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
+    args.host.apply(&mut plan)?;
     plan.check()?;
     output::catch_interrupts();
     let kept = args.out.prepare()?;
@@ -46,7 +49,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         (Some(at), _) => at.to_string(),
         (None, pid) => format!("process {}", pid.unwrap_or_default()),
     };
-    let mut screen = Screen::watching(&args.out, &args.see, args.duration, &format!("loadline watch {whom}"))?;
+    let place = args.host.name().map_or(String::new(), |host| format!(" on {host}"));
+    let mut screen = Screen::watching(&args.out, &args.see, args.duration, &format!("loadline watch {whom}{place}"))?;
     let result = lab::watch_server(plan, args.port.map(Address::Inet), kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.out, kept, used))

@@ -1,5 +1,5 @@
-//! Containers: an empty one that holds only the static program that `make dist` makes, entered by `runc exec`, as podman, docker and
-//! kubectl do it below. It is the server and the generator's host at once.
+//! Containers: an empty one that holds only the static program that `make dist` makes, entered by podman, and by `runc exec`, as docker
+//! and kubectl do it below. It is the server and the generator's host at once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -59,6 +59,77 @@ impl Drop for Container {
     }
 }
 
+/// One that podman holds, with nothing of the machine's own podman read or changed.
+struct Podman<'a> {
+    dir: &'a Path,
+    name: &'static str,
+}
+
+impl<'a> Podman<'a> {
+    /// Starts it; its words where it cannot.
+    fn start(dir: &'a Path, program: &Path, args: &[&str]) -> Result<Self, String> {
+        std::fs::create_dir_all(dir.join("root")).unwrap();
+        std::fs::copy(program, dir.join("root/loadline")).unwrap();
+        let d = dir.display();
+        let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
+        std::fs::write(dir.join("storage.conf"), storage).unwrap();
+        // A limit that its default is above is none that every machine may set.
+        let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
+        let engine =
+            format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");
+        let config = format!("[containers]\n{limits}\n[engine]\n{engine}\n");
+        std::fs::write(dir.join("containers.conf"), config).unwrap();
+        let made = Self { dir, name: "loadline-test-podman" };
+        let mut run = made.with(Command::new("podman"));
+        run.args(["run", "-d", "--name", made.name, "--network", "host", "--rootfs"]).arg(dir.join("root")).args(args);
+        let output = run.output().unwrap();
+        if output.status.success() { Ok(made) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    }
+
+    fn with(&self, mut command: Command) -> Command {
+        command.env("CONTAINERS_STORAGE_CONF", self.dir.join("storage.conf"));
+        command.env("CONTAINERS_CONF", self.dir.join("containers.conf"));
+        command
+    }
+}
+
+impl Drop for Podman<'_> {
+    fn drop(&mut self) {
+        let mut remove = self.with(Command::new("podman"));
+        let _ = remove.args(["rm", "--force", "--time", "0", self.name]).stdout(Stdio::null()).status();
+    }
+}
+
+/// Loads the server in the container of that name from there, and watches it there.
+fn is_loaded_and_watched(mut load: Command, listen: &str, (name, via): (&str, &str)) {
+    let url = format!("http://{listen}/");
+    load.args(["load", &url, "--connections", "2", "--duration", "500ms", "--at-rest", "0", "--json"]);
+    load.args(["--client-hosts", name, "--agents-per-host", "2", "--server-host", name]);
+    let output = load.args(["--via", via, "--agent-path", "/loadline"]).output().unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
+    assert!(total(&run, "completed") > 10 && names_of_loads(&run) == [name], "{}", said(&output));
+    let server = &run["trials"][0]["server"];
+    assert_eq!(server["host"], name, "{server}");
+    assert!(server["counters"]["process.cpu"].as_f64().is_some_and(|us| us > 0.0), "its own process is watched there");
+}
+
+#[test]
+fn podman_itself_starts_agents_in_an_empty_container() {
+    let test = "podman_itself";
+    if !has(test, "podman") || !has(test, "runc") {
+        return;
+    }
+    let Some(program) = static_program(test) else { return };
+    if !testkit::is_root() {
+        return testkit::skip(test, "no right to start a container");
+    }
+    let (_alone, dir, port) = (alone(), tempfile::tempdir().unwrap(), free_port());
+    let listen = format!("127.0.0.1:{port}");
+    let container = Podman::start(dir.path(), &program, &["/loadline", "serve", "http", "--listen", &listen]).unwrap();
+    eventually(|| std::net::TcpStream::connect(&listen).ok());
+    is_loaded_and_watched(container.with(Command::new(binary!())), &listen, (container.name, "podman"));
+}
+
 #[test]
 fn an_empty_container_needs_the_static_program_and_nothing_more() {
     let test = "an_empty_container";
@@ -76,14 +147,5 @@ fn an_empty_container_needs_the_static_program_and_nothing_more() {
     let listen = format!("127.0.0.1:{port}");
     let container = Container::start(dir.path(), &program, &["/loadline", "serve", "http", "--listen", &listen]);
     eventually(|| std::net::TcpStream::connect(&listen).ok());
-    let url = format!("http://{listen}/");
-    let mut load = Command::new(binary!());
-    load.args(["load", &url, "--connections", "2", "--duration", "500ms", "--at-rest", "0", "--json"]);
-    load.args(["--client-hosts", container.name, "--agents-per-host", "2", "--server-host", container.name]);
-    let output = load.args(["--via", &container.via(), "--agent-path", "/loadline"]).output().unwrap();
-    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
-    assert!(total(&run, "completed") > 10 && names_of_loads(&run) == [container.name], "{}", said(&output));
-    let server = &run["trials"][0]["server"];
-    assert_eq!(server["host"], container.name, "{server}");
-    assert!(server["counters"]["process.cpu"].as_f64().is_some_and(|us| us > 0.0), "its own process is watched there");
+    is_loaded_and_watched(Command::new(binary!()), &listen, (container.name, &container.via()));
 }

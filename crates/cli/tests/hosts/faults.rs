@@ -45,33 +45,64 @@ fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
     // All that sshd does for the host.
     let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&hosts.sessions("b")));
     half_is_missing(&run, "ended");
-
-    // The line: nobody tells b, which must end by itself.
-    let (run, _) = disturbed(&hosts, &nginx, |hosts| hosts.line("b", false));
-    half_is_missing(&run, "nothing was heard of it for 5 s");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+/// S-Clients go on whatever becomes of the others, so the run is still on when they come back: b and c stand still, the lines of d and
+/// e are cut, the first of each for 10 s, the others for 40 s.
+#[test]
+fn who_stands_still_for_10_s_or_40_s_is_lost_and_the_others_go_on() {
+    let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);
+    let _alone = testkit::alone();
+    let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &[&["conductor", "server"], &clients[..]].concat())
+    else {
+        return;
+    };
+    let Some(nginx) = Nginx::start(test, &hosts) else { return };
+    let (engine, all, own) = (hosts.engine(), clients.join(","), binary!().to_str().unwrap());
+    let mut load = vec!["load", &nginx.url, "--client-hosts", &all, "--server-host", "server", "--via", &engine];
+    load.extend(["--agent-path", own, "--at-rest", "100ms", "--warmup", "200ms", "--duration", "50s"]);
+    load.extend(["--s-clients", "10", "--rate", "100"]);
+    let (mut late, mut after) = (0, 0);
+    let (run, output) = hosts.run("conductor", &load, |hosts| {
+        clients.iter().for_each(|host| drop(hosts.await_agents(host, 2)));
+        nginx.logged(100);
+        let began = Instant::now();
+        let at = |s: u64| std::thread::sleep(Duration::from_secs(s).saturating_sub(began.elapsed()));
+        let stopped = ["b", "c"].map(|host| *hosts.agents(host).last().unwrap());
+        stopped.iter().for_each(|pid| signal(*pid, "STOP"));
+        ["d", "e"].iter().for_each(|host| hosts.line(host, false));
+        at(9);
+        // Nobody tells those behind a cut line, and they end by themselves.
+        ["d", "e"].iter().for_each(|host| hosts.await_no_agents(host));
+        at(10);
+        signal(stopped[0], "CONT");
+        hosts.line("d", true);
+        testkit::eventually(|| (!hosts.agents("b").contains(&stopped[0])).then_some(()));
+        at(39);
+        late = hosts.agents("d").len() + hosts.agents("e").len();
+        at(40);
+        signal(stopped[1], "CONT");
+        hosts.line("e", true);
+        testkit::eventually(|| (!hosts.agents("c").contains(&stopped[1])).then_some(()));
+        after = hosts.agents("a").len();
+    });
+    let (text, told) = (said(&output), incidents(&run));
+    assert!(output.status.code() == Some(1) && run["interrupted"] == true, "{text}");
+    for host in &clients[1..] {
+        let of_it = |line: &&str| line.contains("the part of") && line.contains(&format!("on {host} "));
+        let line = told.lines().find(of_it).unwrap_or_else(|| panic!("nothing of {host}: {told}\n{text}"));
+        assert!(line.contains("20.0 % of the load of its window"), "{line}");
+        assert!(line.contains("nothing was heard of it for 5 s"), "{line}");
+    }
+    assert_eq!((names_of_loads(&run), late, after), (vec!["a".to_string()], 0, 2), "{told}\n{text}");
+    let measured_s = num(&run["trials"][0]["measured"]["length_s"]);
+    assert!(measured_s >= 50.0, "the part of a is of the whole window: {measured_s} s\n{text}");
+    clients.iter().chain(&["server"]).for_each(|host| hosts.await_no_agents(host));
 }
 
 /// Longer than the 5 s of silence after which one end takes the other for lost.
 const STALL: Duration = Duration::from_secs(10);
-
-#[test]
-fn a_generator_that_stands_still_for_10_s_is_lost_and_ends_when_it_goes_on() {
-    let Some((hosts, nginx, _alone)) = stage("a_generator_that_stands_still", "switch:1G") else { return };
-    let mut stopped = 0;
-    let began = Instant::now();
-    let (run, text) = disturbed(&hosts, &nginx, |hosts| {
-        stopped = *hosts.agents("b").last().unwrap();
-        signal(stopped, "STOP");
-    });
-    let told = incidents(&run);
-    assert!(told.contains("on b") && told.contains("nothing was heard of it for 5 s"), "{told}\n{text}");
-    assert!(told.contains("50.0 % of the load of its window"), "{told}");
-    assert!(began.elapsed() < Duration::from_secs(50), "the load of 60 s was ended");
-    std::thread::sleep(STALL.saturating_sub(began.elapsed()));
-    signal(stopped, "CONT");
-    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
-}
 
 #[test]
 fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it_lost() {
@@ -155,20 +186,24 @@ fn what_slurm_loses_is_named_and_ends() {
     let load: Vec<&str> =
         load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
 
-    // What holds the steps of a node.
+    // What started the steps of a node, without which they go on, and what holds those of another one.
+    let slurmd = slurm.daemon("n1");
     let (run, output) = slurm.run(2, &load, |hosts| {
         ["n1", "n2"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
-        nginx.logged(100);
+        let before = nginx.logged(100);
+        kill(&[slurmd]);
+        nginx.logged(before + 1000);
         kill(&hosts.processes("n2", |line| line.starts_with(b"slurmstepd: [")));
     });
     let (text, told) = (said(&output), incidents(&run));
-    assert!(told.contains("on n2") && told.contains("50.0 % of the load"), "{told}\n{text}");
+    assert!(told.contains("on n2") && told.contains("50.0 % of the load") && !told.contains("on n1"), "{told}\n{text}");
     assert_eq!(names_of_loads(&run), ["n1"], "{text}");
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 
-    // What would start them, once Slurm gives the node away again.
+    // What would start them, once Slurm gives the nodes away again.
+    slurm.start_daemon("n1");
     slurm.await_idle(2);
-    slurm.kill_daemon("n2");
+    kill(&[slurm.daemon("n2")]);
     let began = Instant::now();
     let (_, output) = slurm.run(2, &load, |_| {});
     let text = said(&output);

@@ -7,6 +7,7 @@ mod faults;
 mod lab;
 mod levers;
 mod stage;
+mod watch;
 
 use std::process::Command;
 
@@ -93,7 +94,22 @@ fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
     found.and_then(|one| one[then].as_str()).unwrap_or_default().into()
 }
 
-/// A server lets one connection have ten sessions, and refuses many connections that come at once.
+/// A sshd refuses the eleventh of many connections that come at once.
+#[test]
+fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
+    let Some((hosts, nginx, _alone)) = stage("twelve_hosts_behind_one_sshd", "switch:1G") else { return };
+    let twelve: Vec<String> = (0..12).map(|n| hosts.alias("a", n)).collect();
+    let (engine, all, own) = (hosts.engine(), twelve.join(","), binary!().to_str().unwrap());
+    let mut load = vec!["load", &nginx.url, "--client-hosts", &all, "--via", &engine, "--agent-path", own];
+    load.extend(["--rate", "240", "--duration", "500ms", "--warmup", "300ms", "--at-rest", "0"]);
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    let text = said(&output);
+    assert_eq!(names_of_loads(&run).len(), twelve.len(), "{text}");
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    hosts.await_no_agents("a");
+}
+
+/// A server lets one connection have ten sessions.
 #[test]
 fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let Some((hosts, nginx, _alone)) = stage("a_host_takes_more_agents", "switch:1G") else { return };
@@ -158,7 +174,7 @@ fn a_host_that_cannot_be_reached_or_asks_is_one_sentence() {
         assert_eq!(text.lines().filter(|line| line.starts_with("loadline: ")).count(), 1, "{text}");
     };
     let own = binary!().to_str().unwrap();
-    let strange = hosts.engine().replace("{host}", "-o HostKeyAlias=nobody {host}");
+    let strange = hosts.engine().replace("{host}", "-o StrictHostKeyChecking=ask -o HostKeyAlias=nobody {host}");
     refused(&strange, own, "Host key verification failed");
     refused(&hosts.engine(), "/no/such/program", "/no/such/program");
     refused("no-such-engine {host}", own, "no-such-engine");

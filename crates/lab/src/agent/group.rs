@@ -96,7 +96,7 @@ impl AgentGroup {
     /// Sends each its own command.
     pub fn tell_each(&mut self, command: impl Fn(&Agent) -> AgentCommand) {
         self.agents.iter().for_each(|a| a.tell(&command(a)));
-        self.post.iter().for_each(Post::ring);
+        self.ring();
     }
 
     /// Sends one its command.
@@ -104,6 +104,11 @@ impl AgentGroup {
         if let Some(agent) = self.agents.get(number) {
             agent.tell(&command(agent));
         }
+        self.ring();
+    }
+
+    /// What was told is to be written.
+    pub(super) fn ring(&self) {
         self.post.iter().for_each(Post::ring);
     }
 
@@ -172,7 +177,7 @@ impl AgentGroup {
             }
         }
         self.compare_clocks();
-        if let Some(agent) = self.agents.iter().find(|a| a.is_remote() && a.round_trip_ns() == 0) {
+        if let Some(agent) = self.agents.iter().find(|a| a.is_remote() && !a.clock.is_known()) {
             let why = "its clock could not be compared with the one here: it was ready, and answered none of 20 questions within 3 s; \
                        see whether its host or the way there stands still, and try again";
             return Err(LabError::Agent { name: agent.name().into(), why: why.into() });
@@ -188,7 +193,7 @@ impl AgentGroup {
             AgentReport::Wants { system } => agent.wanted(&system),
             _ => Ok(()),
         };
-        self.post.iter().for_each(Post::ring);
+        self.ring();
         done.map_err(|why| LabError::Agent { name: self.name(number).into(), why })
     }
 
@@ -288,7 +293,7 @@ mod tests {
         }
     }
 
-    const HELLO: &str = r#"echo '{"is":"hello","wire":5}'; read spec; "#;
+    const HELLO: &str = r#"echo '{"is":"hello","wire":6}'; read spec; "#;
 
     fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
         let mut group = AgentGroup::default();
@@ -346,7 +351,7 @@ mod tests {
         let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
         let error = group.await_ready(Duration::from_secs(20)).unwrap_err().to_string();
-        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 5"), "{error}");
+        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 6"), "{error}");
     }
 
     #[test]

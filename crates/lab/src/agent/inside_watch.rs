@@ -13,6 +13,8 @@ use super::say::say;
 
 /// Between two looks at what happened to the processes.
 const LOOK: Duration = Duration::from_millis(50);
+/// Values of a recording in one line: with 20 bytes for each, half of what a line may have.
+const VALUES_A_LINE: usize = run::PART_BYTES / 40;
 /// A sample is ordered at most so long ahead, nanoseconds.
 const LONGEST_LEAD_NS: u64 = 30_000_000_000;
 
@@ -38,10 +40,11 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
                 let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
                 say(&AgentReport::Glance(Box::new(newest)));
             }
+            Ok(AgentCommand::SoFar) => hand_over(trial.as_ref().and_then(Watching::so_far).unwrap_or_default()),
             Ok(AgentCommand::Collect) => {
                 let mut seen = trial.take().map_or_else(Observed::default, Watching::finish);
                 seen.pauses = hiccups.take().map(pauses).unwrap_or_default();
-                say(&AgentReport::Observed(Box::new(seen)));
+                hand_over(seen);
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
@@ -51,6 +54,14 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             told = incidents;
         }
     }
+}
+
+/// Says what was seen, in as many lines as its samples need: those of an hour are too long for one.
+fn hand_over(mut seen: Observed) {
+    while let Some(first) = seen.recording.split_first(VALUES_A_LINE) {
+        say(&AgentReport::Rows(Box::new(first)));
+    }
+    say(&AgentReport::Observed(Box::new(seen)));
 }
 
 /// When this host stood still, since the origin of the trial.
@@ -68,6 +79,7 @@ fn edge(trial: Option<&Watching>, at_ns: u64) {
 /// The observer, with the server's processes where they are to be found.
 fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
     let mut observer = spec.observer;
+    let named = observer.processes.first().copied();
     let role = if observer.role == Role::Server { "server" } else { "client" };
     let mut found = WatchedHost { host: probe::host_info(&observer.host, role), ..WatchedHost::default() };
     match spec.find.map(probe::find_server) {
@@ -77,8 +89,11 @@ fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
             observer.listen = Some(server.listen);
         }
         Some(Err(why)) => found.missing = Some(why.to_string()),
-        None => {}
+        None => observer.netns_pid = observer.netns_pid.or(named.and_then(probe::other_network)),
     }
+    found.missing = found.missing.or(named
+        .filter(|pid| probe::parent_of(*pid).is_none())
+        .map(|pid| format!("there is no process {pid}; see `ss -ltnp` for who listens where, or give --port")));
     found.cpus = probe::cpus_of(Path::new("/"), &observer.processes);
     found.processes.clone_from(&observer.processes);
     found.listen.clone_from(&observer.listen);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use run::{AgentCommand, AgentSpec, Hello, WIRE};
 
+use super::clock::Clock;
 use super::outbox::Outbox;
 use super::post::Pipes;
 use super::station::Station;
@@ -33,8 +34,8 @@ pub struct Agent {
     copies: bool,
     hello: Option<Hello>,
     pid: Option<u32>,
-    /// Its clock minus ours, and how long the exchange took that says so, nanoseconds.
-    pub(super) clock: (i64, u64),
+    /// What is known of its clock; nothing of one on this machine, which has ours.
+    pub(super) clock: Clock,
 }
 
 impl Agent {
@@ -68,7 +69,7 @@ impl Agent {
             copies: host.program().is_some(),
             hello: None,
             pid: None,
-            clock: (0, 0),
+            clock: Clock::default(),
         };
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(fail("its output could not be opened".into()));
@@ -117,17 +118,17 @@ impl Agent {
 
     /// How long the fastest exchange with it took, nanoseconds; 0 for one on this machine.
     pub fn round_trip_ns(&self) -> u64 {
-        self.clock.1
+        self.clock.round_trip_ns()
     }
 
-    /// What its clock is ahead of ours, nanoseconds.
+    /// What its clock was ahead of ours when the load began, nanoseconds.
     pub fn offset_ns(&self) -> i64 {
-        self.clock.0
+        self.clock.begun_ahead_ns()
     }
 
     /// A moment of our monotonic clock on its.
     pub fn on_its_clock(&self, at_ns: u64) -> u64 {
-        at_ns.saturating_add_signed(self.clock.0)
+        at_ns.saturating_add_signed(self.clock.ahead_ns(at_ns))
     }
 
     /// Sends a command; a lost agent is noticed by its report stream, so a failed write is not an error here.

@@ -1,6 +1,7 @@
 //! Agents: the processes that make load, serve or observe, seen from inside ([`inside`]) and from the conductor
 //! ([`AgentGroup`]).
 
+mod clock;
 mod desk;
 mod group;
 mod heartbeat;
@@ -17,4 +18,5 @@ mod waiting;
 
 pub use group::{AgentGroup, Ready, Said};
 pub use member::Agent;
+pub(crate) use offset::ASK_EVERY;
 pub use waiting::Task;

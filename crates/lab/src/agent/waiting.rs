@@ -10,7 +10,6 @@ use run::AgentSpec;
 use super::AgentGroup;
 use super::desk::Raw;
 use super::member::Agent;
-use super::post::Post;
 use super::station::Station;
 use crate::{Host, LabError};
 
@@ -43,7 +42,7 @@ impl AgentGroup {
             agent.again(&task.name, &task.spec)?;
             self.take_in(agent);
         }
-        self.post.iter().for_each(Post::ring);
+        self.ring();
         Ok(())
     }
 
@@ -93,7 +92,7 @@ mod tests {
 
         fn command(&self, _: &Path) -> Result<Command, LabError> {
             let ready = r#"echo '{"is":"ready","pid":'$$',"listening":null,"io":"x","notes":[]}'"#;
-            let script = format!(r#"echo '{{"is":"hello","wire":5}}'; while read task; do {ready}; done"#);
+            let script = format!(r#"echo '{{"is":"hello","wire":6}}'; while read task; do {ready}; done"#);
             let mut command = Command::new("sh");
             command.args(["-c", &script]);
             Ok(command)
