@@ -1,6 +1,7 @@
 //! Verdicts held against experiments: what slots of a load say about each resource, and whether that is what was
 //! predicted. Derived in `docs/method.md`, section "Proof".
 
+mod against;
 #[cfg(test)]
 mod arrivals;
 mod at_a_rate;
