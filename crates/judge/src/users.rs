@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use run::{Intensity, Limits, ThinkTime, Trial, TrialKind, UsersFinding};
+use run::{Estimate, Intensity, Limits, ThinkTime, Trial, TrialKind, UsersFinding};
 
 use crate::Facts;
+use crate::capacity::pooled_users;
+use crate::number::positive;
 use crate::objective::{breach, words};
 use crate::single::good;
 
@@ -92,15 +94,28 @@ pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
     let (held, failed) = (bracket.held(), bracket.failed());
     let with = |users: Option<u32>| trials.iter().filter(move |t| users_of(t).is_some_and(|(n, _)| Some(n) == users));
     let rates: Vec<f64> = with(held).map(good).collect();
+    let windows: Vec<(u32, &Trial)> =
+        trials.iter().filter(|t| t.broken().is_none()).filter_map(|t| Some((users_of(t)?.0, t))).collect();
     let why = with(failed).find_map(|t| breach(t, &facts.limits));
     Some(UsersFinding {
         held,
         failed,
+        capacity: capacity(&windows, &facts.limits),
         failed_why: why.map(|why| words(&why)),
         rate: rates.iter().sum::<f64>() / rates.len().max(1) as f64,
         think: trials.iter().find_map(users_of).map(|(_, think)| think.clone()).unwrap_or_default(),
         windows: [held, failed].into_iter().flatten().map(|users| bracket.lead(users).1).sum(),
     })
+}
+
+/// How many users all windows together say, with an interval.
+fn capacity(windows: &[(u32, &Trial)], limits: &Limits) -> Option<Estimate> {
+    let (_, lightest) = windows.iter().min_by_key(|(users, _)| *users)?;
+    let (_, think) = users_of(lightest)?;
+    let cycle_s = think.mean_ms / 1e3 + positive(lightest.latency_us.mean)? / 1e6;
+    let found = pooled_users(windows, limits, cycle_s)?.estimate;
+    let users = |rate: f64| rate * cycle_s;
+    Some(Estimate { value: users(found.rate), low: users(found.low), high: users(found.high) })
 }
 
 #[cfg(test)]

@@ -281,6 +281,24 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
 }
 
 /// A third of the time: no other answer, and a wider interval.
+/// M/M/1 of 8 ms with the median that `find` sets itself: there was time for one window in ten seconds.
+#[test]
+fn ten_seconds_are_enough_for_a_slow_server() {
+    let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
+        mm1_capacity(125.0, 0.5, us / 1e6)
+    });
+    slow.plan.objective.p99_us = None;
+    slow.plan.objective.p50_us = Some(slow.limit);
+    slow.plan.search.budget_s = 10.0;
+    let runs: Vec<Run> = (1..=SEEDS).map(|seed| slow.at(seed).find().unwrap()).collect();
+    let windows: Vec<usize> = runs.iter().map(|run| run.findings.capacity.as_ref().unwrap().windows).collect();
+    let found = Found(runs.iter().map(|run| Ratios::of(run, slow.exact())).collect());
+    println!("{:<26} {:>7.0} {found}; windows {windows:?}", slow.name, slow.exact());
+    assert!(windows.iter().filter(|windows| **windows >= 3).count() * 12 >= SEEDS as usize * 10, "{windows:?}");
+    assert!((found.mean() - 1.0).abs() <= BIAS + 2.0 * found.sd() / (SEEDS as f64).sqrt(), "{found}");
+    assert!(found.covered() >= 0.78, "{found}");
+}
+
 #[test]
 fn ten_seconds_give_the_same_answer_less_sharply() {
     for known in [m_m_1(), own_objective()] {

@@ -107,7 +107,8 @@ pub use own::Own;
 pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};
 pub use plan_check::{LONGEST_S, PlanError};
 pub use proof::{
-    Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOf, ProofOutcome, ProofTrial, SwitchTrial, Untried,
+    Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOf, ProofOutcome, ProofTrial, RunnerUp, Steadiness,
+    SwitchTrial, Untried,
 };
 pub use protocol::{HttpPlan, Protocol};
 pub use recording::{Absence, Column, Recording};

@@ -73,6 +73,9 @@ pub struct Proof {
     pub predicted_share: Option<f64>,
     /// The same, measured.
     pub measured: Option<Effect>,
+    /// The same of what would stop the server next, where a lever slows that; absent where the counters name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner_up: Option<RunnerUp>,
     /// How much of a change of each resource's speed goes into throughput; where the ratios are of the response time, the share of
     /// each in what that grows by when everything is slower by the same.
     pub elasticities: Vec<Elasticity>,
@@ -80,6 +83,9 @@ pub struct Proof {
     pub remainder: Option<Estimate>,
     /// What the experiment rests on.
     pub trials: Vec<ProofTrial>,
+    /// How steady throughput was by itself meanwhile, and whether it came back; absent where no lever was switched in slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steadiness: Option<Steadiness>,
     /// Loads with and without a lever, in turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
@@ -89,6 +95,34 @@ pub struct Proof {
     /// Levers that were not pulled, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Untried>,
+}
+
+/// What comes second: predicted before the experiment, and measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RunnerUp {
+    /// Row of `BOTTLENECKS`.
+    pub bottleneck: String,
+    /// Written down before: what it lets through with less of it, where that is less than was completed.
+    pub prediction: Effect,
+    /// What its lever did; absent where it was not pulled.
+    pub measured: Option<Effect>,
+}
+
+/// What of throughput was not the levers' doing, in the slots of the last trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Steadiness {
+    /// How far single slots scatter when what the levers did is taken off: a standard deviation, as a share.
+    #[serde(with = "Figure")]
+    pub noise: f64,
+    /// Throughput at the end over that at the begin of the slots, by a straight line through what the levers left.
+    pub drift: Estimate,
+    /// Throughput after all levers were off over that of before, with the interval that noise leaves open; absent where the slots do
+    /// not end with some without levers.
+    pub back: Option<Estimate>,
+    /// Whether that is 1 as far as the noise can tell; where it is not, the levers prove nothing.
+    pub is_back: Option<bool>,
 }
 
 /// A lever that was not pulled.

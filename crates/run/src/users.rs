@@ -14,6 +14,9 @@ pub struct UsersFinding {
     pub held: Option<u32>,
     /// Fewest users above those with whom it did not; absent where none were tried.
     pub failed: Option<u32>,
+    /// The capacity by the late requests of all windows together; absent where they do not give one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<crate::Estimate>,
     /// How it broke with these, in words with figures: `p99 was 30 ms`.
     pub failed_why: Option<String>,
     /// Completed and expected requests per second of the users with whom it held.

@@ -11,8 +11,8 @@ mod transient;
 mod windows;
 
 pub use estimate::Estimate;
-pub(crate) use windows::chances;
 pub use windows::{Pooled, pooled};
+pub(crate) use windows::{chances, pooled_users};
 
 use run::{Capacity, Trial};
 

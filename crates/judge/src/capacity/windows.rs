@@ -39,14 +39,33 @@ pub struct Pooled {
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let searched =
         |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload) && t.broken().is_none();
-    let windows: Vec<&Trial> = trials.iter().filter(searched).filter(|t| t.rates.offered_rate > 0.0).collect();
-    let full = full(trials);
-    let all = by(&windows, limits, full, false)?;
-    let (seconds, pauses) = left_out(&windows, limits);
+    let offered = trials.iter().filter(searched).map(|trial| At { rate: trial.rates.offered_rate, trial });
+    let windows: Vec<At<'_>> = offered.filter(|at| at.rate > 0.0).collect();
+    all_together(&windows, limits, full(trials))
+}
+
+/// The same by windows of users who think. One who never waited would ask once in `cycle_s`, so that their number is a rate; that they
+/// ask less where they wait is part of the line.
+pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
+    let at = |(users, trial): &(u32, _)| At { rate: f64::from(*users) / cycle_s, trial: *trial };
+    let windows: Vec<At<'_>> = windows.iter().map(at).collect();
+    all_together(&windows, limits, None)
+}
+
+/// A window and the rate at which requests came in it.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    rate: f64,
+    trial: &'a Trial,
+}
+
+fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
+    let all = by(windows, limits, full, false)?;
+    let (seconds, pauses) = left_out(windows, limits);
     if seconds <= 0.0 {
         return Some(all);
     }
-    let Some(clean) = by(&windows, limits, full, true) else {
+    let Some(clean) = by(windows, limits, full, true) else {
         return Some(Pooled { left_out: Some(LeftOut { seconds, pauses, rate: None, interval: None }), ..all });
     };
     let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
@@ -71,7 +90,8 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (full, parts) = (full(trials), parts(limits));
     // Pauses of a machine tell nothing of the server, where anything is left without them.
     let of_part = |t: &Trial, part: Part| {
-        let shown = shown(t, part, true).or_else(|| shown(t, part, false))?;
+        let at = At { rate: t.rates.offered_rate, trial: t };
+        let shown = shown(&at, part, true).or_else(|| shown(&at, part, false))?;
         Some(chance_held(&shown, &asked(part, full)))
     };
     let of = |t: &Trial| {
@@ -83,9 +103,9 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
 }
 
 /// The part of the objective that gives way first.
-fn by(windows: &[&Trial], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
+fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
     let of = |part: Part| {
-        let shown: Vec<Shown> = windows.iter().filter_map(|t| shown(t, part, clean)).collect();
+        let shown: Vec<Shown> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();
         let asked = asked(part, full);
         let breaks = shown.iter().any(|w| asked.breaks(w));
         let estimate = (shown.len() >= FEWEST && breaks).then(|| estimate(&shown, &asked))??;
@@ -103,14 +123,14 @@ fn asked(part: Part, full: Option<f64>) -> Asked {
     }
 }
 
-fn shown(trial: &Trial, part: Part, clean: bool) -> Option<Shown> {
+fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Shown> {
     if clean && stolen(trial) > STOLEN {
         return None;
     }
     let equal_gaps = matches!(trial.intensity, Intensity::Open { arrival: Arrival::Constant, .. });
     let Window { begin_s, end_s } = trial.measured.window;
     let window = |answered: f64, late: f64| {
-        let (rate, span) = (trial.rates.offered_rate, Span { begin_s, end_s });
+        let span = Span { begin_s, end_s };
         (answered > 0.0).then_some(Shown { rate, answered, late, equal_gaps, span })
     };
     let completed = trial.measured.tally.completed as f64;
@@ -183,9 +203,9 @@ fn held_up(trial: &Trial) -> &[Window] {
 }
 
 /// Time that is left out for the strictest limit, seconds, and the pauses in it.
-fn left_out(windows: &[&Trial], limits: &Limits) -> (f64, usize) {
+fn left_out(windows: &[At<'_>], limits: &Limits) -> (f64, usize) {
     let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else { return (0.0, 0) };
-    let of = |t: &&Trial| {
+    let of = |&At { trial: t, .. }: &At<'_>| {
         if stolen(t) > STOLEN {
             return (t.measured.length_s, 1);
         }

@@ -90,7 +90,8 @@ fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize
     let columns = rows.first()?.len();
     // A residual beyond Huber's bound pulls by the same force wherever it lies, so it steadies nothing.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
-    let bread = inverse(gram(rows, &steadying))?;
+    // Where all rows of some column lie beyond it, they are all that there is of it.
+    let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;
     let pull = |(row, (r, w)): (&Vec<f64>, (&f64, &f64))| -> Vec<f64> {
         let leverage = dot(row, &times(&bread, row)).clamp(0.0, 0.9);
         let by = r * w / if *w >= 1.0 { 1.0 - leverage } else { 1.0 };

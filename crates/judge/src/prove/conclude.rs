@@ -1,13 +1,17 @@
 //! What was predicted held against what came out, and what that does to the verdict.
 
-use run::{Bottleneck, Effect, Elasticity, Estimate, NextBottleneck, Proof, ProofOf, ProofOutcome, Run, Sureness};
+use run::{
+    Bottleneck, Effect, Elasticity, Estimate, NextBottleneck, Proof, ProofOf, ProofOutcome, Run, RunnerUp, Sureness,
+};
 
+use super::steadiness::{doubt, steadiness};
 use super::suspects::{SUSPECTS, Suspect, suspect_of};
 use super::turns::{Held, effect, held};
 use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, in_words, shares_sentence, with_lever};
 use super::{Estimates, estimate};
 use crate::number::figure;
 use crate::rules::RULES;
+use crate::single::good;
 
 /// Verdicts that name nothing that could be predicted.
 const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
@@ -34,6 +38,17 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     let lever = lever.to_string();
     let prediction = Effect { lever, dose, ratio, low: ratio, high: ratio, at: String::new() };
     Proof { prediction: Some(prediction), why: "the experiment was not made".into(), ..Proof::default() }
+}
+
+/// What the counters say that `lever` will do when it takes `dose` of what would stop the server next: nothing while the rest lets
+/// through as much as was completed. Nothing is said where another lever tries that, or none.
+pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
+    let next = run.findings.bottleneck.next.as_ref()?;
+    SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none())?;
+    let completed = run.picked(|picks| picks.decisive).map(good).filter(|rate| *rate > 0.0)?;
+    let ratio = (next.rate? * (1.0 - dose) / completed).min(1.0);
+    let prediction = Effect { lever: lever.into(), dose, ratio, low: ratio, high: ratio, at: String::new() };
+    Some(RunnerUp { bottleneck: next.id.clone(), prediction, measured: None })
 }
 
 /// The row that tries the verdict: that of the lever of which something was predicted.
@@ -96,18 +111,23 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
         .map(|(l, e)| Elasticity { lever: l.lever.clone(), host: l.host.clone(), estimate: *e })
         .collect();
     proof.remainder = Some(found.remainder);
+    proof.steadiness = steadiness(trial);
     let of_turns = turns.is_some().then(|| proof.why.clone());
     if of_turns.is_none() {
         proof.measured = measured(proof, &found);
     }
+    let second = second(proof, &found);
+    proof.runner_up.iter_mut().for_each(|runner_up| runner_up.measured = second.clone());
     let shares = shares(proof);
     // What was refuted already stands for nothing; a lever that was not pulled belongs to what none touched.
     let refuted_before = turns == Some(Held::No) && suspect(proof, verdict).is_some_and(|suspect| suspect.refutes);
     let pulled = lever_of(proof, verdict).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
     let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
     let predicts = proof.prediction.is_some();
+    let doubt = proof.steadiness.as_ref().and_then(doubt);
     match weigh(&shares, argued, predicts) {
         _ if found.remainder.high < -EXCESS => dependent(proof, verdict, &shares),
+        _ if doubt.is_some() => unsteady(proof, verdict, &shares, doubt.unwrap_or_default()),
         Weighed::Proven => proven(proof, verdict, &shares),
         Weighed::Other(lever) => refuted(proof, verdict, &shares, &lever, predicts),
         Weighed::Close => close(proof, verdict, &shares),
@@ -123,15 +143,19 @@ fn measured(proof: &Proof, found: &Estimates) -> Option<Effect> {
     let by_size =
         || (0..found.ratios.len()).max_by(|a, b| found.elasticities[*a].value.total_cmp(&found.elasticities[*b].value));
     let at = proof.elasticities.iter().position(|e| Some(e.lever.as_str()) == wanted).or_else(by_size)?;
-    let (ratio, lever) = (found.ratios[at], proof.elasticities[at].lever.clone());
-    Some(Effect {
-        lever,
-        dose: found.doses[at],
-        ratio: ratio.value,
-        low: ratio.low,
-        high: ratio.high,
-        at: String::new(),
-    })
+    Some(effect_at(found, at, proof.elasticities[at].lever.clone()))
+}
+
+/// What the lever of what comes second did.
+fn second(proof: &Proof, found: &Estimates) -> Option<Effect> {
+    let lever = &proof.runner_up.as_ref()?.prediction.lever;
+    let at = proof.elasticities.iter().position(|e| e.lever == *lever)?;
+    Some(effect_at(found, at, lever.clone()))
+}
+
+fn effect_at(found: &Estimates, at: usize, lever: String) -> Effect {
+    let ratio = found.ratios[at];
+    Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
 }
 
 /// Every resource and the remainder, the largest first.
@@ -202,6 +226,13 @@ fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estim
 fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
     proof.outcome = ProofOutcome::NotTried;
     proof.why = dependent_sentence(&shares_sentence(ProofOf::Throughput, shares));
+    verdict.confidence = verdict.confidence.min(CLOSE);
+}
+
+/// Slots in which something else changed throughput as much as a lever does.
+fn unsteady(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
+    proof.outcome = ProofOutcome::NotTried;
+    proof.why = format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares));
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 
@@ -327,6 +358,47 @@ mod tests {
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Refuted, "server-cpu"));
         assert!(proof.why.contains("client-cpu") && proof.why.contains("follows the server's CPU"), "{}", proof.why);
         assert!(verdict.sentence.contains("the server's CPU"), "{}", verdict.sentence);
+    }
+
+    /// A generator that is full at 1.1 times the rate lets 0.825 of it through with three quarters of its CPU.
+    #[test]
+    fn what_the_runner_up_will_do_is_said_before_and_held_beside_what_it_did() {
+        let next = |id: &str| Some(NextBottleneck { id: id.into(), rate: Some(1100.0), why: String::new() });
+        let mut run = Run::default();
+        run.trials.push(run::Trial::default());
+        (run.trials[0].rates.completed_rate, run.findings.picks.decisive) = (1000.0, Some(0));
+        run.findings.bottleneck =
+            Bottleneck { id: "server-cpu".into(), next: next("client-cpu"), ..Bottleneck::default() };
+        let second = runner_up(&run, "client-cpu", 0.25).unwrap();
+        assert!((second.prediction.ratio - 0.825).abs() < 1e-9, "{second:?}");
+        assert_eq!(runner_up(&run, "server-cpu", 0.25), None, "that is the verdict's own");
+        let mut proof = predicted(&run, "server-cpu", 0.25);
+        proof.runner_up = Some(second);
+        proof.trials.push(slots(0.9, 0.05));
+        conclude(&mut proof, &mut run.findings.bottleneck.clone());
+        let measured = proof.runner_up.unwrap().measured.unwrap();
+        assert!(measured.lever == "client-cpu" && measured.ratio > 0.95, "{measured:?}");
+        run.findings.bottleneck.next = next("tcp-backlog");
+        assert_eq!(runner_up(&run, "client-cpu", 0.25), None);
+    }
+
+    /// Throughput of a server that gave way under the levers and stays so.
+    #[test]
+    fn where_throughput_does_not_come_back_nothing_is_proven() {
+        let mut verdict = Bottleneck { id: "server-cpu".into(), confidence: 0.95, ..Bottleneck::default() };
+        let mut run = Run::default();
+        run.findings.bottleneck = verdict.clone();
+        let mut proof = predicted(&run, "server-cpu", 0.25);
+        let mut trial = slots(0.95, 0.02);
+        for t in 152..160 {
+            trial.completed_rate[t] = 600.0;
+            trial.levers.iter_mut().for_each(|l| (l.on[t], l.speed[t]) = (false, 1.0));
+        }
+        proof.trials.push(trial);
+        conclude(&mut proof, &mut verdict);
+        assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+        assert!(proof.why.contains("not back within noise"), "{}", proof.why);
+        assert_eq!(proof.steadiness.unwrap().is_back, Some(false));
     }
 
     fn turns(lever: &str, ratio: f64) -> run::SwitchTrial {

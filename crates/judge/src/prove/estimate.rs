@@ -10,14 +10,11 @@
 
 use run::{Estimate, LeverSlots, ProofTrial};
 
-use crate::fit::robust::{Robust, inverse, product, robust, times};
+use super::against::Against;
+use crate::fit::robust::{Robust, inverse, product, times};
 
 /// Slots for each lever, and for the level, without which the equations have little to stand on.
 const SLOTS_OF_A_LEVER: usize = 8;
-/// Slots that share a level of their own, so that slow drift is not put down to a lever.
-const SLOTS_OF_A_LEVEL: usize = 16;
-/// Slots whose residuals may hang together.
-const LAGS: usize = 0;
 /// A lever that changed its resource's speed by less than this (in logarithms) shows nothing.
 const LEAST_DOSE: f64 = 0.02;
 /// A resource of which its victim wanted at most this share is hardly used.
@@ -75,7 +72,8 @@ fn slack(trial: &ProofTrial, bounds: &[Option<f64>]) -> Result<Option<(usize, f6
     let free: Vec<usize> = (0..bounds.len()).filter(|j| bounds[*j].is_none()).collect();
     let levers: Vec<LeverSlots> = free.iter().map(|j| trial.levers[*j].clone()).collect();
     let slots = usable(trial)?;
-    let doses = doses(&speeds(&levers, &slots), &design(&levers, &slots), levers.len())?;
+    let against = Against::best(&levers, &slots, &throughput(trial, &slots))?;
+    let doses = doses(&speeds(&levers, &slots), &against, levers.len())?;
     let slack = |(i, j): (usize, &usize)| Some((*j, wanted(&levers[i])?)).filter(|_| doses[i][i] > -LEAST_DOSE);
     Ok(free.iter().enumerate().find_map(slack))
 }
@@ -86,8 +84,8 @@ fn bounded(trial: &ProofTrial, bounds: &[Option<f64>]) -> Result<Estimates, Stri
         return regress(trial);
     }
     let slots = usable(trial)?;
-    let y: Vec<f64> = slots.iter().map(|t| trial.completed_rate[*t].ln()).collect();
-    let throughput = fit(&y, &design(&trial.levers, &slots))?;
+    let y = throughput(trial, &slots);
+    let moved = Against::best(&trial.levers, &slots, &y)?.fit(&y)?;
     let of_use = trial.levers.iter().zip(bounds).filter(|(_, bound)| bound.is_none());
     let used: Vec<LeverSlots> = of_use.map(|(lever, _)| lever.clone()).collect();
     let none = Estimates { remainder: Estimate::around(1.0, 0.0), ..Estimates::default() };
@@ -103,9 +101,14 @@ fn bounded(trial: &ProofTrial, bounds: &[Option<f64>]) -> Result<Estimates, Stri
         let Some((elasticity, dose)) = at_most.or_else(|| of_rest.next()) else { continue };
         whole.elasticities.push(elasticity);
         whole.doses.push(dose);
-        whole.ratios.push(ratio(&throughput, j));
+        whole.ratios.push(ratio(&moved, j));
     }
     Ok(whole)
+}
+
+/// Logarithms of the throughput.
+pub(super) fn throughput(trial: &ProofTrial, slots: &[usize]) -> Vec<f64> {
+    slots.iter().map(|t| trial.completed_rate[*t].ln()).collect()
 }
 
 /// Logarithms of the speeds of each lever's resource.
@@ -116,16 +119,15 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
 /// The same where every lever bites.
 fn regress(trial: &ProofTrial) -> Result<Estimates, String> {
     let slots = usable(trial)?;
-    let rows = design(&trial.levers, &slots);
-    let y: Vec<f64> = slots.iter().map(|t| trial.completed_rate[*t].ln()).collect();
+    let y = throughput(trial, &slots);
+    let against = Against::best(&trial.levers, &slots, &y)?;
     let speeds = speeds(&trial.levers, &slots);
-    let throughput = fit(&y, &rows)?;
-    // doses[j][k]: by how much lever j moved the logarithm of the speed of resource k.
-    let doses = doses(&speeds, &rows, trial.levers.len())?;
+    let moved = against.fit(&y)?;
+    let doses = doses(&speeds, &against, trial.levers.len())?;
     biting(&trial.levers, &doses)?;
     let by_dose = inverse(doses.clone()).ok_or("two levers act on the same resource and cannot be told apart")?;
-    let elasticities = times(&by_dose, &throughput.coefficients[..trial.levers.len()]);
-    let covariance = spread(&y, &speeds, &elasticities, &rows, &by_dose)?;
+    let elasticities = times(&by_dose, &moved.coefficients[..trial.levers.len()]);
+    let covariance = spread(&y, &speeds, &elasticities, &against, &by_dose)?;
     let bend = Bend::of(&elasticities, &speeds);
     let straight: Vec<f64> = elasticities.iter().zip(&bend.by).map(|(e, by)| e - by).collect();
     let sum: f64 = straight.iter().sum();
@@ -138,7 +140,7 @@ fn regress(trial: &ProofTrial) -> Result<Estimates, String> {
             .map(|(k, e)| around(*e, bend.variance(covariance[k][k], *e, bend.by[k])))
             .collect(),
         doses: doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp()).collect(),
-        ratios: (0..trial.levers.len()).map(|j| ratio(&throughput, j)).collect(),
+        ratios: (0..trial.levers.len()).map(|j| ratio(&moved, j)).collect(),
     })
 }
 
@@ -149,7 +151,7 @@ pub fn fewest_slots(levers: usize) -> usize {
 }
 
 /// Slots after the first that completed something; the first one has no slot before it.
-fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
+pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {
         return Err("no lever was pulled".into());
@@ -167,25 +169,9 @@ fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     }
 }
 
-/// A row a slot: whether each lever is on, whether that changed since the last slot, and the level.
-fn design(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
-    let levels = slots.len().div_ceil(SLOTS_OF_A_LEVEL).max(1);
-    let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
-    let row = |(i, t): (usize, &usize)| -> Vec<f64> {
-        let now = levers.iter().map(|l| on(l, *t));
-        let change = levers.iter().map(|l| on(l, *t - 1) - on(l, *t));
-        let level = (0..levels).map(|n| f64::from(u8::from(n == i * levels / slots.len())));
-        now.chain(change).chain(level).collect()
-    };
-    slots.iter().enumerate().map(row).collect()
-}
-
-fn fit(y: &[f64], rows: &[Vec<f64>]) -> Result<Robust, String> {
-    robust(y, rows, LAGS).ok_or_else(|| "the levers were on and off together and cannot be told apart".into())
-}
-
-fn doses(speeds: &[Vec<f64>], rows: &[Vec<f64>], levers: usize) -> Result<Vec<Vec<f64>>, String> {
-    let of: Vec<Robust> = speeds.iter().map(|speed| fit(speed, rows)).collect::<Result<_, _>>()?;
+/// doses[j][k]: by how much lever j moved the logarithm of the speed of resource k.
+fn doses(speeds: &[Vec<f64>], against: &Against, levers: usize) -> Result<Vec<Vec<f64>>, String> {
+    let of: Vec<Robust> = speeds.iter().map(|speed| against.fit(speed)).collect::<Result<_, _>>()?;
     Ok((0..levers).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
@@ -204,13 +190,13 @@ fn spread(
     y: &[f64],
     speeds: &[Vec<f64>],
     elasticities: &[f64],
-    rows: &[Vec<f64>],
+    against: &Against,
     by_dose: &[Vec<f64>],
 ) -> Result<Vec<Vec<f64>>, String> {
     let explained = |t: usize| elasticities.iter().zip(speeds).map(|(e, s)| e * s[t]).sum::<f64>();
     let left: Vec<f64> = y.iter().enumerate().map(|(t, y)| y - explained(t)).collect();
     let n = elasticities.len();
-    let pulled: Vec<Vec<f64>> = fit(&left, rows)?.covariance[..n].iter().map(|row| row[..n].to_vec()).collect();
+    let pulled: Vec<Vec<f64>> = against.fit(&left)?.covariance[..n].iter().map(|row| row[..n].to_vec()).collect();
     let turned: Vec<Vec<f64>> = (0..n).map(|j| by_dose.iter().map(|row| row[j]).collect()).collect();
     Ok(product(&product(by_dose, &pulled), &turned))
 }
@@ -255,8 +241,8 @@ fn around(value: f64, variance: f64) -> Estimate {
     Estimate::around(value, Z95 * variance.max(0.0).sqrt())
 }
 
-fn ratio(throughput: &Robust, lever: usize) -> Estimate {
-    let (log, half) = (throughput.coefficients[lever], Z95 * throughput.covariance[lever][lever].max(0.0).sqrt());
+fn ratio(moved: &Robust, lever: usize) -> Estimate {
+    let (log, half) = (moved.coefficients[lever], Z95 * moved.covariance[lever][lever].max(0.0).sqrt());
     Estimate { value: log.exp(), low: (log - half).exp(), high: (log + half).exp() }
 }
 
@@ -326,7 +312,8 @@ mod tests {
         let felt = |on: bool| if on { 0.95 } else { 1.0 };
         let client = LeverSlots { taken: Some(0.5), wanted: Some(0.2), ..slots(on(7), felt) };
         let quota = slots(on(11), |on| if on { 0.75 } else { 1.0 });
-        let rate = |t: usize| (1000.0 + (t * 7919 % 331) as f64) * if quota.on[t] { 0.75 } else { 1.0 };
+        let mut random = fastrand::Rng::with_seed(5);
+        let rate = |t: usize| (1000.0 + 331.0 * random.f64()) * if quota.on[t] { 0.75 } else { 1.0 };
         let completed_rate = (0..96).map(rate).collect();
         let levers = vec![client, quota.clone()];
         let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();

@@ -1,6 +1,7 @@
 //! Verdicts held against experiments: what slots of a load say about each resource, and whether that is what was
 //! predicted. Derived in `docs/method.md`, section "Proof".
 
+mod against;
 #[cfg(test)]
 mod arrivals;
 mod at_a_rate;
@@ -10,12 +11,13 @@ mod estimate;
 mod network;
 mod request_way;
 mod response;
+mod steadiness;
 mod suspects;
 mod turns;
 mod words;
 
 pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};
-pub use conclude::predicted;
+pub use conclude::{predicted, runner_up};
 pub use estimate::{Estimates, estimate, fewest_slots};
 pub use request_way::{RequestWay, request_way};
 pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};

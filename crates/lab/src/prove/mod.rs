@@ -135,7 +135,12 @@ fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, stand: &St
         }
         None => judge::prove::predicted(&lab.run, row.id, row.planned),
     };
-    proof.prediction.iter_mut().for_each(|p| p.at = jiff::Timestamp::now().to_string());
+    if stand.at_rate.is_none() {
+        let others = LEVERS.iter().filter(|other| other.always && other.id != row.id);
+        proof.runner_up = others.filter_map(|other| judge::prove::runner_up(&lab.run, other.id, other.planned)).next();
+    }
+    let second = proof.runner_up.iter_mut().map(|second| &mut second.prediction);
+    proof.prediction.iter_mut().chain(second).for_each(|p| p.at = jiff::Timestamp::now().to_string());
     lab.run.findings.proof = Some(proof);
 }
 

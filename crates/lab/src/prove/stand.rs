@@ -11,8 +11,8 @@ const ENOUGH: u32 = 8;
 const LONG_ENOUGH_S: f64 = 0.5e-3;
 /// How much longer than that a load is meant to be that was not tried.
 const LONGER: f64 = 1.2;
-/// How many times the connections that were tried.
-const MOST_MORE: u32 = 8;
+/// How many times the connections that were tried, at most, and at least where it shall be worth another load.
+const MORE: (u32, u32) = (2, 8);
 /// A step of the sweep with more connections is as good as the one with the fewest if it reached this share of its rate.
 const AS_GOOD: f64 = 0.85;
 
@@ -65,9 +65,14 @@ impl Stand {
     /// A load that was not tried: as many more connections as make the requests under way last long enough. A server that is full only
     /// has a longer queue of them.
     fn longer(self, most: u32) -> Option<Self> {
-        let connections = (LONGER * LONG_ENOUGH_S * self.rate).ceil() as u32;
-        let few_more = connections > self.connections && connections <= (MOST_MORE * self.connections).min(most);
-        few_more.then(|| Self { connections, response_s: f64::from(connections) / self.rate, ..self })
+        let wanted = (LONGER * LONG_ENOUGH_S * self.rate).ceil() as u32;
+        // Where so many are too many, as many as there may be hide more of it than these.
+        let connections = wanted.min(MORE.1 * self.connections).min(most);
+        (connections >= MORE.0 * self.connections).then(|| Self {
+            connections,
+            response_s: f64::from(connections) / self.rate,
+            ..self
+        })
     }
 
     /// The same server under fewer connections that still fill it: twice as many as it serves at a time, or four times,
@@ -127,7 +132,18 @@ mod tests {
         run.trials.truncate(3);
         assert_eq!(Stand::filled(&run, 16).connections, 82, "0.6 ms of 136,000/s, which was not tried");
         run.plan.search.max_connections = 64;
-        assert_eq!(Stand::filled(&run, 16).connections, 16, "more of them were not allowed");
+        assert_eq!(Stand::filled(&run, 16).connections, 64, "no more are allowed");
+        run.plan.search.max_connections = 24;
+        assert_eq!(Stand::filled(&run, 16).connections, 16, "a few more change nothing");
+    }
+
+    /// Three of ten searches of a near tie stayed with 8, since 66 would have been more than eight times as many, and had parts of 1.6.
+    #[test]
+    fn where_eight_times_as_many_are_too_few_they_are_taken_all_the_same() {
+        let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
+        run.trials.iter_mut().for_each(|t| t.latency_us.p50 = 60.0);
+        run.plan.search.max_connections = 1000;
+        assert_eq!(Stand::filled(&run, 8).connections, 64);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Finder {
     budget: Budget,
     /// Median response time of the last step, seconds.
     response_s: f64,
+    /// Seconds that were left when rates came next.
+    search_s: f64,
     /// The server is gone: nothing more is tried.
     over: bool,
 }
@@ -45,7 +47,7 @@ impl Finder {
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
         // A first step shorter than one response would see nothing come back, and end the sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
-        Self { phase: Phase::Sweep(sweep), budget, response_s, over: false }
+        Self { phase: Phase::Sweep(sweep), budget, response_s, search_s: f64::INFINITY, over: false }
     }
 
     /// Whether the closed-loop sweep goes on, of which the objective is made where nobody named one.
@@ -99,12 +101,13 @@ impl Finder {
         // The sweep ended where clients only wait for each other; the search is for rates at which they do not.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
+        self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
         Phase::Rates(Aim::new(sweep.best(), conductor.run().plan.search.precision), limits)
     }
 
     /// A step of the search, or the one past it.
     fn rate(&mut self, conductor: &mut dyn Conductor, mut aim: Aim, limits: Limits) -> Result<Phase, LabError> {
-        let length = self.budget.search_step(self.response_s);
+        let length = self.budget.search_step_within(self.search_s, self.response_s);
         let over = self.over(conductor);
         let in_time = conductor.elapsed_s() + length.whole_s() <= self.budget.search_until_s();
         if let Some(rate) = aim.next().filter(|_| in_time && !over) {

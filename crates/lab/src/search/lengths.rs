@@ -22,6 +22,8 @@ pub struct Budget {
 const RESPONSES: f64 = 20.0;
 /// A slow server's window is so many times as long as others at most.
 const SLOW: f64 = 3.5;
+/// Windows of a search that say anything of their scatter.
+const FEW: f64 = 5.0;
 /// Shortest warm-up: the test of steady state needs six steps, of 5 ms at least.
 const LEAST_WARM_UP_S: f64 = 0.04;
 /// The same as a share of the budget: who gives more time gets more of it.
@@ -78,6 +80,19 @@ impl Budget {
         Length { warmup_s: (step.measure_s * 0.25).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
+    /// A step of the search where it has so many seconds: where a slow server's windows would be fewer than [`FEW`], they are shorter.
+    /// A queue that has no time to grow in one is part of judge's law; what a single window shows has no interval.
+    pub fn search_step_within(&self, search_s: f64, response_s: f64) -> Length {
+        let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
+        let by = (search_s / (FEW * step.whole_s())).min(1.0);
+        let shorter = |seconds: f64, least_s: f64| (seconds * by).max(least_s.min(seconds));
+        Length {
+            warmup_s: shorter(step.warmup_s, shortest.warmup_s),
+            least_warmup_s: shorter(step.least_warmup_s, shortest.least_warmup_s),
+            measure_s: shorter(step.measure_s, shortest.measure_s),
+        }
+    }
+
     /// A window of so many seconds in a budget of ten. A larger budget is for more windows rather than for longer ones: a machine
     /// whose speed changes has another one in each, and only many of them show its middle.
     fn step(&self, of_ten_s: f64, response_s: f64) -> Length {
@@ -108,6 +123,16 @@ mod tests {
         let search = 7.0 * budget.search_step(0.001).whole_s();
         assert!(sweep + search < 28.0, "{sweep} + {search}");
         assert!(budget.search_until_s() > 27.0);
+    }
+
+    /// A server of 8 ms with a median of 80 ms had one window in 10 s.
+    #[test]
+    fn a_short_search_of_a_slow_server_has_several_windows() {
+        let budget = Budget::new(10.0);
+        let whole_s = |search_s: f64| budget.search_step_within(search_s, 0.11).whole_s();
+        assert!(5.2 / budget.search_step(0.11).whole_s() < 2.0 && 5.2 / whole_s(5.2) >= 3.0, "{}", whole_s(5.2));
+        assert_eq!(budget.search_step_within(100.0, 0.11), budget.search_step(0.11));
+        assert_eq!(budget.search_step_within(1.0, 0.0), budget.search_step(0.0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The verdict held against an experiment: what was predicted, what came out, and whose speed throughput follows.
 
-use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Untried};
+use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, Untried};
 
 use crate::number::{number, quantity};
 use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
@@ -55,10 +55,14 @@ fn effects(proof: &Proof) -> Option<Block> {
             interval,
         ]
     };
-    let rows: Vec<Vec<Cell>> = [("predicted", &proof.prediction), ("measured", &proof.measured)]
-        .into_iter()
-        .filter_map(|(name, effect)| Some(row(name, effect.as_ref()?)))
-        .collect();
+    let second = proof.runner_up.as_ref();
+    let all = [
+        ("predicted", proof.prediction.as_ref()),
+        ("measured", proof.measured.as_ref()),
+        ("next bottleneck, predicted", second.map(|second| &second.prediction)),
+        ("next bottleneck, measured", second.and_then(|second| second.measured.as_ref())),
+    ];
+    let rows: Vec<Vec<Cell>> = all.into_iter().filter_map(|(name, effect)| Some(row(name, effect?))).collect();
     let columns = vec![
         Col::words("", 0),
         Col::words("lever", 0),
@@ -169,12 +173,26 @@ fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
 
 fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let after = trial.after.filter(|a| a.is_finite())?;
-    let text = format!(
-        "{} slots of {}; after the levers were off, {} was {} of that without them.",
-        trial.completed_rate.len(),
-        quantity(trial.slot_s, Unit::Seconds),
-        proof.of.name(),
-        number(after)
-    );
+    let slots = format!("{} slots of {}", trial.completed_rate.len(), quantity(trial.slot_s, Unit::Seconds));
+    let what = proof.of.name();
+    let text = match &proof.steadiness {
+        Some(steadiness) => format!("{slots}. {}", steadied(steadiness)),
+        None => format!("{slots}; after the levers were off, {what} was {} of that without them.", number(after)),
+    };
     Some(Block::Paragraph(text))
+}
+
+/// What was not the levers' doing.
+fn steadied(steadiness: &Steadiness) -> String {
+    let told = |e: &Estimate| format!("{} ({} to {})", number(e.value), number(e.low), number(e.high));
+    let back = steadiness.back.as_ref().zip(steadiness.is_back).map(|(back, is_back)| {
+        let within = if is_back { "back within noise" } else { "not back within noise" };
+        format!(" After the levers were off it was {} of that before: {within}.", told(back))
+    });
+    format!(
+        "With what the levers did taken off, throughput scattered by {} from slot to slot and at the end was {} of that at the begin.{}",
+        quantity(steadiness.noise, Unit::Share),
+        told(&steadiness.drift),
+        back.unwrap_or_default()
+    )
 }

@@ -109,12 +109,20 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> KeyFigure {
     let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(": {why}"));
     let failed =
         users.failed.map_or("; more were not tried".into(), |n| format!("; not with {}{why}", number(f64::from(n))));
+    let all = users.capacity.as_ref().map_or(String::new(), |c| {
+        format!(
+            "; {} by all windows (95 %: {} to {})",
+            number(c.value.round()),
+            number(c.low.round()),
+            number(c.high.round())
+        )
+    });
     let value = match users.held {
         Some(n) => format!("{} users, {} requests/s", number(f64::from(n)), number(users.rate)),
         None => format!("fewer than {} users", number(f64::from(users.failed.unwrap_or(1)))),
     };
     let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
-    KeyFigure { name: "Capacity".into(), value, detail: format!("{think}; {objective}{failed}"), tone }
+    KeyFigure { name: "Capacity".into(), value, detail: format!("{think}; {objective}{failed}{all}"), tone }
 }
 
 /// The 95 % interval, where the windows give one.

@@ -1,0 +1,185 @@
+//! How steady a load was by itself while levers were switched, and whether it was what it had been once all of them were off.
+//!
+//! What the levers did is taken off each slot's throughput, and what is left is looked at in stretches of eight slots: how far their
+//! means scatter holds the noise of single slots as well as whatever changed more slowly, another program or the server itself.
+
+use run::{Estimate, ProofTrial, Steadiness};
+
+use super::against::Against;
+use super::estimate::{throughput, usable};
+use crate::fit::linear;
+use crate::sample::{Sample, average};
+use crate::student::t95;
+
+/// Slots of a stretch: as many as come after the last one with a lever.
+const STRETCH: usize = 8;
+/// Stretches without which nothing is said of their scatter, and slots after the levers.
+const FEWEST: usize = 4;
+/// How many times as wide as one of 95 % an interval is that misses once in a thousand, with the dozen stretches of a trial (Student).
+const SURE: f64 = 2.0;
+/// What is not back by less than this (in logarithms) is no doubt of what the levers showed.
+const NOT_BACK: f64 = 0.05;
+/// Nor is a drift of less: as much as a lever takes.
+const DRIFTED: f64 = 0.25;
+
+/// What the slots of a trial say; nothing where they are too few.
+pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
+    let slots = usable(trial).ok()?;
+    let left = left(trial, &slots)?;
+    let last_on = slots.iter().rposition(|t| trial.levers.iter().any(|lever| lever.on[*t]))?;
+    let stretches: Vec<&[f64]> = left[..=last_on].chunks_exact(STRETCH).collect();
+    let means: Vec<f64> = stretches.iter().map(|stretch| average(stretch)).collect();
+    if means.len() < FEWEST {
+        return None;
+    }
+    // The first slot without any lever still serves what the last one left.
+    let back = left.get(last_on + 2..).and_then(|tail| back(&means, tail));
+    let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
+    Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
+}
+
+/// Why the slots prove nothing, whatever the levers seem to have done: something else changed as much.
+pub(super) fn doubt(steadiness: &Steadiness) -> Option<String> {
+    let told = |e: &Estimate| format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high);
+    let other = "another program, or a server that reacts to what is done to it";
+    match &steadiness.back {
+        Some(back) if steadiness.is_back == Some(false) => Some(format!(
+            "after the levers were off, throughput was {} of that before and not back within noise, so that something else changed it \
+             meanwhile ({other})",
+            told(back)
+        )),
+        _ if surely(&steadiness.drift) > DRIFTED => Some(format!(
+            "throughput changed by itself while the levers were switched, to {} of what it was at first ({other})",
+            told(&steadiness.drift)
+        )),
+        _ => None,
+    }
+}
+
+/// How far from 1 a ratio surely is, in logarithms; below 0 where it may be 1.
+fn surely(ratio: &Estimate) -> f64 {
+    let half = (ratio.high.ln() - ratio.low.ln()) / 2.0;
+    ratio.value.ln().abs() - SURE * half
+}
+
+/// The logarithm of each slot's throughput without what the levers did in it and in the one before.
+fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
+    let y = throughput(trial, slots);
+    let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;
+    let of_levers = &found.coefficients[..2 * trial.levers.len()];
+    let levels = Against::levels(&trial.levers, slots);
+    let rows = levels.rows();
+    let done = |row: &Vec<f64>| row.iter().zip(of_levers).map(|(x, by)| x * by).sum::<f64>();
+    Some(y.iter().zip(rows).map(|(y, row)| y - done(row)).collect())
+}
+
+/// The scatter of single slots about the means of their stretches.
+fn noise(stretches: &[&[f64]]) -> f64 {
+    let variances: Vec<f64> = stretches.iter().filter_map(|s| Some(Sample::of(s)?.sd.powi(2))).collect();
+    average(&variances).sqrt()
+}
+
+fn drift(means: &[f64]) -> Option<Estimate> {
+    let points: Vec<(f64, f64)> = means.iter().enumerate().map(|(i, mean)| (i as f64, *mean)).collect();
+    let (line, span) = (linear(&points)?, (means.len() - 1) as f64);
+    let end = |slope: f64| (slope * span).exp();
+    let at = line.slope_interval;
+    Some(Estimate { value: end(line.slope), low: end(at.low), high: end(at.high) })
+}
+
+/// The slots after the levers, held against one more stretch like the others.
+fn back(means: &[f64], tail: &[f64]) -> Option<Estimate> {
+    let before = Sample::of(means).filter(|_| tail.len() >= FEWEST)?;
+    let shorter = (STRETCH as f64 / tail.len() as f64).max(1.0);
+    let half = t95(before.n - 1.0) * before.sd * (shorter + 1.0 / before.n).sqrt();
+    let moved = average(tail) - before.mean;
+    Some(Estimate { value: moved.exp(), low: (moved - half).exp(), high: (moved + half).exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use run::LeverSlots;
+
+    use super::super::estimate;
+    use super::*;
+    use crate::sample::normal;
+
+    const SLOTS: usize = 118;
+    const AFTER: usize = 8;
+    const SEEDS: u64 = 200;
+
+    /// A server whose CPU carries all, with noise of this size, on a machine whose speed is told for each slot.
+    fn trial(seed: u64, noise: f64, speed: impl Fn(usize) -> f64) -> ProofTrial {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut on = || (0..SLOTS).map(|t| t < SLOTS - AFTER && random.bool()).collect::<Vec<bool>>();
+        let (server, client) = (on(), on());
+        let taken = |on: &[bool]| on.iter().map(|on| if *on { 0.75 } else { 1.0 }).collect::<Vec<f64>>();
+        let rate = |t: usize| 1000.0 * speed(t) * taken(&server)[t] * (noise * normal(&mut random)).exp();
+        let completed_rate = (0..SLOTS).map(rate).collect();
+        let lever = |name: &str, on: &Vec<bool>| LeverSlots {
+            lever: name.into(),
+            speed: taken(on),
+            on: on.clone(),
+            ..LeverSlots::default()
+        };
+        let levers = vec![lever("server-cpu", &server), lever("client-cpu", &client)];
+        ProofTrial { completed_rate, levers, ..ProofTrial::default() }
+    }
+
+    fn doubted(noise: f64, speed: impl Fn(usize) -> f64) -> usize {
+        let of = |seed| steadiness(&trial(seed, noise, &speed)).unwrap();
+        (0..SEEDS).filter(|seed| doubt(&of(*seed)).is_some()).count()
+    }
+
+    #[test]
+    fn of_what_comes_back_the_interval_says_so_and_nothing_is_doubted() {
+        let holds = |seed: &u64| {
+            let said = steadiness(&trial(*seed, 0.1, |_| 1.0)).unwrap();
+            let back = said.back.unwrap();
+            assert!((0.07..0.13).contains(&said.noise), "{said:?}");
+            back.low <= 1.0 && back.high >= 1.0 && said.drift.low <= 1.5 && said.drift.high >= 0.67
+        };
+        let held = (0..SEEDS).filter(holds).count();
+        assert!(held as f64 >= 0.93 * SEEDS as f64, "{held} of {SEEDS}");
+        assert_eq!(doubted(0.1, |_| 1.0), 0);
+    }
+
+    #[test]
+    fn what_does_not_come_back_is_told_and_proves_nothing() {
+        let stays = |t: usize| if t >= SLOTS - AFTER { 0.7 } else { 1.0 };
+        assert!(doubted(0.05, stays) as f64 > 0.95 * SEEDS as f64);
+        let said = doubt(&steadiness(&trial(1, 0.02, stays)).unwrap()).unwrap();
+        assert!(said.contains("not back within noise"), "{said}");
+    }
+
+    #[test]
+    fn a_server_that_grows_or_gives_way_meanwhile_is_told() {
+        let grows = |t: usize| 1.0 + 1.5 * t as f64 / SLOTS as f64;
+        assert!(doubted(0.05, grows) as f64 > 0.95 * SEEDS as f64);
+        let said = doubt(&steadiness(&trial(1, 0.02, grows)).unwrap()).unwrap();
+        assert!(said.contains("changed by itself"), "{said}");
+    }
+
+    /// A program that begins in mid-trial and takes a fifth of the machine: the levers' figures hold, and are less exact.
+    #[test]
+    fn a_foreign_load_that_begins_meanwhile_widens_intervals_that_still_hold_the_truth() {
+        let begins = |t: usize| if t > 65 { 0.8 } else { 1.0 };
+        let of = |seed, speed: &dyn Fn(usize) -> f64| estimate(&trial(seed, 0.03, speed)).unwrap().elasticities[0];
+        let all: Vec<Estimate> = (0..SEEDS).map(|seed| of(seed, &begins)).collect();
+        let held = all.iter().filter(|e| e.low <= 1.0 && e.high >= 1.0).count();
+        assert!(held as f64 >= 0.93 * SEEDS as f64, "{held} of {SEEDS}");
+        let width = |all: &[Estimate]| average(&all.iter().map(Estimate::half).collect::<Vec<f64>>());
+        let alone: Vec<Estimate> = (0..SEEDS).map(|seed| of(seed, &|_| 1.0)).collect();
+        assert!(width(&all) > width(&alone), "{} {}", width(&all), width(&alone));
+        let drift = steadiness(&trial(1, 0.03, begins)).unwrap().drift;
+        assert!(drift.high < 0.9, "{drift:?}");
+    }
+
+    #[test]
+    fn of_a_few_slots_nothing_is_said() {
+        let mut few = trial(1, 0.02, |_| 1.0);
+        few.completed_rate.truncate(30);
+        few.levers.iter_mut().for_each(|l| (l.on.truncate(30), l.speed.truncate(30)).0);
+        assert_eq!(steadiness(&few), None);
+    }
+}
