@@ -66,6 +66,7 @@ pub use number::median;
 pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
+pub use sample::average;
 pub use single::{failed_share, good};
 pub use steady::steady;
 pub use sweep::{FLAT, Plateau};
