@@ -38,6 +38,7 @@ mod phantoms;
 mod principles;
 pub mod prove;
 pub mod queueing;
+mod refusals;
 mod repeats;
 mod rules;
 mod sample;
@@ -95,14 +96,14 @@ pub fn judge_so_far(run: &mut Run) {
     let facts = Facts::of(run);
     let repeats = repeats::repeats(run);
     let chances = capacity::chances(&run.trials, &facts.limits);
-    let mut capacity = capacity::capacity(&facts, &chances);
-    capacity.iter_mut().for_each(|(found, _)| repeats::together(found, &repeats));
+    let mut found = capacity::capacity(&facts, &chances);
+    found.iter_mut().for_each(|found| repeats::together(&mut found.capacity, &repeats));
     let mut bottleneck = verdict::verdict(&facts);
     repeats::agree(&mut bottleneck, &repeats);
     let mut proof = run.findings.proof.clone();
     proof.iter_mut().for_each(|proof| prove::conclude(proof, &mut bottleneck));
-    let found = capacity.as_ref().map(|(found, _)| found.clone());
-    let picks = decide::picks(&facts, capacity.as_ref());
+    let picks = decide::picks(&facts, found.as_ref());
+    let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);
     let class_costs = class_costs::tell(run, &mut classes);
     let mut findings = run::Findings {
@@ -117,7 +118,7 @@ pub fn judge_so_far(run: &mut Run) {
         hosts: client_hosts::findings(run, &picks),
         one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
         failure: None,
-        capacity: found.clone(),
+        capacity: capacity.clone(),
         users: users::users(&facts),
         knee: knee::knee(&facts),
         bottleneck,
@@ -131,7 +132,7 @@ pub fn judge_so_far(run: &mut Run) {
         checks: run.findings.checks.clone(),
         conclusions: run.findings.conclusions.clone(),
         fits: run.findings.fits.clone(),
-        trust: trust::trust(&facts, found.as_ref()),
+        trust: trust::trust(&facts, capacity.as_ref()),
         argument: Vec::new(),
     };
     findings.fits.remove("usl");
