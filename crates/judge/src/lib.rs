@@ -28,6 +28,7 @@ mod facts;
 pub mod fit;
 mod generator;
 mod handshakes;
+pub mod held;
 mod knee;
 mod laws;
 mod number;
@@ -75,7 +76,7 @@ pub use users::{Bracket, bracket};
 pub use view::{FULL, Host, Task, View};
 pub use what_if::what_if;
 
-use run::Run;
+use run::{Run, Trial};
 
 /// Derives and concludes: see the head of the crate. `findings.checks`, `findings.conclusions`, fits that an experiment made, and the measured
 /// `trust.generator_ceiling` are kept; everything else in `findings` is made anew.
@@ -116,7 +117,7 @@ pub fn judge_so_far(run: &mut Run) {
         cost_names: COSTS.iter().map(|spec| (spec.id.to_string(), spec.help)).collect(),
         state: decide::state(&facts, &bottleneck),
         hosts: client_hosts::findings(run, &picks),
-        one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
+        one_host: facts.decisive.filter(|t| t.server.is_some()).map(Trial::one_host),
         failure: None,
         capacity: capacity.clone(),
         users: users::users(&facts),
@@ -141,4 +142,13 @@ pub fn judge_so_far(run: &mut Run) {
     findings.expected = expect::expected(run, &findings);
     findings.failure = decide::failure(run, &findings);
     run.findings = findings;
+}
+
+/// Writes down what limited a trial that holds connections, as if it were the only one of its run: see [`held`].
+pub fn limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, ended: Option<&held::Ended>) {
+    let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
+    judge(&mut alone);
+    let (limited_by, why) = held::limited_by(trial, &alone.findings.bottleneck, offered_bytes_per_s, ended);
+    trial.notes.push(format!("what limited it: {limited_by} ({why})"));
+    trial.results.limited_by = Some(limited_by);
 }
