@@ -3,6 +3,7 @@
 use run::{Bottleneck, Capacity, Failure, Findings, LoadState, Outcome, Picks, Run, Trial, TrialKind};
 
 use crate::Facts;
+use crate::capacity::Found;
 use crate::number::finite;
 use crate::objective::{breach, holds};
 use crate::single::{failed_share, good};
@@ -11,11 +12,11 @@ use crate::single::{failed_share, good};
 const APART: f64 = 0.9;
 
 /// The trials that the findings speak of.
-pub(crate) fn picks(facts: &Facts<'_>, capacity: Option<&(Capacity, &Trial)>) -> Picks {
+pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
     let trials = &facts.run.trials;
     let at = |trial: Option<&Trial>| trials.iter().position(|t| trial.is_some_and(|one| std::ptr::eq(one, t)));
     let decisive = at(facts.decisive);
-    let at_capacity = at(capacity.filter(|(c, _)| c.held).map(|(_, t)| *t));
+    let at_capacity = at(found.filter(|f| f.capacity.held).map(|f| f.trial));
     let shown = decisive.or((!trials.is_empty()).then_some(0));
     let loaded = at_capacity.or(shown);
     let several = |at: &usize| trials[*at].host_loads.len() > 1;
@@ -23,10 +24,10 @@ pub(crate) fn picks(facts: &Facts<'_>, capacity: Option<&(Capacity, &Trial)>) ->
         decisive,
         full: at(facts.full()),
         unloaded: at(facts.unloaded),
-        failing: at(facts.failing),
+        failing: at(found.map_or(facts.failing, |f| f.failing)),
         at_capacity,
         overload: trials.iter().position(|t| t.kind == TrialKind::Overload),
-        beyond: at(capacity.and_then(|(c, _)| beyond(facts, c))),
+        beyond: at(found.and_then(|f| beyond(facts, &f.capacity))),
         shown,
         loaded,
         open_held: at(open_held(facts)),

@@ -4,6 +4,7 @@ use run::{BehindLoad, Intensity, Limits, Run, Trial, TrialKind};
 
 use crate::number::positive;
 use crate::objective::{holds, limits};
+use crate::refusals::Refusals;
 use crate::single::{closed, good, good_bytes, server_of, several_sizes, sides_of};
 use crate::sweep::{Plateau, REACHED, lightest, plateau, sweep, top};
 use crate::view::View;
@@ -31,6 +32,8 @@ pub struct Facts<'a> {
     pub plateau: Plateau,
     /// What stands behind the server, nearest first, and how busy each was.
     pub behind: Vec<BehindLoad>,
+    /// The trials in which answers were refused.
+    pub(crate) refusals: Refusals<'a>,
 }
 
 /// The lowest rate that broke the objective while neither it nor one above it held: what one trial held and another did
@@ -42,6 +45,14 @@ fn failing<'a>(search: &[&'a Trial], limits: &Limits) -> Option<&'a Trial> {
     };
     let held = search.iter().filter(|t| holds(t, limits)).map(|t| asked(t)).fold(0.0, f64::max);
     search.iter().copied().filter(|t| asked(t) > held).min_by(|a, b| asked(a).total_cmp(&asked(b)))
+}
+
+fn loaded<'a>(
+    sweep: &[&'a Trial],
+    search: &[&'a Trial],
+    decisive: Option<&'a Trial>,
+) -> impl Iterator<Item = &'a Trial> {
+    sweep.iter().copied().chain(search.iter().copied()).chain(decisive)
 }
 
 impl<'a> Facts<'a> {
@@ -71,7 +82,13 @@ impl<'a> Facts<'a> {
         let plateau = plateau(&sweep, &search, decisive);
         let unloaded = lightest(&sweep);
         let behind = crate::behind::loads(&sweep, decisive);
-        Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, behind }
+        let refusals = Refusals::of(loaded(&sweep, &search, decisive));
+        Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, behind, refusals }
+    }
+
+    /// The trials of sweep and search, and the decisive one.
+    pub(crate) fn loaded(&self) -> impl Iterator<Item = &'a Trial> {
+        loaded(&self.sweep, &self.search, self.decisive)
     }
 
     /// The trial that shows which processor is full: of the steps of the sweep that still have 97 % of the highest rate

@@ -7,7 +7,6 @@ use crate::client_hosts;
 use crate::evidence::{measured, thread_line, throttled};
 use crate::number::{percent, positive, rate, ratio};
 use crate::overflow::Overflow;
-use crate::rules::keeps_good_answers_at_one_rate;
 use crate::view::{FULL, Task, View};
 use crate::waiting::Waiting;
 
@@ -36,7 +35,7 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
 /// Whether the generator was at its own limit in the decisive trial. It is no limit where the server refuses whatever is
 /// asked for beyond a rate of its own.
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
-    let view = facts.client().filter(|_| !keeps_good_answers_at_one_rate(facts))?;
+    let view = facts.client().filter(|_| !(facts.run.asked() && facts.refusals.keep_one_rate()))?;
     let mut limit = by_threads(facts, &view).or_else(|| by_ceiling(facts, &view)).or_else(|| by_quota(&view))?;
     if let Some((on, others)) = client_hosts::among(facts) {
         limit.sentence = format!("{on}{}{others}", limit.sentence);

@@ -28,6 +28,7 @@ mod facts;
 pub mod fit;
 mod generator;
 mod handshakes;
+pub mod held;
 mod knee;
 mod laws;
 mod number;
@@ -38,6 +39,7 @@ mod phantoms;
 mod principles;
 pub mod prove;
 pub mod queueing;
+mod refusals;
 mod repeats;
 mod rules;
 mod sample;
@@ -66,6 +68,7 @@ pub use number::median;
 pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Verdict};
+pub use sample::average;
 pub use single::{failed_share, good};
 pub use steady::steady;
 pub use sweep::{FLAT, Plateau};
@@ -73,7 +76,7 @@ pub use users::{Bracket, bracket};
 pub use view::{FULL, Host, Task, View};
 pub use what_if::what_if;
 
-use run::Run;
+use run::{Run, Trial};
 
 /// Derives and concludes: see the head of the crate. `findings.checks`, `findings.conclusions`, fits that an experiment made, and the measured
 /// `trust.generator_ceiling` are kept; everything else in `findings` is made anew.
@@ -94,14 +97,14 @@ pub fn judge_so_far(run: &mut Run) {
     let facts = Facts::of(run);
     let repeats = repeats::repeats(run);
     let chances = capacity::chances(&run.trials, &facts.limits);
-    let mut capacity = capacity::capacity(&facts, &chances);
-    capacity.iter_mut().for_each(|(found, _)| repeats::together(found, &repeats));
+    let mut found = capacity::capacity(&facts, &chances);
+    found.iter_mut().for_each(|found| repeats::together(&mut found.capacity, &repeats));
     let mut bottleneck = verdict::verdict(&facts);
     repeats::agree(&mut bottleneck, &repeats);
     let mut proof = run.findings.proof.clone();
     proof.iter_mut().for_each(|proof| prove::conclude(proof, &mut bottleneck));
-    let found = capacity.as_ref().map(|(found, _)| found.clone());
-    let picks = decide::picks(&facts, capacity.as_ref());
+    let picks = decide::picks(&facts, found.as_ref());
+    let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);
     let class_costs = class_costs::tell(run, &mut classes);
     let mut findings = run::Findings {
@@ -114,9 +117,9 @@ pub fn judge_so_far(run: &mut Run) {
         cost_names: COSTS.iter().map(|spec| (spec.id.to_string(), spec.help)).collect(),
         state: decide::state(&facts, &bottleneck),
         hosts: client_hosts::findings(run, &picks),
-        one_host: facts.decisive.filter(|t| t.server.is_some()).map(run::Trial::one_host),
+        one_host: facts.decisive.filter(|t| t.server.is_some()).map(Trial::one_host),
         failure: None,
-        capacity: found.clone(),
+        capacity: capacity.clone(),
         users: users::users(&facts),
         knee: knee::knee(&facts),
         bottleneck,
@@ -130,7 +133,7 @@ pub fn judge_so_far(run: &mut Run) {
         checks: run.findings.checks.clone(),
         conclusions: run.findings.conclusions.clone(),
         fits: run.findings.fits.clone(),
-        trust: trust::trust(&facts, found.as_ref()),
+        trust: trust::trust(&facts, capacity.as_ref()),
         argument: Vec::new(),
     };
     findings.fits.remove("usl");
@@ -139,4 +142,13 @@ pub fn judge_so_far(run: &mut Run) {
     findings.expected = expect::expected(run, &findings);
     findings.failure = decide::failure(run, &findings);
     run.findings = findings;
+}
+
+/// Writes down what limited a trial that holds connections, as if it were the only one of its run: see [`held`].
+pub fn limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, ended: Option<&held::Ended>) {
+    let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
+    judge(&mut alone);
+    let (limited_by, why) = held::limited_by(trial, &alone.findings.bottleneck, offered_bytes_per_s, ended);
+    trial.notes.push(format!("what limited it: {limited_by} ({why})"));
+    trial.results.limited_by = Some(limited_by);
 }

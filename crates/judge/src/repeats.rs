@@ -35,7 +35,7 @@ pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Op
     let part = part(run, trials, limits);
     let facts = Facts::of(&part);
     let chances = crate::capacity::chances(&part.trials, &facts.limits);
-    crate::capacity::capacity(&facts, &chances).map(|(capacity, _)| capacity).filter(|capacity| capacity.held)
+    crate::capacity::capacity(&facts, &chances).map(|found| found.capacity).filter(|capacity| capacity.held)
 }
 
 /// A repeat as a run of its own, held against one objective.
@@ -56,8 +56,8 @@ pub(crate) fn at_capacity(run: &Run) -> Vec<Option<AtCapacity<'_>>> {
         let facts = Facts::of(&part);
         let chances = crate::capacity::chances(&part.trials, &facts.limits);
         let found = crate::capacity::capacity(&facts, &chances);
-        let held = found.as_ref().filter(|(capacity, _)| capacity.held).map(|(capacity, _)| capacity.rate);
-        let trial = found.map(|(_, trial)| trial).or(facts.decisive)?;
+        let held = found.as_ref().filter(|found| found.capacity.held).map(|found| found.capacity.rate);
+        let trial = found.map(|found| found.trial).or(facts.decisive)?;
         Some((part.trials.iter().position(|one| std::ptr::eq(one, trial))?, held))
     };
     finished(run).map(|trials| of(trials).and_then(|(at, held)| Some((trials, trials.get(at)?, held)))).collect()
@@ -67,7 +67,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
     let part = part(run, trials, &limits(run));
     let facts = Facts::of(&part);
     let chances = crate::capacity::chances(&part.trials, &facts.limits);
-    let capacity = crate::capacity::capacity(&facts, &chances).map(|(capacity, _)| capacity).filter(|c| c.held);
+    let capacity = crate::capacity::capacity(&facts, &chances).map(|found| found.capacity).filter(|c| c.held);
     let bottleneck = crate::verdict::verdict(&facts);
     Repeat {
         trials: trials.len(),

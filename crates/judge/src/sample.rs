@@ -23,8 +23,14 @@ pub(crate) fn normal(random: &mut fastrand::Rng) -> f64 {
 }
 
 /// The arithmetic mean; 0 of no values.
-pub(crate) fn average(values: &[f64]) -> f64 {
+pub fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The arithmetic mean, and the sum of the squares of what each value is off it.
+pub(crate) fn about_the_mean(values: &[f64]) -> (f64, f64) {
+    let mean = average(values);
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
 }
 
 /// A sample of at least two values.
@@ -42,8 +48,7 @@ impl Sample {
     /// None where there are fewer than two.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let (mean, squares) = about_the_mean(values);
         (values.len() > 1).then(|| Self { n, mean, sd: (squares / (n - 1.0)).sqrt() })
     }
 

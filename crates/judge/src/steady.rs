@@ -12,7 +12,7 @@ use run::Steady;
 
 use crate::fit::linear;
 use crate::number::percent;
-use crate::sample::Sample;
+use crate::sample::{Sample, average};
 
 /// Fewest intervals to judge by.
 const LEAST: usize = 6;
@@ -39,7 +39,7 @@ fn answer(series: &[f64]) -> (bool, String) {
     }
     let take = (series.len() / 2).clamp(LEAST, MOST);
     let last = &series[series.len() - take..];
-    let mean = last.iter().sum::<f64>() / take as f64;
+    let mean = average(last);
     if !mean.is_finite() || mean <= 0.0 {
         return (false, format!("nothing completed in the last {take} intervals"));
     }

@@ -9,6 +9,7 @@ use crate::Facts;
 use crate::capacity::pooled_users;
 use crate::number::positive;
 use crate::objective::{breach, words};
+use crate::sample::average;
 use crate::single::good;
 
 /// Windows of one number of users: those in which the objective held, and those in which it did not.
@@ -102,7 +103,7 @@ pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
         failed,
         capacity: capacity(&windows, &facts.limits),
         failed_why: why.map(|why| words(&why)),
-        rate: rates.iter().sum::<f64>() / rates.len().max(1) as f64,
+        rate: average(&rates),
         think: trials.iter().find_map(users_of).map(|(_, think)| think.clone()).unwrap_or_default(),
         windows: [held, failed].into_iter().flatten().map(|users| bracket.lead(users).1).sum(),
     })

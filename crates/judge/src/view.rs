@@ -3,6 +3,7 @@
 use run::{CounterId, Instances, Own, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
+use crate::sample::average;
 use crate::sides::window_of;
 
 /// Share of a processor from which a thread, a server or a generator counts as full.
@@ -226,7 +227,7 @@ impl<'a> View<'a> {
             let host = self.host()?;
             return ratio(host.busy, host.online).map(|b| b.min(1.0));
         }
-        Some((1.0 - idle.iter().sum::<f64>() / idle.len() as f64).clamp(0.0, 1.0))
+        Some((1.0 - average(&idle)).clamp(0.0, 1.0))
     }
 
     /// Processors that are online.

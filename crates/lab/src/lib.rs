@@ -63,6 +63,6 @@ pub use prove_target::prove_target;
 pub use remote_observer::RemoteObserver;
 pub use server_counters::ServerCounters;
 pub use target::resolve;
-pub use target_setup::{TargetSetup, start_server};
+pub use target_setup::{TargetSetup, start_server, start_servers};
 pub use watch::{Nobody, Progressing, Watch};
 pub use watch_server::watch_server;

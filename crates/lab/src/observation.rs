@@ -173,6 +173,15 @@ impl Observation {
         self
     }
 
+    /// The same with the connections of these listeners of the server counted; dear where there are many.
+    pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
+        let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
+        let more =
+            |observer: &Observer| Observer::new(ObserverSpec { counted: counted.clone(), ..observer.spec().clone() });
+        self.server = self.server.map(|(watched, observer)| (watched, more(&observer)));
+        self
+    }
+
     /// The same without any observer, for trials that are about the generator alone.
     pub fn blind(&self) -> Self {
         Self { blind: true, ..self.clone() }

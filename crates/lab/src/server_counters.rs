@@ -72,8 +72,10 @@ mod tests {
     #[test]
     fn every_told_count_is_one_of_the_server_s_statistics() {
         let stats = serde_json::to_value(serve::Stats::default()).unwrap();
-        let server_counters = ServerCounters { group: Weak::new(), object: "Records" };
-        assert!(server_counters.ids().count() > 0);
-        server_counters.ids().for_each(|id| assert!(stats[id.split_once('.').unwrap().1].is_u64(), "{id}"));
+        for object in ["Records", "Server"] {
+            let server_counters = ServerCounters { group: Weak::new(), object };
+            assert!(server_counters.ids().count() > 0);
+            server_counters.ids().for_each(|id| assert!(stats[id.split_once('.').unwrap().1].is_u64(), "{id}"));
+        }
     }
 }

@@ -108,8 +108,8 @@ fn look_up(host: &str, port: u16) -> Result<SocketAddr, String> {
 /// The settings that were asked for where they are of the row's protocol, aimed at what the target names.
 fn protocol(row: &ProtocolSpec, authority: &str, path: &str, asked: &Protocol) -> Protocol {
     let defaults = (row.defaults)();
-    // HTTP/2 is asked for by a flag, not by the scheme.
-    let asked_for = matches!((asked, &defaults), (Protocol::Http2(_), Protocol::Http1(_)));
+    // Which version of HTTP is asked for by a flag, where the scheme says nothing of it.
+    let asked_for = (row.takes)(asked);
     let same = asked_for || std::mem::discriminant(asked) == std::mem::discriminant(&defaults);
     let mut protocol = if same { asked.clone() } else { defaults };
     (row.aim)(&mut protocol, authority, path);

@@ -46,13 +46,31 @@ pub fn start_server(
     program: &Path,
     plan: ServePlan,
 ) -> Result<(AgentGroup, SocketAddr, Vec<String>), LabError> {
+    let (group, addrs, notes) = start_servers(host, program, &plan, 1)?;
+    let addr = addrs.first().copied().ok_or_else(says_no_address)?;
+    Ok((group, addr, notes))
+}
+
+/// The same of several processes, each with an address of its own, in the order of the group.
+pub fn start_servers(
+    host: &dyn Host,
+    program: &Path,
+    plan: &ServePlan,
+    processes: usize,
+) -> Result<(AgentGroup, Vec<SocketAddr>, Vec<String>), LabError> {
     let mut group = AgentGroup::default();
-    group.start(host, program, "server", &AgentSpec::Serve { plan, far: host.is_remote() })?;
-    let ready = group.await_ready(LISTENS_WITHIN)?.into_iter().next().unwrap_or_default();
-    let addr = ready
-        .listening
-        .ok_or_else(|| LabError::Agent { name: "server".into(), why: "it did not say where it listens".into() })?;
-    Ok((group, addr, ready.notes))
+    for _ in 0..processes {
+        let spec = AgentSpec::Serve { plan: plan.clone(), far: host.is_remote() };
+        group.start(host, program, "server", &spec)?;
+    }
+    let ready = group.await_ready(LISTENS_WITHIN)?;
+    let addrs: Option<Vec<SocketAddr>> = ready.iter().map(|one| one.listening).collect();
+    let notes = ready.into_iter().flat_map(|one| one.notes).collect();
+    Ok((group, addrs.ok_or_else(says_no_address)?, notes))
+}
+
+fn says_no_address() -> LabError {
+    LabError::Agent { name: "server".into(), why: "it did not say where it listens".into() }
 }
 
 impl TargetSetup {

@@ -8,6 +8,7 @@
 mod column_writer;
 mod family;
 mod find;
+mod half_open;
 mod host;
 mod kept;
 mod life;
@@ -21,7 +22,6 @@ mod sched_times;
 mod scope;
 mod source;
 mod sources;
-mod tcp_peers;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -30,6 +30,7 @@ mod units;
 
 pub use column_writer::{ColumnWriter, Slots};
 pub use find::{FindError, Found, find_server, holds_sockets, other_network};
+pub use half_open::half_open;
 pub use host::host_info;
 pub use life::Life;
 pub use observer::{Observer, Watching, listen};
@@ -41,6 +42,5 @@ pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedTimes, sched_times};
 pub use scope::Scope;
 pub use source::{Effort, Round, Source, SourceSpec};
-pub use sources::{CpuQuota, Exporter, ProcessLevels, SOURCES, descriptor_limits, process_levels};
-pub use tcp_peers::{half_open, peers_of};
+pub use sources::{CpuQuota, Exporter, SOURCES, descriptor_limits};
 pub use tree::Tree;

@@ -72,6 +72,7 @@ fn scope(spec: &ObserverSpec) -> Scope {
         processes: spec.processes.clone(),
         listen: spec.listen.clone(),
         connect: spec.connect.clone(),
+        counted: spec.counted.clone(),
         sources: spec.sources.as_ref().map(known),
         ..Scope::default()
     }

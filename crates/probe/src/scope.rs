@@ -18,6 +18,8 @@ pub struct Scope {
     pub listen: Option<Address>,
     /// Connections to this address are sampled (a client's side).
     pub connect: Option<Address>,
+    /// Listeners whose connections are counted.
+    pub counted: Vec<Address>,
     /// Names of the rows of [`crate::SOURCES`] to read; `None` for all.
     pub sources: Option<Vec<&'static str>>,
 }
@@ -30,6 +32,7 @@ impl Default for Scope {
             processes: Vec::new(),
             listen: None,
             connect: None,
+            counted: Vec::new(),
             sources: None,
         }
     }

@@ -17,6 +17,10 @@ pub struct ProtocolSpec {
     pub flags: &'static [Flag],
     /// Adds what follows from the settings once all are known.
     pub complete: fn(&mut Protocol),
+    /// Whether the settings of this other protocol are spoken with targets of this one, since a flag asked for it.
+    pub takes: fn(&Protocol) -> bool,
+    /// Makes each request so many bytes longer, head line and all; false where that cannot be done.
+    pub pad: fn(&mut Protocol, usize) -> bool,
     /// Puts the authority and the path of a URL into the settings.
     pub aim: fn(&mut Protocol, &str, &str),
     /// Changes the settings for connections that carry one request: the server is asked to close, so that TIME_WAIT is its.
@@ -40,6 +44,8 @@ impl ProtocolSpec {
         defaults: Protocol::default,
         flags: &[],
         complete: |_| {},
+        takes: |_| false,
+        pad: |_, _| false,
         aim: |_, _, _| {},
         one_request: |_| {},
         answers: true,
@@ -90,4 +96,6 @@ pub enum Set {
     Number(fn(&mut Protocol, u16)),
     /// A name and a value; may be given again and again.
     Pair(fn(&mut Protocol, &str, &str)),
+    /// No value: the settings become those of another protocol.
+    Switch(fn(&mut Protocol)),
 }

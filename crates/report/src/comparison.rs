@@ -2,9 +2,9 @@
 
 use run::{BothAt, Compared, ComparedWord, Comparison, MoreOf, Turns};
 
-use crate::number::{quantity, significant};
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
+use run::number::{quantity, significant};
 
 /// Renders a comparison: `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {

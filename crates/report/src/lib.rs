@@ -7,7 +7,6 @@ mod answer;
 mod comparison;
 mod doc;
 mod forms;
-mod number;
 mod pages;
 mod plot;
 mod style;
@@ -16,12 +15,12 @@ mod what_if;
 pub use comparison::render_comparison;
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
-pub use number::{Unit, count, number, quantity, significant};
 pub use pages::{PAGES, Page, busiest_device, error_words};
 pub use plot::{
     Axis, Band, BarRow, Bars, Frame, Hue, IntervalRow, Intervals, Look, Mark, Plot, Scale, Segment, Series, Spot,
     bars_svg, intervals_svg, plot_svg,
 };
+pub use run::number::{Unit, count, number, quantity, significant};
 pub use style::{ReportError, Style};
 pub use what_if::render_what_if;
 

@@ -2,9 +2,9 @@
 
 use run::{Estimate, Resource, WhatIf, WithUsers};
 
-use crate::number::{number, quantity};
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Doc, Item, KeyFigure, List, ReportError, Section, Style, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
 
 /// An answer as text, Markdown, HTML or JSON. `run` is how the run is called.
 pub fn render_what_if(form: &str, answer: &WhatIf, run: &str, style: &Style) -> Result<String, ReportError> {

@@ -98,6 +98,7 @@ const OBJECTS: &[(&str, Scope)] = &[
     ("Process", Scope::Side),
     ("Qdisc", Scope::Network),
     ("Records", Scope::Side),
+    ("Server", Scope::Side),
     ("Slab", Scope::Machine),
     ("Socket", Scope::Network),
     ("Softirq", Scope::Machine),

@@ -320,6 +320,9 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "sock_diag skmeminfo drops: connection requests dropped at this listener",
     ),
+    // Read where an experiment asks for it: the kernel describes each connection.
+    c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
+    c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
     // TCP_INFO over a sample of the connections of this side; instance empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
     c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean").largest(),
@@ -539,10 +542,15 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("record.disk_reads", "Records", Count, Cumulative, "records that came from the disk, all or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that had a buffer"),
     c("record.large_refused", "Records", Count, Cumulative, "reads above 4096 bytes that had none, and were split"),
+    // So does the server of another experiment: its own view of its load.
+    c("server.connections", "Server", Count, Gauge, "connections that it has accepted and not closed"),
+    c("server.threads", "Server", Count, Gauge, "threads that serve"),
+    c("server.bytes_in", "Server", Bytes, Cumulative, "bytes that it read from sockets"),
+    c("server.bytes_out", "Server", Bytes, Cumulative, "bytes that its sockets took"),
 ];
 
-/// Objects whose counters no source of the probe fills: media and record servers tell them themselves.
-pub const EXPORTED: &[&str] = &["Medium", "Records"];
+/// Objects whose counters no source of the probe fills: media and reference servers tell them themselves.
+pub const EXPORTED: &[&str] = &["Medium", "Records", "Server"];
 
 #[cfg(test)]
 mod tests {

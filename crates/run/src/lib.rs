@@ -38,6 +38,7 @@ mod key;
 mod lever;
 mod measured;
 mod moments;
+pub mod number;
 mod observer;
 mod own;
 mod plan;

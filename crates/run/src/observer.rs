@@ -33,6 +33,10 @@ pub struct ObserverSpec {
     pub listen: Option<Address>,
     /// Connections to this address are sampled.
     pub connect: Option<Address>,
+    /// Listeners whose connections are counted, those that were accepted and those that wait for it: dear where there are
+    /// many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Address>,
     /// Processors that stand for the whole host; empty for all.
     pub processors: Vec<u32>,
     /// Names of the sources to read (`loadline list sources`); absent for all.

@@ -2,8 +2,7 @@
 
 use crate::intensity::pool;
 use crate::{
-    Arrival, Intensity, LoadPlan, MOST_REQUESTS, Objective, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet,
-    Stage,
+    Arrival, Intensity, LoadPlan, MOST_REQUESTS, Objective, Plan, RecordedTimes, RequestOrder, RequestSet, Stage,
 };
 
 /// The longest load, and the longest watch: a year.
@@ -98,7 +97,7 @@ impl LoadPlan {
 
     fn check_blocks(&self) -> Result<(), PlanError> {
         let Some(blocks) = &self.blocks else { return Ok(()) };
-        let fits = matches!(self.intensity, Intensity::Closed { .. }) && matches!(self.protocol, Protocol::Echo { .. });
+        let fits = matches!(self.intensity, Intensity::Closed { .. }) && self.protocol.echoed_bytes().is_some();
         let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
         let rate = blocks.block_rate_bytes_per_s;
         match () {

@@ -167,6 +167,14 @@ impl Protocol {
         }
     }
 
+    /// Bytes of a message that comes back as it was sent: what blocks of connections are paced by.
+    pub const fn echoed_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Echo { message_bytes } => Some(*message_bytes),
+            _ => None,
+        }
+    }
+
     /// The name used in tables and flags.
     pub const fn name(&self) -> &'static str {
         match self {

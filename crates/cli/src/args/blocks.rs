@@ -1,7 +1,7 @@
 //! Blocks of connections, for echo targets.
 
 use clap::Args;
-use run::{Blocks, Plan, Protocol};
+use run::{Blocks, Plan};
 
 use super::units;
 
@@ -28,14 +28,11 @@ impl BlockArgs {
         let asked =
             self.block.is_some() || self.block_rate.is_some() || self.sends_per_connection.is_some() || self.compat;
         if asked {
-            let url = &plan.target.url;
-            if !url.starts_with("echo:") && !matches!(plan.load.protocol, Protocol::Echo { .. }) {
-                anyhow::bail!("--block and its relatives belong to an echo target: give echo://HOST:PORT, not {url:?}");
-            }
-            if !matches!(plan.load.protocol, Protocol::Echo { .. }) {
-                plan.load.protocol =
-                    proto::by_scheme("echo").map_or_else(Protocol::default, |(row, _)| (row.defaults)());
-            }
+            anyhow::ensure!(
+                plan.load.protocol.echoed_bytes().is_some(),
+                "--block, --block-rate, --sends-per-connection and --compat need an echo target: give echo://HOST:PORT, not {:?}",
+                plan.target.url
+            );
             let blocks = plan.load.blocks.get_or_insert_with(Blocks::default);
             blocks.block = self.block.unwrap_or(blocks.block);
             blocks.block_rate_bytes_per_s = self.block_rate.map_or(blocks.block_rate_bytes_per_s, |r| r as f64);

@@ -20,7 +20,7 @@ pub(crate) struct ServerHostArgs {
     /// The same for the server's host alone
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "server_host")]
     server_via: Option<String>,
-    /// loadline on the other hosts; without, this program is copied to a folder of your own there
+    /// Path of loadline on the other hosts; without it, this program is copied to a folder of yours there
     #[arg(long, value_name = "FILE", help_heading = "Other hosts")]
     agent_path: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! The flags of the protocols: one for each that a row of `PROTOCOLS` names.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use proto::{Flag, PROTOCOLS, Set};
+use proto::{Flag, PROTOCOLS, ProtocolSpec, Set};
 use run::LoadPlan;
 
 use super::headers::read;
@@ -12,11 +12,24 @@ use super::units;
 pub(crate) struct RequestArgs(ArgMatches);
 
 impl RequestArgs {
-    /// Puts the flags of this protocol that were given into its settings.
-    pub(crate) fn apply(&self, load: &mut LoadPlan) -> anyhow::Result<()> {
+    /// Puts the flags of this protocol that were given into its settings. The embedded server speaks one protocol.
+    pub(crate) fn apply(&self, load: &mut LoadPlan, embedded: bool) -> anyhow::Result<()> {
         let (protocol, secrets) = (&mut load.protocol, &mut load.secrets);
-        for flag in proto::spec(protocol).flags {
+        let row = proto::spec(protocol);
+        if let Some((row, flag)) =
+            self.switches().find(|(_, flag)| embedded || !row.flags.iter().any(|own| own.name == flag.name))
+        {
+            let schemes: Vec<String> = row.schemes.iter().map(|scheme| format!("{}://", scheme.name)).collect();
+            anyhow::bail!(
+                "--{} is for {} targets; the embedded server speaks HTTP/1.1",
+                flag.name,
+                schemes.join(" and ")
+            );
+        }
+        for flag in row.flags {
             match flag.set {
+                Set::Switch(set) if self.0.get_flag(flag.name) => set(protocol),
+                Set::Switch(_) => {}
                 Set::Text(set) => self.one::<String>(flag).into_iter().for_each(|text| set(protocol, text)),
                 Set::Bytes(set) => self.one(flag).into_iter().for_each(|bytes| set(protocol, *bytes)),
                 Set::Number(set) => self.one(flag).into_iter().for_each(|number| set(protocol, *number)),
@@ -35,6 +48,14 @@ impl RequestArgs {
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
         let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         ["body", "method", "body-type"].into_iter().filter(given).collect()
+    }
+
+    /// The switches that were given, each with the first row that has it.
+    fn switches(&self) -> impl Iterator<Item = (&'static ProtocolSpec, &'static Flag)> {
+        let mut seen = std::collections::BTreeSet::new();
+        let all = PROTOCOLS.iter().flat_map(|row| row.flags.iter().map(move |flag| (row, flag)));
+        let switches = all.filter(|(_, flag)| matches!(flag.set, Set::Switch(_)));
+        switches.filter(move |(_, flag)| seen.insert(flag.name) && self.0.get_flag(flag.name))
     }
 
     fn one<T: Clone + Send + Sync + 'static>(&self, flag: &Flag) -> Option<&T> {
@@ -74,5 +95,6 @@ fn arg(flag: &Flag) -> Arg {
         Set::Bytes(_) => arg.value_parser(units::bytes),
         Set::Number(_) => arg.value_parser(value_parser!(u16)),
         Set::Pair(_) => arg.action(ArgAction::Append),
+        Set::Switch(_) => arg.action(ArgAction::SetTrue),
     }
 }

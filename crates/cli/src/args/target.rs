@@ -25,9 +25,6 @@ pub(crate) struct TargetArgs {
     /// CPU time of a request at the embedded server; 0 for its bare page [default: 50us]
     #[arg(long, value_name = "TIME", value_parser = super::units::seconds, help_heading = "Target")]
     embedded_work: Option<f64>,
-    /// HTTP/2 instead of HTTP/1.1: by ALPN for https://, with prior knowledge for http://
-    #[arg(long, help_heading = "Request")]
-    http2: bool,
     #[command(flatten)]
     request: RequestArgs,
     #[command(flatten)]
@@ -68,15 +65,8 @@ impl TargetArgs {
         plan.target.embedded_work_us = self.embedded_work.map_or(plan.target.embedded_work_us, |s| s * 1e6);
         self.mix.apply(&mut plan)?;
         self.say(&mut plan);
-        if self.http2 {
-            anyhow::ensure!(
-                plan.load.protocol.http().is_some() && !plan.target.url.is_empty(),
-                "--http2 is for http:// and https:// targets; the embedded server speaks HTTP/1.1"
-            );
-            plan.load.protocol = proto::http1::to_http2(plan.load.protocol.clone());
-        }
         read_variables(&mut plan.load)?;
-        self.request.apply(&mut plan.load)?;
+        self.request.apply(&mut plan.load, plan.target.url.is_empty())?;
         mix::check(&plan, &self.request.of_one())?;
         self.tls.apply(&mut plan)?;
         plan.seal(&self.secret_header);

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// The new run takes the place of the baseline with this name, and nothing is compared
     #[arg(long, requires = "baseline")]
     replace: bool,
-    /// A change below this is none to act on; one above it for the worse ends with status 1
+    /// Changes below this share do not count; a larger one for the worse ends with status 1
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "3%")]
     threshold: f64,
     /// Two live servers: time for all windows [default: 60s]

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Time for the whole search
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Search")]
     budget: Option<f64>,
-    /// Half the 95 % interval of the capacity, as a share of it, at which the search ends before its time
+    /// End the search early once half the 95 % interval is this share of the capacity
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Search")]
     precision: Option<f64>,
     /// Most connections of the closed-loop sweep and of the open loop's pool
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// server and generator
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
     prove: Proving,
-    /// A directory on the server's disk, on the server's host, in which the experiment may write: tries the disk
+    /// Directory on the server's disk (on its host) in which the experiment may write: tries the disk, too
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     prove_dir: Option<std::path::PathBuf>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 enum Proving {
     /// No experiment
     Off,
-    /// What this user's own rights are enough for
+    /// What this user's rights allow
     Default,
     /// Also what touches the server: its CPU quota, one of its workers
     Intrusive,

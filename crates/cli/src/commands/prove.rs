@@ -20,10 +20,10 @@ pub(crate) const BUDGET_S: f64 = 60.0;
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Clients, each waits for its answer: throughput is what answers
+    /// Closed loop of so many clients: a lever shows in the throughput
     #[arg(long, value_name = "N", help_heading = "Intensity", conflicts_with = "rate")]
     connections: Option<u32>,
-    /// Requests per second, whatever the server does: the objective's percentile of the response time is what answers (the median
+    /// Open loop of so many requests per second: a lever shows in the objective's percentile of the response time (the median
     /// where no objective is named)
     #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity")]
     rate: Option<f64>,
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Also pull levers that touch the server's own limits and processes: its CPU quota, one of its workers
     #[arg(long, help_heading = "Experiment")]
     intrusive: bool,
-    /// A directory on the server's disk, on the server's host, in which may be written: tries the disk
+    /// Directory on the server's disk (on its host) in which the experiment may write: tries the disk, too
     #[arg(long, value_name = "DIR", help_heading = "Experiment")]
     prove_dir: Option<PathBuf>,
     #[command(flatten)]

@@ -1,13 +1,14 @@
 //! One entry of one model: its server, its loads, and what became of both.
 
+use judge::held::Held;
 use lab::{Lab, LabError, Load, Places, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
 use super::contender::Contender;
-use super::loads::{connections, loads};
+use super::loads::{connections, loads, offered_bytes_per_s, put_bytes};
 use super::servers::{self, Servers};
 use super::stage::{Here, Stage};
-use super::{far, growth, verdict};
+use super::{far, growth, threads};
 use crate::Parameters;
 use crate::records;
 
@@ -59,19 +60,22 @@ fn conduct(
     let layout = servers::layout(&sizes, parameters.count("processes", 0), sys::limits::descriptors().0);
     let plan = ServePlan { listen: stage.listen()?, ..contender.server(parameters, places) };
     let mut servers = Servers::start(lab, stage.server(), &plan, &layout)?;
-    let observation = stage.observation(servers.pids(), servers.addr(0), places)?;
+    let observation = stage.observation(&servers, places)?;
     let load = |(block, (plan, at)): (usize, (&LoadPlan, &usize))| -> Load<'_> {
         Load { host: stage.client(block), addr: servers.addr(*at).into(), plan: plan.clone() }
     };
     let loads: Vec<Load<'_>> = plans.iter().zip(&layout.server_of).enumerate().map(load).collect();
-    let before = growth::look(&servers.pids());
-    let (outcome, held, counts) = servers.watch(|| lab.conduct(&observation, &loads, point));
-    let mut trial = outcome?;
+    let before = growth::look(servers.pids());
+    let mut trial = lab.conduct(&observation, &loads, point)?;
     trial.notes.extend(servers.notes());
-    let ended = held.put(&mut trial, &contender.model);
-    counts.put(&mut trial);
+    put_bytes(&mut trial);
+    let held =
+        trial.server.as_ref().map(|server| Held::of(&server.recording, &servers.listeners())).unwrap_or_default();
+    let ended = held.put(&mut trial);
+    threads::put(&mut trial, &contender.model, held.still());
+    servers::put_own_view(&mut trial, servers.group());
     growth::put(&mut trial, &before);
     trial.results.wire_use = records::wire(&trial).map(|wire| wire.use_);
-    verdict::put(&mut trial, plans, ended.as_ref());
+    judge::limited(&mut trial, offered_bytes_per_s(plans), ended.as_ref());
     Ok(trial)
 }

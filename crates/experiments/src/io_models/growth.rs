@@ -89,7 +89,7 @@ impl Before {
         let bytes: Option<Vec<f64>> = self.looks.iter().map(|look| Some(of(look)? * part.unit_bytes)).collect();
         let bytes = bytes.filter(|b| !b.is_empty())?;
         let (low, high) = bytes.iter().fold((f64::MAX, f64::MIN), |(l, h), b| (l.min(*b), h.max(*b)));
-        Some((bytes.iter().sum::<f64>() / bytes.len() as f64, high - low))
+        Some((judge::average(&bytes), high - low))
     }
 }
 

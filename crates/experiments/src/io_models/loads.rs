@@ -1,6 +1,6 @@
 //! What the clients of an entry send: blocks of connections, as in the source.
 
-use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime};
+use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 
 use crate::Parameters;
 
@@ -68,6 +68,22 @@ pub(super) fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
+/// What the loads send at most together, bytes a second; nothing where only their answers limit one.
+pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
+    let of = |plan: &LoadPlan| {
+        let bytes = plan.protocol.echoed_bytes()?;
+        let pause_ns = plan.blocks.as_ref()?.pause_ns(bytes);
+        (pause_ns > 0).then(|| bytes as f64 / pause_ns as f64 * 1e9)
+    };
+    plans.iter().map(of).sum()
+}
+
+/// What the clients received.
+pub(super) fn put_bytes(trial: &mut Trial) {
+    let length_s = trial.measured.length_s.max(1e-9);
+    trial.results.bytes_per_s = Some(trial.measured.tally.bytes_received as f64 / length_s);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +99,17 @@ mod tests {
         assert_eq!(sizes(12_000), vec![1000; 12]);
         assert_eq!(sizes(24_000)[12..], [4000, 4000, 4000]);
         assert_eq!(sizes(1500), [1000, 500]);
+    }
+
+    #[test]
+    fn blocks_that_are_not_limited_offer_without_bound() {
+        let block = |rate| Blocks { block_rate_bytes_per_s: rate, ..Blocks::default() };
+        let offer = |rates: &[f64]| {
+            let plans: Vec<LoadPlan> =
+                rates.iter().map(|rate| plan(&Parameters::default(), 1000, block(*rate), &[])).collect();
+            offered_bytes_per_s(&plans)
+        };
+        assert_eq!(offer(&[200_000.0, 0.0]), None);
+        assert!(offer(&[200_000.0; 2]).is_some_and(|v| (v - 400_000.0).abs() < 2.0));
     }
 }

@@ -2,19 +2,16 @@
 
 mod conclude;
 mod contender;
-mod counts;
 mod entry;
 mod far;
 mod growth;
-mod held;
 mod loads;
-mod looks;
 mod rows;
 mod servers;
 mod stage;
 mod text;
+mod threads;
 mod turns;
-mod verdict;
 mod words;
 
 pub(super) use text::IO_MODELS;

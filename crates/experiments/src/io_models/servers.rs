@@ -1,16 +1,19 @@
 //! The server processes of an entry: one, or as many as their descriptors ask for, with the blocks dealt out to them.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use run::ServePlan;
-
-use super::counts::{self, Counts};
-use super::held::{Held, Seen};
 use lab::agent::AgentGroup;
-use lab::{Host, Lab, LabError, start_server};
+use lab::{Host, Lab, LabError, ServerCounters, start_servers};
+use run::{ServePlan, Trial};
 
 /// Descriptors that a server needs besides its connections.
 const SPARE: u64 = 300;
+/// The object of the counters that servers are asked for.
+pub(super) const COUNTED: &str = "Server";
+/// A server that is busy answers late.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Which block goes to which server.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,33 +41,38 @@ pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout
 
 /// Servers that run.
 pub(super) struct Servers {
-    crews: Vec<AgentGroup>,
+    group: Arc<Mutex<AgentGroup>>,
+    pids: Vec<u32>,
     addrs: Vec<SocketAddr>,
     notes: Vec<String>,
 }
 
 impl Servers {
     pub(super) fn start(lab: &Lab<'_>, host: &dyn Host, plan: &ServePlan, layout: &Layout) -> Result<Self, LabError> {
-        let mut servers = Self { crews: Vec::new(), addrs: Vec::new(), notes: Vec::new() };
         let mut plan = plan.clone();
         // The bound on threads is for the machine, so the processes share it.
         if let Some(most) = plan.options.get("max_threads").and_then(|n| n.parse::<usize>().ok()) {
             plan.options.insert("max_threads".into(), (most / layout.processes).max(1).to_string());
         }
-        for _ in 0..layout.processes {
-            let (group, addr, notes) = start_server(host, lab.program(), plan.clone())?;
-            servers.crews.push(group);
-            servers.addrs.push(addr);
-            servers.notes.extend(notes);
-        }
+        let (group, addrs, mut notes) = start_servers(host, lab.program(), &plan, layout.processes)?;
         if layout.processes > 1 {
-            servers.notes.push(format!("{} server processes, for their descriptors", layout.processes));
+            notes.push(format!("{} server processes, for their descriptors", layout.processes));
         }
-        Ok(servers)
+        let pids = group.pids();
+        Ok(Self { group: Arc::new(Mutex::new(group)), pids, addrs, notes })
     }
 
-    pub(super) fn pids(&self) -> Vec<u32> {
-        self.crews.iter().flat_map(AgentGroup::pids).collect()
+    pub(super) fn pids(&self) -> &[u32] {
+        &self.pids
+    }
+
+    pub(super) fn addrs(&self) -> &[SocketAddr] {
+        &self.addrs
+    }
+
+    /// Each process with the address that it listens on.
+    pub(super) fn listeners(&self) -> Vec<(u32, SocketAddr)> {
+        self.pids.iter().copied().zip(self.addrs.iter().copied()).collect()
     }
 
     /// The address of a server; that of the first for a number that is none.
@@ -73,16 +81,28 @@ impl Servers {
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)
     }
 
+    /// What they count themselves.
+    pub(super) fn counters(&self) -> ServerCounters {
+        ServerCounters::of(&self.group, COUNTED)
+    }
+
+    pub(super) fn group(&self) -> &Mutex<AgentGroup> {
+        &self.group
+    }
+
     pub(super) fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
+}
 
-    /// Conducts while the servers are looked at from outside and asked for their own counts.
-    pub(super) fn watch<T>(&mut self, conduct: impl FnOnce() -> T) -> (T, Seen, Counts) {
-        let held = Held::watch(self.pids().into_iter().zip(self.addrs.iter().map(SocketAddr::port)).collect());
-        let crews = &mut self.crews;
-        let (outcome, counts) = Counts::during(|| counts::ask(crews), conduct);
-        (outcome, held.end(), counts)
+/// The server's own view of a trial: what it moved in the measured window, and why threads of it ended.
+pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
+    let per_s = |id| judge::held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
+    let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);
+    (trial.results.server_receives_bytes_per_s, trial.results.server_sends_bytes_per_s) = (receives, sends);
+    let (_, failures) = group.lock().unwrap_or_else(PoisonError::into_inner).counts(PATIENCE);
+    if !failures.is_empty() {
+        trial.notes.push(format!("the server: {}", failures.join("; ")));
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use run::Role;
 use testbed::{Spec, Testbed};
 
+use super::servers::Servers;
 use crate::Parameters;
 use lab::{Host, Lab, LabError, Local, NamespaceHost, Observation, Places, Watched};
 
@@ -84,19 +85,16 @@ impl Here {
         }
     }
 
-    /// What the samplers look at.
-    pub(super) fn observation(
-        &self,
-        pids: Vec<u32>,
-        addr: SocketAddr,
-        places: &Places,
-    ) -> Result<Observation, LabError> {
+    /// What the samplers look at: the server's processes, and the connections of each.
+    pub(super) fn observation(&self, servers: &Servers, places: &Places) -> Result<Observation, LabError> {
         let (host, netns_pid) = match &self.bed {
             Some(bed) => ("server".to_string(), Some(bed.netns_pid("server")?)),
             None => ("localhost".to_string(), None),
         };
+        let (pids, addr) = (servers.pids().to_vec(), servers.addr(0));
         let watched = Watched { host, pids, netns_pid, listen: Some(addr.into()), shared: places.shared() };
         let observation = Observation::new(addr, Some(watched)).with_processors(&places.client, &places.server);
+        let observation = observation.counting(servers.addrs()).with_server_counters(servers.counters());
         match &self.bed {
             Some(bed) => {
                 Ok(observation.with_client("client1", Some(bed.netns_pid("client1")?)).with_medium(bed.gauge()))

@@ -54,7 +54,7 @@ between it and the two nearest, as moments of a machine differ more than these m
 /// What does not add up in the source's table, which stands beside ours. Reported, not mended.
 pub(super) const NOTES: [&str; 6] = [
     "source's table: the best rows of entry 1 carry 10.1 to 10.2 MB/s of the hub's 12.5, so the wire limited them; only \
-     their processor use ranks these models",
+     their CPU use ranks these models",
     "source's table: entry 2 can offer 2.4 MB/s (12 blocks of 200,000 B/s), yet two rows show 3.2 and 5.0 MB/s",
     "source's table: the completion port's entry 1 sends more than it receives, which an echo server cannot, so that row \
      is the client's view; others fit the server's view; the source names neither",
@@ -63,7 +63,7 @@ pub(super) const NOTES: [&str; 6] = [
     "source's table: linear searches do not explain the 0 B/s of its non-blocking server. At 4,011 sockets they are some 48 \
      million comparisons a wait (three sets built and searched), 0.06 s at two cycles each; to serve 4,011 messages takes \
      1.9 s at its completion port's 0.47 ms. Its pool stood at 135 and 156 MB, the level of the rows of 50,000 \
-     connections: memory is likelier. The footnote to its processor use is not known",
+     connections: memory is likelier. The footnote to its CPU use is not known",
     "kernel memory is the growth on the whole machine: client and server ends of every connection are both in it, and \
      what other programs did meanwhile",
 ];

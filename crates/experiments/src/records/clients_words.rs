@@ -1,11 +1,12 @@
 //! The argument of `adding-clients` in words, step by step as source 0 argues.
 
 use run::Trial;
+use run::number::said::{duration, figure, percent};
+use run::number::{Unit, quantity};
 
 use super::derive::{busy, cost, known, processor_us, record_bytes, wire};
 use super::step::Step;
 use super::test_bed::TestBed;
-use super::words::{percent, plain, rate, us};
 
 /// Step 1: the demand of each device for one read, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
@@ -16,22 +17,23 @@ pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     ];
     let largest = parts.iter().filter_map(|(name, v)| v.map(|v| (*name, v))).max_by(|a, b| a.1.total_cmp(&b.1));
     parts.push(("fixed time of the exchange", Some(bed.exchange_ms * 1000.0).filter(|v| *v > 0.0)));
-    let list: Vec<String> = parts.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", us(v)))).collect();
-    let r = us(known(first.results.response_n_over_x_us));
+    let list: Vec<String> =
+        parts.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", duration(v)))).collect();
+    let r = duration(known(first.results.response_n_over_x_us));
     let named =
         largest.map_or(String::new(), |(name, _)| format!(" The largest demand of a device is that of the {name}."));
     format!("1. One client: a read takes {r}; it needs {}.{named}", list.join(", "))
 }
 
 pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
-    let x: Vec<String> = trials.iter().map(|t| plain(t.rates.completed_rate)).collect();
-    let r: Vec<String> = trials.iter().map(|t| us(known(t.results.response_n_over_x_us))).collect();
+    let x: Vec<String> = trials.iter().map(|t| figure(t.rates.completed_rate)).collect();
+    let r: Vec<String> = trials.iter().map(|t| duration(known(t.results.response_n_over_x_us))).collect();
     let last = steps.last().map_or(String::new(), |s| {
         format!(
             " Client {} brings {} reads/s in place of {}: growth {}.",
             s.n,
-            plain(s.x),
-            plain(s.x / (1.0 + s.growth)),
+            figure(s.x),
+            figure(s.x / (1.0 + s.growth)),
             percent(s.growth)
         )
     });
@@ -67,12 +69,12 @@ pub(super) fn server_words(first: &Trial, last: &Trial) -> String {
          costs them {} and then {} (soft interrupts {} and {}; the server's process {} and {}), {meaning}.",
         percent(busy[0]),
         percent(busy[1]),
-        us(a_read[0]),
-        us(a_read[1]),
-        us(softirq[0]),
-        us(softirq[1]),
-        us(process[0]),
-        us(process[1]),
+        duration(a_read[0]),
+        duration(a_read[1]),
+        duration(softirq[0]),
+        duration(softirq[1]),
+        duration(process[0]),
+        duration(process[1]),
     )
 }
 
@@ -81,9 +83,9 @@ pub(super) fn knee_words(first: &Trial, x_max: f64, step: &Step, each_us: f64) -
     format!(
         "4. Knee N* = R1 Xmax = {knee:.2} clients. Past it each client adds 1/Xmax = {} to the response time; the last one \
          added {}, to {}.",
-        us(each_us),
-        us(step.more_us),
-        us(step.r_us)
+        duration(each_us),
+        duration(step.more_us),
+        duration(step.r_us)
     )
 }
 
@@ -99,14 +101,14 @@ pub(super) fn wire_words(last: &Trial, bed: &TestBed, x_max: f64) -> String {
     let mut words = format!(
         "5. {which} carries {} of {} ({}), {} without framing; a read takes {} bytes in {} frames of {} bytes, both ways. Its \
          theoretical limit is {} reads/s, of which {} were reached.",
-        rate(wire.bytes_per_s),
-        rate(wire.rate),
+        quantity(wire.bytes_per_s, Unit::BytesPerSecond),
+        quantity(wire.rate, Unit::BytesPerSecond),
         percent(wire.use_),
         percent(known(last.results.wire_use_without_framing)),
-        plain(known(last.results.wire_bytes_per_read)),
-        plain(known(last.results.frames_per_read)),
-        plain(known(last.results.bytes_per_frame)),
-        plain(limit),
+        figure(known(last.results.wire_bytes_per_read)),
+        figure(known(last.results.frames_per_read)),
+        figure(known(last.results.bytes_per_frame)),
+        figure(limit),
         percent(x_max / limit),
     );
     let payload = percent(x_max * record_bytes(last) / wire.rate);

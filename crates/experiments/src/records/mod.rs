@@ -14,7 +14,6 @@ mod profile;
 mod profile_words;
 mod step;
 mod test_bed;
-mod words;
 
 pub(super) use clients::EXPERIMENT as ADDING_CLIENTS;
 pub(super) use derive::wire;

@@ -1,10 +1,11 @@
 //! What `throughput-profile` says: the profile's shape, the plateau of 2048 bytes taken apart, and the simple model.
 
+use run::number::said::{duration, figure, percent};
+use run::number::{Unit, quantity};
 use run::{Side, Trial};
 
 use super::derive::{at, cost, known, of_size, processor_us, record_bytes, wire};
 use super::test_bed::TestBed;
-use super::words::{percent, plain, rate, us};
 
 /// The sentences.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
@@ -39,7 +40,7 @@ fn largest(trials: &[Trial], verdict: &str) -> String {
         .into_iter()
         .flatten()
         .filter_map(at)
-        .map(|(size, (name, time))| format!("{name} with {} a read at {} bytes", us(time), plain(size)))
+        .map(|(size, (name, time))| format!("{name} with {} a read at {} bytes", duration(time), figure(size)))
         .collect();
     format!("the largest demand is that of {}. The verdict: {verdict}.", list.join(", of "))
 }
@@ -47,29 +48,39 @@ fn largest(trials: &[Trial], verdict: &str) -> String {
 fn shape(trials: &[Trial]) -> String {
     let best = trials.iter().max_by(|a, b| known(a.results.bytes_per_s).total_cmp(&known(b.results.bytes_per_s)));
     let best = best.map_or(String::new(), |t| {
-        format!(" Most, {}, at {} bytes.", rate(known(t.results.bytes_per_s)), plain(record_bytes(t)))
+        format!(
+            " Most, {}, at {} bytes.",
+            quantity(known(t.results.bytes_per_s), Unit::BytesPerSecond),
+            figure(record_bytes(t))
+        )
     });
-    let list: Vec<String> =
-        [512.0, 4096.0, 8192.0, 12288.0].iter().map(|s| format!("{} at {s}", rate(at(trials, *s)))).collect();
+    let list: Vec<String> = [512.0, 4096.0, 8192.0, 12288.0]
+        .iter()
+        .map(|s| format!("{} at {s}", quantity(at(trials, *s), Unit::BytesPerSecond)))
+        .collect();
     format!("Throughput: {} bytes.{best}", list.join(", "))
 }
 
 /// The messages of a read, as the client's own counts have them.
 fn messages(t: &Trial) -> String {
     let tally = &t.tally;
-    let each = |bytes: u64, n: u64| plain(bytes as f64 / n.max(1) as f64);
+    let each = |bytes: u64, n: u64| figure(bytes as f64 / n.max(1) as f64);
     let (sent, received) = (each(tally.bytes_sent, tally.sent), each(tally.bytes_received, tally.completed));
     format!("2048 bytes, messages: the client sends {sent} bytes and receives {received} a read, {}.", rate_of(t))
 }
 
 fn rate_of(t: &Trial) -> String {
-    format!("{} reads/s and {} both ways", plain(t.rates.completed_rate), rate(known(t.results.message_bytes_per_s)))
+    format!(
+        "{} reads/s and {} both ways",
+        figure(t.rates.completed_rate),
+        quantity(known(t.results.message_bytes_per_s), Unit::BytesPerSecond)
+    )
 }
 
 /// What both hosts counted of a read by IP (the source's redirector and server), and whether a disk took part.
 fn ends(t: &Trial, bed: &TestBed) -> String {
     let end = |name: &str, side: Option<&Side>| {
-        let of = |id: &str| cost(side, id).map_or("unknown".into(), plain);
+        let of = |id: &str| cost(side, id).map_or("unknown".into(), figure);
         let [packets_in, bytes_in, packets_out, bytes_out] =
             ["packets_in", "bytes_in", "packets_out", "bytes_out"].map(of);
         format!("the {name} has {bytes_in} bytes in {packets_in} packets in and {bytes_out} in {packets_out} out")
@@ -92,7 +103,7 @@ fn disk_words(server: Option<&Side>) -> String {
     };
     match bytes {
         Some(bytes) if bytes < 1.0 => format!("{counted}; the kernel saw it fetch nothing from a disk"),
-        Some(bytes) => format!("{counted}; the kernel saw it fetch {} bytes a read from a disk", plain(bytes)),
+        Some(bytes) => format!("{counted}; the kernel saw it fetch {} bytes a read from a disk", figure(bytes)),
         None => counted,
     }
 }
@@ -101,10 +112,10 @@ fn disk_words(server: Option<&Side>) -> String {
 fn segments(t: &Trial) -> String {
     format!(
         "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire's time; the wire is {} busy.",
-        plain(known(t.results.frames_per_read)),
-        plain(known(t.results.bytes_per_frame)),
-        plain(known(t.results.wire_bytes_per_read)),
-        us(known(t.results.wire_us_per_read)),
+        figure(known(t.results.frames_per_read)),
+        figure(known(t.results.bytes_per_frame)),
+        figure(known(t.results.wire_bytes_per_read)),
+        duration(known(t.results.wire_us_per_read)),
         percent(known(t.results.wire_use)),
     )
 }
@@ -125,19 +136,22 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
         (Some(host), Some(process)) if host > process => format!(
             "its process {} a read and its host {} net of rest: {} of interrupts and others lie between",
-            us(process),
-            us(host),
-            us(host - process)
+            duration(process),
+            duration(host),
+            duration(host - process)
         ),
         (Some(_), Some(process)) => {
-            format!("its process {} a read, and clock ticks met no more on its host", us(process))
+            format!("its process {} a read, and clock ticks met no more on its host", duration(process))
         }
         _ => "its CPU time is unknown".into(),
     };
-    let receives = of("softirqs_net_rx").map_or(String::new(), |n| format!(", {} of them to receive", plain(n)));
-    let each = |time: f64| of("softirqs_net_rx").filter(|n| *n > 0.0).map(|n| format!(" ({} each)", us(time / n)));
+    let receives = of("softirqs_net_rx").map_or(String::new(), |n| format!(", {} of them to receive", figure(n)));
+    let each =
+        |time: f64| of("softirqs_net_rx").filter(|n| *n > 0.0).map(|n| format!(" ({} each)", duration(time / n)));
     let soft = match of("cpu_softirq_us") {
-        Some(time) if time > 0.0 => format!("soft interrupts {}{receives}{}", us(time), each(time).unwrap_or_default()),
+        Some(time) if time > 0.0 => {
+            format!("soft interrupts {}{receives}{}", duration(time), each(time).unwrap_or_default())
+        }
         Some(_) => format!("soft interrupts too short for a tick to meet one{receives}"),
         None => "soft interrupts unknown".into(),
     };
@@ -147,16 +161,16 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
 /// What it means that the parts come to more than the whole. A medium of the kernel makes up for time that it stood
 /// idle, so that much of it is no work side by side.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
-    let sum = format!("The sum is {} more than was measured", us(more_us));
+    let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
     match catches_up_us {
         made_up if more_us <= made_up => format!(
             "{sum}. That proves no overlap: after a pause this medium carries up to {} of its time at once",
-            us(made_up)
+            duration(made_up)
         ),
         made_up if made_up > 0.0 => format!(
             "{sum}: {overlap}. Up to {} of it is the medium's, which carries that much of its time at once after a pause",
-            us(made_up)
+            duration(made_up)
         ),
         _ => format!("{sum}: {overlap}"),
     }
@@ -173,17 +187,21 @@ fn parts(t: &Trial, bed: &TestBed) -> String {
         overlap(sum - measured, bed.catches_up_us())
     } else {
         let missing = measured - sum;
-        format!("{} are not accounted for ({} at each end): wake-ups, adapters, queues", us(missing), us(missing / 2.0))
+        format!(
+            "{} are not accounted for ({} at each end): wake-ups, adapters, queues",
+            duration(missing),
+            duration(missing / 2.0)
+        )
     };
-    let wire = t.results.wire_us_per_read.map_or(String::new(), |v| format!(" + wire {}", us(v)));
-    let fixed = if bed.exchange_ms > 0.0 { format!(" + fixed {}", us(fixed)) } else { String::new() };
+    let wire = t.results.wire_us_per_read.map_or(String::new(), |v| format!(" + wire {}", duration(v)));
+    let fixed = if bed.exchange_ms > 0.0 { format!(" + fixed {}", duration(fixed)) } else { String::new() };
     format!(
         "{} bytes, simple model: server {} + client {}{wire}{fixed} = {}; measured {}. {what}.",
-        plain(record_bytes(t)),
-        us(server),
-        us(client),
-        us(sum),
-        us(measured),
+        figure(record_bytes(t)),
+        duration(server),
+        duration(client),
+        duration(sum),
+        duration(measured),
     )
 }
 
@@ -208,12 +226,12 @@ mod tests {
             side.costs.insert(id.into(), run::Cost { per_request, unit: run::FigureUnit::Plain });
         }
         let words = disk_words(Some(&side));
-        assert!(words.contains("had 100.0 %") && words.contains("nothing from a disk"), "{words}");
+        assert!(words.contains("had 100 %") && words.contains("nothing from a disk"), "{words}");
         side.costs.insert(
             "disk_reads".into(),
             run::Cost { per_request: run::Reading::Value(0.5), unit: run::FigureUnit::Plain },
         );
-        assert!(disk_words(Some(&side)).contains("had 80.0 %"));
+        assert!(disk_words(Some(&side)).contains("had 80 %"));
     }
 
     #[test]

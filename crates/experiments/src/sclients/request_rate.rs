@@ -103,7 +103,7 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
 fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     let syns = |t: &Trial| t.results.syn_rate.unwrap_or(t.rates.sent_rate);
     let flat: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
-    let mean = flat.iter().sum::<f64>() / flat.len().max(1) as f64;
+    let mean = judge::average(&flat);
     let spread = flat.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max);
     let line: Vec<(f64, f64)> = run
         .trials

@@ -21,10 +21,17 @@ use crate::number::{figure, finite, positive, rate};
 use crate::objective::{breach, holds, words};
 use crate::single::{clients, good, good_bytes, several_sizes};
 
+/// A capacity, the trial that stands for it, and the one in which the objective failed past it.
+pub(crate) struct Found<'a> {
+    pub(crate) capacity: Capacity,
+    pub(crate) trial: &'a Trial,
+    pub(crate) failing: Option<&'a Trial>,
+}
+
 /// The capacity and the trial that it is of, by the open-loop search and the sweep; by whatever was tried if there is
 /// neither. A step of the sweep counts only below the offered rate at which the search failed: closed-loop clients wait
 /// politely, others do not. `chances` are those of [`chances`], of the same run.
-pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<(Capacity, &'a Trial)> {
+pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters that somebody else collected tell of no response time and no failure, so of no objective either.
     if !facts.run.asked() {
         return None;
@@ -52,7 +59,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         left_out: whole.and_then(|p| p.left_out),
         variation: None,
     };
-    Some((capacity, trial))
+    Some(Found { capacity, trial, failing })
 }
 
 /// What held the objective, by how it was tried.

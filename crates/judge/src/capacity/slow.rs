@@ -7,6 +7,7 @@
 
 use super::asked::Asked;
 use super::estimate::Estimate;
+use crate::sample::NORMAL_95;
 
 /// Scatter of speeds that windows of a steady machine are given, as a standard deviation of the logarithm.
 const STEADY_SCATTER: f64 = 0.02;
@@ -15,14 +16,12 @@ const STEADY_APART: f64 = 0.05;
 /// Share of what was seen that is thought to be between runs too. Of six runs on a machine whose capacities were 12 % apart, 2
 /// intervals held the median without it, and 5 with it.
 const BETWEEN: f64 = 0.5;
-/// Of a normal density, on either side of 95 %.
-const Z: f64 = 1.96;
 
 /// The interval made as wide as what the run saw of slow change asks for; that of a steady run stays.
 pub(super) fn widened(found: Estimate, asked: &Asked) -> Estimate {
     let apart = asked.full.map_or(0.0, |full| (asked.saturation(found.rate, found.steep) / full).ln());
     let sd = BETWEEN * beyond(found.speeds, STEADY_SCATTER).hypot(beyond(apart, STEADY_APART));
-    let wider = |side: f64| side.hypot(Z * sd).exp();
+    let wider = |side: f64| side.hypot(NORMAL_95 * sd).exp();
     Estimate {
         low: found.rate / wider((found.rate / found.low).ln()),
         high: found.rate * wider((found.high / found.rate).ln()),

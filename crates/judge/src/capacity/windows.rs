@@ -9,6 +9,7 @@ use super::posterior::estimate;
 use super::transient::Span;
 use crate::facts::stolen;
 use crate::objective::{Part, overdue, parts};
+use crate::sample::average;
 use crate::single::{closed, failed_share, good, unanswered};
 
 /// Windows below which there is no estimate.
@@ -81,7 +82,7 @@ fn full(trials: &[Trial]) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).filter(|r| *r > 0.0);
     let most = steps().reduce(f64::max)?;
     let logs: Vec<f64> = steps().filter(|rate| *rate >= FULL * most).map(f64::ln).collect();
-    Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    Some(average(&logs).exp())
 }
 
 /// Chance of each trial, 0 to 1, that the part of the objective of which it is least sure holds at its rate, by what this trial

@@ -7,7 +7,7 @@
 use run::MoreOf;
 
 use super::ranks::{self, Ranks};
-use crate::sample::{BETWEEN_RUNS, Sample, average};
+use crate::sample::{BETWEEN_RUNS, Sample, about_the_mean, average};
 use crate::student;
 
 /// Fewest looks of each side that an interval is made of.
@@ -222,9 +222,7 @@ impl Trimmed {
         let kept = &sorted[cut..values.len() - cut];
         let (least, most) = (kept.first().copied().unwrap_or(f64::NAN), kept.last().copied().unwrap_or(f64::NAN));
         let winsorized: Vec<f64> = sorted.iter().map(|v| v.clamp(least, most)).collect();
-        let mean = average(&winsorized);
-        let squares = winsorized.iter().map(|v| (v - mean).powi(2)).sum();
-        Self { mean: average(kept), left: kept.len() as f64, squares }
+        Self { mean: average(kept), left: kept.len() as f64, squares: about_the_mean(&winsorized).1 }
     }
 }
 

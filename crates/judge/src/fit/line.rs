@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use run::{Fit, Interval};
 
 use crate::number::finite;
+use crate::sample::about_the_mean;
 use crate::student::t95;
 
 /// A fitted line.
@@ -31,11 +32,9 @@ pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
         return None;
     }
     let n = p.len() as f64;
-    let mean_x = finite(p.iter().map(|(x, _)| x).sum::<f64>() / n)?;
-    let mean_y = finite(p.iter().map(|(_, y)| y).sum::<f64>() / n)?;
-    let sxx: f64 = p.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    let (x, y): (Vec<f64>, Vec<f64>) = p.iter().copied().unzip();
+    let [(mean_x, sxx), (mean_y, syy)] = [x, y].map(|values| about_the_mean(&values));
     let sxy: f64 = p.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    let syy: f64 = p.iter().map(|(_, y)| (y - mean_y).powi(2)).sum();
     if !(sxx.is_finite() && sxx > 0.0 && syy.is_finite()) {
         return None;
     }

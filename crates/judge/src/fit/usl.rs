@@ -10,6 +10,7 @@ use run::{Fit, Interval, usl_rate};
 use super::solve::{Problem, V3, inverse, minimise};
 use crate::Facts;
 use crate::number::{figure, finite, percent, positive, ratio};
+use crate::sample::about_the_mean;
 use crate::single::{clients, good};
 use crate::student::t95;
 
@@ -94,8 +95,7 @@ fn fitted(points: &[(f64, f64)], relative: bool) -> Option<Usl> {
     let tried = starts.into_iter().filter_map(|first| minimise(&scaled, first));
     let (p, sum, normal) = tried.min_by(|a, b| a.1.total_cmp(&b.1))?;
     let n = scaled.len();
-    let mean = scaled.points.iter().map(|(_, x)| x).sum::<f64>() / n as f64;
-    let total: f64 = scaled.points.iter().map(|(_, x)| (x - mean).powi(2)).sum();
+    let (_, total) = about_the_mean(&scaled.points.iter().map(|(_, x)| *x).collect::<Vec<_>>());
     let intervals = (n > 3).then(|| intervals(p, sum / (n - 3) as f64, normal, n - 3, largest)).flatten();
     Some(Usl {
         lambda: finite(p[0] * largest)?,

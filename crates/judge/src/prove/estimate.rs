@@ -12,6 +12,7 @@ use run::{Estimate, LeverSlots, ProofTrial};
 
 use super::against::Against;
 use crate::fit::robust::{Robust, inverse, product, times};
+use crate::sample::average;
 
 /// Slots for each lever, and for the level, without which the equations have little to stand on.
 const SLOTS_OF_A_LEVER: usize = 8;
@@ -215,7 +216,7 @@ impl Bend {
     /// In speeds that combine with a constant elasticity of substitution ([`BEND`] 1 is one client, exactly) a resource's
     /// share grows with how much more it was slowed than the mean of the shares.
     fn of(elasticities: &[f64], speeds: &[Vec<f64>]) -> Self {
-        let slowed: Vec<f64> = speeds.iter().map(|s| -s.iter().sum::<f64>() / s.len() as f64).collect();
+        let slowed: Vec<f64> = speeds.iter().map(|s| -average(s)).collect();
         let shares: Vec<f64> = elasticities.iter().map(|e| e.clamp(0.0, 1.0)).collect();
         let sum: f64 = shares.iter().sum();
         let mean = shares.iter().zip(&slowed).map(|(e, s)| e * s).sum::<f64>() / sum.max(1.0);

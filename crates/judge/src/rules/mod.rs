@@ -33,7 +33,6 @@ mod unknown;
 
 pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Verdict};
-pub(crate) use server_rate_limit::keeps_good_answers_at_one_rate;
 pub(crate) use unknown::none_good;
 
 /// The table, causes before their symptoms.

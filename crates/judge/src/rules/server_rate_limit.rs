@@ -6,6 +6,7 @@ use super::rule::{Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, rate, ratio};
+use crate::refusals::{REFUSED, Refusals};
 use crate::single::{clients, good, refused, server_of};
 use crate::view::View;
 
@@ -26,12 +27,9 @@ pub(super) const RULE: Rule = Rule {
               Refusals of a server that has no descriptors left are no purpose, so that is asked first.",
 };
 
-/// Share of refusals from which they count.
-const REFUSED: f64 = 0.01;
-
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let trials = all_trials(facts);
-    let Some(worst) = trials.iter().copied().max_by(|a, b| refused(a).total_cmp(&refused(b))) else {
+    let trials = || facts.loaded();
+    let Some(worst) = trials().max_by(|a, b| refused(a).total_cmp(&refused(b))) else {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
     if !facts.run.asked() {
@@ -42,71 +40,27 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             Verdict::RuledOut(format!("{} of the answers had an unexpected status", percent(refused(worst))))
         });
     }
-    if trials.iter().all(|t| refused(t) > 0.999) {
+    if trials().all(|t| refused(t) > 0.999) {
         return Verdict::RuledOut(
             "no answer at all had the expected status: check path and method before the load".into(),
         );
     }
-    let Good { lowest, middle, highest, constant, spread } = Good::of(&trials);
-    let limited = || trials.iter().filter(|t| refused(t) >= REFUSED);
-    let idle = limited().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < 0.8));
-    let confidence = match (constant && spread >= WIDE, idle) {
+    let Refusals { trials: limited, lowest, middle, highest, constant, .. } = &facts.refusals;
+    let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < 0.8));
+    let confidence = match (facts.refusals.keep_one_rate(), idle) {
         (true, true) => 0.95,
         (true, false) => 0.85,
-        (false, true) if constant => 0.7,
+        (false, true) if *constant => 0.7,
         _ => {
             return Verdict::RuledOut(format!(
                 "{} of the answers were refusals, but the good ones did not stay at one rate ({} to {}) or the server was busy: failing, not limiting",
                 percent(refused(worst)),
-                rate(lowest),
-                rate(highest)
+                rate(*lowest),
+                rate(*highest)
             ));
         }
     };
-    bind(worst, confidence, middle, limited().count())
-}
-
-/// The good answers of the trials in which others were refused.
-struct Good {
-    /// Lowest, middle and highest rate of them, 1/s.
-    lowest: f64,
-    middle: f64,
-    highest: f64,
-    /// They stayed at one rate.
-    constant: bool,
-    /// The highest rate of all answers there over the lowest.
-    spread: f64,
-}
-
-/// So many times as many answers, and no more good ones: the good ones do not depend on what was asked for.
-const WIDE: f64 = 1.5;
-
-impl Good {
-    fn of(trials: &[&Trial]) -> Self {
-        let limited = || trials.iter().filter(|t| refused(t) >= REFUSED);
-        let mut rates: Vec<f64> = limited().map(|t| good(t)).collect();
-        rates.sort_by(f64::total_cmp);
-        let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
-        let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
-        // A trial that was itself held up passes less than the limit; none passes more.
-        let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= 0.15).count();
-        let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= 1.3 * middle;
-        let all = limited().map(|t| t.rates.completed_rate);
-        let spread = all.clone().fold(0.0_f64, f64::max) / all.fold(f64::MAX, f64::min);
-        Self { lowest, middle, highest, constant, spread }
-    }
-}
-
-/// Whether refusals keep the good answers at one rate, however many are asked for: then a generator that is itself at its
-/// limit does not.
-pub(crate) fn keeps_good_answers_at_one_rate(facts: &Facts<'_>) -> bool {
-    let trials = all_trials(facts);
-    let good = Good::of(&trials);
-    facts.run.asked() && good.constant && good.spread >= WIDE
-}
-
-fn all_trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
-    facts.sweep.iter().chain(&facts.search).chain(&facts.decisive).copied().collect()
+    bind(worst, confidence, *middle, limited.len())
 }
 
 /// An answer that was held back takes so many times the time of one that was not.

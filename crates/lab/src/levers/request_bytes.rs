@@ -2,7 +2,7 @@
 //! takes a quarter fewer of them.
 
 use judge::prove::RequestWay;
-use run::{LoadPlan, Protocol, Prove};
+use run::{LoadPlan, Prove};
 
 use super::lever::{Altered, Lever, Place, Pull, Reach};
 
@@ -29,9 +29,6 @@ const MOST_BYTES: f64 = 8_000.0;
 /// Bytes of a segment besides what it carries (Ethernet with its framing 38, IPv4 20, TCP with timestamps 32), and what it
 /// carries.
 const SEGMENT: (f64, f64) = (90.0, 1_448.0);
-/// `X-Padding: ` and the end of its line.
-const NAME: &str = "X-Padding";
-const AROUND: usize = NAME.len() + 4;
 
 fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     let bytes = match reach.request_way {
@@ -43,13 +40,9 @@ fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     if wanted > MOST_BYTES {
         return Err(format!("an exchange puts {bytes:.0} bytes on the link, too many for a header to add a third"));
     }
-    let (Protocol::Http1(_), None) = (&load.protocol, &load.requests) else {
-        return Err("only requests of HTTP/1.1 that are all alike are padded".into());
-    };
-    let mut on = load.clone();
-    let padding = "x".repeat((wanted as usize).saturating_sub(AROUND).max(1));
-    if let Some((_, headers)) = on.protocol.path_and_headers() {
-        headers.push((NAME.into(), padding));
+    let (mut on, row) = (load.clone(), proto::spec(&load.protocol));
+    if load.requests.is_some() || !(row.pad)(&mut on.protocol, wanted as usize) {
+        return Err("only requests of HTTP/1.1 that are all alike can be made longer".into());
     }
     Ok(Altered { off: load.clone(), on, dose: DOSE, held: None })
 }
@@ -62,15 +55,16 @@ mod tests {
     fn a_request_is_padded_until_an_exchange_is_a_third_longer() {
         let reach = |request_way| Reach { request_way, ..Reach::default() };
         let made = altered(&reach(RequestWay::Bytes(15_380.0)), &LoadPlan::default()).unwrap();
-        let Protocol::Http1(http) = &made.on.protocol else { panic!() };
-        let added = (http.headers[0].1.len() + AROUND) as f64 * 1_538.0 / 1_448.0;
+        let (name, padding) = &made.on.protocol.http().unwrap().headers[0];
+        let added = format!("{name}: {padding}\r\n").len() as f64 * 1_538.0 / 1_448.0;
         assert!((added / 15_380.0 - 1.0 / 3.0).abs() < 0.01 && made.dose == 0.25, "{added}");
         assert!(made.off.protocol.http().unwrap().headers.is_empty());
         let refused = |way| altered(&reach(way), &LoadPlan::default()).unwrap_err();
         assert!(refused(RequestWay::Bytes(30_000.0)).contains("too many"));
         assert!(refused(RequestWay::OfAnswers).contains("do not travel that way"));
         assert!(refused(RequestWay::NotSeen).contains("not seen"));
-        let other = LoadPlan { protocol: Protocol::Raw { send_file: None, expect_bytes: None }, ..LoadPlan::default() };
+        let other =
+            LoadPlan { protocol: run::Protocol::Raw { send_file: None, expect_bytes: None }, ..LoadPlan::default() };
         assert!(altered(&reach(RequestWay::Bytes(900.0)), &other).unwrap_err().contains("HTTP/1.1"));
     }
 }

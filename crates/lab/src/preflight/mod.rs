@@ -44,8 +44,7 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
     let done = proto::with_client(protocol, requests, plan.tls.as_ref(), &mut exchange).map_err(unprepared)?;
     let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::why(&exchange, &e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
-    let speaks = matches!(plan.protocol, run::Protocol::Http1(_) | run::Protocol::Http2(_));
-    let http = speaks && exchange.answer.0.starts_with(b"HTTP/");
+    let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
     let status_line = http.then(|| scrub(exchange.answer.first_line()));
     let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));

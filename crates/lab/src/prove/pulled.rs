@@ -145,7 +145,7 @@ fn together<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart
 /// What was seen on the mean in the slots that were on, or in those that were off.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let of: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
-    (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
+    (!of.is_empty()).then(|| judge::average(&of))
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn after(trial: &ProofTrial) -> Option<f64> {
     let free = |t: &usize| trial.levers.iter().all(|l| !l.on[*t]);
     let mean = |slots: Vec<usize>| -> Option<f64> {
         let rates: Vec<f64> = slots.iter().map(|t| trial.completed_rate[*t]).filter(|rate| rate.is_finite()).collect();
-        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+        (!rates.is_empty()).then(|| judge::average(&rates))
     };
     let end = n.saturating_sub(schedule::AFTER);
     // The first slot after a lever still serves what that one left.

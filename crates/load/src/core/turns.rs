@@ -1,6 +1,6 @@
 //! When a block's sender comes to each of its connections.
 
-use run::{Blocks, LoadPlan, Protocol};
+use run::{Blocks, LoadPlan};
 
 /// A shard's blocks.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +19,7 @@ impl Turns {
     /// The blocks of a plan, if it has any.
     pub(crate) fn of(plan: &LoadPlan) -> Option<Self> {
         let blocks: &Blocks = plan.blocks.as_ref()?;
-        let bytes = match plan.protocol {
-            Protocol::Echo { message_bytes } => message_bytes,
-            _ => 0,
-        };
+        let bytes = plan.protocol.echoed_bytes().unwrap_or(0);
         Some(Self {
             block: u64::from(blocks.block.max(1)),
             pause_ns: blocks.pause_ns(bytes),

@@ -1,6 +1,7 @@
 //! The sources: one file each, one row each in [`SOURCES`]. To add one, write a file here and a line there, and a row
 //! a counter in run's `COUNTERS`.
 
+mod accepted;
 mod behind;
 mod cgroup;
 mod cgroup_paths;
@@ -11,7 +12,6 @@ mod disk;
 mod exported;
 mod interface;
 mod interrupts;
-mod levels;
 mod listener;
 mod memory;
 mod netstat;
@@ -28,7 +28,6 @@ mod thread;
 pub use cgroup::CpuQuota;
 pub(crate) use exported::Exported;
 pub use exported::Exporter;
-pub use levels::{ProcessLevels, process_levels};
 pub(crate) use listener::serves;
 pub(crate) use ports::range as port_range;
 pub use process::descriptor_limits;
@@ -47,7 +46,8 @@ pub const SOURCES: &[SourceSpec] = &[
     row("netstat", "IP, TCP and UDP: /proc/net/snmp, snmp6 and netstat", &["ip.*", "ip6.*", "tcp.*", "udp.*"], 200, netstat::open),
     row("interface", "network interfaces: /proc/net/dev", &["interface.*"], 100, interface::open),
     row("sockstat", "sockets: /proc/net/sockstat", &["socket.*"], 50, sockstat::open),
-    row("listener", "the accept queue of the watched listener: sock_diag", &["listen.*"], 100, listener::open),
+    row("listener", "the accept queue of the watched listener: sock_diag", &["listen.queue", "listen.limit", "listen.drops"], 100, listener::open),
+    row("accepted", "connections of the listeners that an experiment names, accepted or not: sock_diag", &["listen.accepted", "listen.waiting"], 10_000, accepted::open),
     row("connection", "tcp_info of up to 64 connections of this side: sock_diag", &["connection.*"], 150, connection::open),
     SourceSpec { edge_gap_ms: 200, ..row("behind", "whom this side's processes are connected to, and who answers there: sock_diag, /proc/PID/fd", &["behind.*"], 150, behind::open) },
     row("softnet", "packets through the backlog of each CPU: /proc/net/softnet_stat", &["softnet.*"], 50, softnet::open),

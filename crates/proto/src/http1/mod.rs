@@ -21,9 +21,8 @@ pub use page::{Page, content_type};
 pub(crate) use request::check_request;
 pub(crate) use server::decode;
 pub use server::{ServerSession, Site};
-pub(crate) use spec::to_http1;
-pub use spec::to_http2;
 pub(crate) use spec::{SPEC, client};
+pub(crate) use spec::{to_http1, to_http2};
 pub use strict::{Request, Response, empty_lines, request, response};
 
 /// Longest head, and longest sum of chunk extensions and trailers, that either half accepts.

@@ -16,6 +16,12 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     alpn: "http/1.1",
     defaults: Protocol::default,
     flags: &[
+        flag(
+            "http2",
+            "",
+            "HTTP/2 instead of HTTP/1.1: by ALPN for https://, with prior knowledge for http://",
+            Set::Switch(switch_to_http2),
+        ),
         flag("body", "FILE", "File whose bytes are the request's body; the method is then POST", Set::Text(set_body)),
         flag("method", "METHOD", "HTTP method", Set::Text(set_method)),
         Flag {
@@ -31,6 +37,8 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         flag("expect-status", "CODE", "Status that is right although it is not 2xx or 3xx", Set::Number(set_status)),
     ],
     complete,
+    takes: |other| other.http().is_some(),
+    pad,
     aim,
     one_request,
     canned,
@@ -108,8 +116,22 @@ fn canned(plan: &Protocol, _request: &[u8]) -> Vec<u8> {
     page
 }
 
+fn switch_to_http2(plan: &mut Protocol) {
+    *plan = to_http2(std::mem::take(plan));
+}
+
+const PADDING: &str = "X-Padding";
+
+/// By a header, its name and line end counted; HTTP/2 would send one that stays the same as a single byte.
+fn pad(plan: &mut Protocol, bytes: usize) -> bool {
+    let Protocol::Http1(request) = plan else { return false };
+    let around = PADDING.len() + ": \r\n".len();
+    request.headers.push((PADDING.into(), "x".repeat(bytes.saturating_sub(around).max(1))));
+    true
+}
+
 /// The same request by HTTP/2, where it is one of HTTP/1.1.
-pub fn to_http2(plan: Protocol) -> Protocol {
+pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http1(request) => Protocol::Http2(request),
         other => other,

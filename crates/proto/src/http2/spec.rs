@@ -18,6 +18,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     alpn: "h2",
     defaults: || http1::to_http2(Protocol::default()),
     one_request: |_| {},
+    takes: |_| false,
     without_network: http1::to_http1,
     canned,
     ..http1::SPEC

@@ -7,8 +7,8 @@ use run::{ErrorKind, FigureUnit, Intensity, Run, Side, Summary, Trial, TrialKind
 
 use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
 use super::wrap::clean;
-use crate::number::machine;
 use crate::{Doc, ReportError, Style};
+use run::number::machine;
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
     let axes: BTreeSet<&str> = run.trials.iter().flat_map(|t| t.axes().into_keys()).collect();

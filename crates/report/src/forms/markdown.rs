@@ -3,8 +3,8 @@
 use run::Run;
 
 use super::wrap::clean;
-use crate::number::quantity;
 use crate::{Block, Doc, ReportError, Section, Style, Table, Tone};
+use run::number::quantity;
 
 pub(super) fn make(doc: &Doc, _: &Run, _: &Style) -> Result<String, ReportError> {
     let mut out = format!("# {}\n", escape(&doc.title));

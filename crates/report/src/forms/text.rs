@@ -6,8 +6,8 @@ use run::Run;
 use super::paint::{code, paint};
 use super::text_table::table;
 use super::wrap::{clean, cut, wrap};
-use crate::number::quantity;
 use crate::{Bars, Block, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight};
+use run::number::quantity;
 
 /// Width of the names in front of figures and lists.
 const GUTTER: usize = 12;

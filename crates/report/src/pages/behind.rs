@@ -4,8 +4,8 @@
 use run::{BehindLimit, BehindLoad, Estimate, Run, Side};
 
 use super::pick;
-use crate::number::{number, quantity};
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let behind = &run.findings.behind;

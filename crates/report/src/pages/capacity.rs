@@ -3,9 +3,9 @@
 use run::{Capacity, Run, Trial, TrialKind};
 
 use super::pick;
-use crate::number::quantity;
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Section, Unit, Weight};
+use run::number::quantity;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut steps = pick::of(run, &[TrialKind::Search, TrialKind::Overload]);

@@ -2,8 +2,8 @@
 
 use run::{Check, Run};
 
-use crate::number::number;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Weight};
+use run::number::number;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut sections = Vec::new();

@@ -2,8 +2,8 @@
 
 use run::{ClassCosts, ClassFinding, Run};
 
-use crate::number::quantity;
 use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
+use run::number::quantity;
 
 /// The table and its sentence; nothing where nothing was told.
 pub(super) fn blocks(run: &Run) -> Vec<Block> {

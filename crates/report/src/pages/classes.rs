@@ -3,8 +3,8 @@
 use run::{Breach, BreachKind, ClassFinding, Run};
 
 use super::pick;
-use crate::number::{number, quantity};
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let found = &run.findings.classes;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use run::{Cost, Reading, Run, Side, Trial};
 
 use super::pick;
-use crate::number::quantity;
 use crate::{BarRow, Bars, Block, Cell, Col, Hue, Section, Segment, Table, Unit, Weight};
+use run::number::quantity;
 
 /// How rows and columns of the server begin.
 const SERVER: &str = "server";

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use run::{CounterId, CounterSpec, Kind, Moment, RateByHand, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
 
 use super::pick;
-use crate::number::quantity;
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+use run::number::quantity;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };

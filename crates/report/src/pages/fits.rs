@@ -2,8 +2,8 @@
 
 use run::{Fit, Run};
 
-use crate::number::number;
 use crate::{Block, Cell, Col, Section, Table, Weight};
+use run::number::number;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let fits = &run.findings.fits;

@@ -3,8 +3,8 @@
 use run::{HostFinding, HostLoad, Run, Trial};
 
 use super::pick;
-use crate::number::{number, quantity};
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.several_hosts) else { return Vec::new() };

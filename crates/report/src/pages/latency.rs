@@ -3,9 +3,9 @@
 use run::{Hist, LoadState, Run, Summary, Trial};
 
 use super::pick;
-use crate::number::{count, quantity};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+use run::number::{count, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let shown = chosen(run);

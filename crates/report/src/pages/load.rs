@@ -2,8 +2,8 @@
 
 use run::{Intensity, Outcome, Run, Trial, TrialKind};
 
-use crate::number::{count, number, quantity};
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
+use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let fixed: Vec<(&Trial, Outcome)> = run.outcomes().filter(|(t, _)| t.kind == TrialKind::Fixed).collect();

@@ -31,8 +31,8 @@ pub use trials::{busiest_device, words as error_words};
 
 use run::{Run, Sureness};
 
-use crate::number::{number, quantity};
 use crate::{Doc, Section, Unit};
+use run::number::{number, quantity};
 
 /// One row of [`PAGES`].
 #[derive(Clone, Copy, Debug)]

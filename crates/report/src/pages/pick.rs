@@ -2,8 +2,8 @@
 
 use run::{Intensity, Run, Trial, TrialKind};
 
-use crate::number::{count, number};
 use crate::plot::Look;
+use run::number::{count, number};
 
 /// Trials of some kinds, in the order they were run.
 pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {

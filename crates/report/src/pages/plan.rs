@@ -3,8 +3,8 @@
 use run::{HostInfo, Run};
 use serde_json::Value;
 
-use crate::number::quantity;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+use run::number::quantity;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut sections = Vec::new();

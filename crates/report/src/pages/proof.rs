@@ -2,9 +2,9 @@
 
 use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, Untried};
 
-use crate::number::{number, quantity};
 use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
 use crate::{Block, Cell, Col, KeyFigure, Note, Section, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(proof) = &run.findings.proof else { return Vec::new() };

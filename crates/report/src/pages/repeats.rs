@@ -2,8 +2,8 @@
 
 use run::{Repeat, Run};
 
-use crate::number::{number, quantity};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.findings.repeats.is_empty() {

@@ -4,9 +4,9 @@
 use run::{Knee, Run, Trial, TrialKind, usl_rate};
 
 use super::pick;
-use crate::number::{number, quantity};
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Section, Unit, Weight};
+use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut steps = pick::of(run, &[TrialKind::Sweep]);

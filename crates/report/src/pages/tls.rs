@@ -2,8 +2,8 @@
 
 use run::{CpuTold, HandshakeCost, Run, Trial};
 
-use crate::number::{count, quantity};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+use run::number::{count, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.plan.load.tls.is_none() {

@@ -3,8 +3,8 @@
 use run::{BreachKind, Device, ErrorKind, Outcome, Run, Tally, Trial};
 
 use super::{figures, pick};
-use crate::number::{count, number, quantity};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
+use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     // Timings of a library are trials without requests: their figures are in the experiment's own table.

@@ -3,8 +3,8 @@
 use run::{Run, Spent};
 
 use super::verdict::FIRST_WARNINGS;
-use crate::number::{number, quantity};
 use crate::{Block, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
+use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let trust = &run.findings.trust;

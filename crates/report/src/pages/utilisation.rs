@@ -3,8 +3,8 @@
 use run::{LoadState, Run};
 
 use super::pick;
-use crate::number::quantity;
 use crate::{BarRow, Bars, Block, Hue, Section, Segment, Unit, Weight};
+use run::number::quantity;
 
 /// Devices below this share of use say nothing about a bottleneck.
 const SHOWN: usize = 14;

@@ -3,8 +3,8 @@
 use run::{Bottleneck, Capacity, Run, Trial, TrialKind, UsersFinding};
 
 use super::{figures, pick, proof};
-use crate::number::{number, quantity};
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
+use run::number::{number, quantity};
 
 /// Warnings beyond these are on the page about trust.
 pub(super) const FIRST_WARNINGS: usize = 2;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::labels::{cut, escape, width};
 use super::{Bars, Frame, Segment};
-use crate::number::quantity;
+use run::number::quantity;
 
 const ROW: f64 = 26.0;
 const BAR: f64 = 15.0;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::labels::{cut, escape, width};
 use super::{Frame, Hue};
-use crate::number::{Unit, quantity};
+use run::number::{Unit, quantity};
 
 const ROW: f64 = 26.0;
 const FOOT: f64 = 22.0;

@@ -6,7 +6,7 @@ use super::labels::{cut, escape, spread, width};
 use super::place::{Place, Taken};
 use super::scale::{Tick, View};
 use super::{Frame, Look, Plot, Scale, Series, Spot};
-use crate::number::quantity;
+use run::number::quantity;
 
 /// Lines of text are this far apart.
 const LINE: f64 = 15.0;

@@ -1,6 +1,6 @@
 //! What a chart shows, without any form.
 
-use crate::number::Unit;
+use run::number::Unit;
 
 /// Curves and points in one frame.
 #[derive(Clone, Debug, Default, PartialEq)]

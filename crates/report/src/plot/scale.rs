@@ -1,7 +1,7 @@
 //! From values to distances, and which values get a tick: 1-2-5 steps, decades, powers of two, nines.
 
 use super::{Axis, Scale};
-use crate::number::{Unit, quantity, significant};
+use run::number::{Unit, quantity, significant};
 
 /// An axis with its range and its place on the page.
 #[derive(Clone, Copy, Debug)]

@@ -14,11 +14,8 @@ pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
 /// Bars as one SVG element.
 pub fn bars_svg(bars: &Bars, frame: Frame) -> String {
     let (height, body) = bars::body(bars, frame);
-    let told: Vec<String> = bars
-        .rows
-        .iter()
-        .map(|row| format!("{} {}", row.label, crate::number::quantity(row.sum(), bars.unit)))
-        .collect();
+    let told: Vec<String> =
+        bars.rows.iter().map(|row| format!("{} {}", row.label, run::number::quantity(row.sum(), bars.unit))).collect();
     wrap(frame.width, height, &bars.title, &told.join("; "), &body)
 }
 
@@ -45,7 +42,7 @@ fn describe(plot: &Plot) -> String {
         let finite = || series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
         let (Some(first), Some(last)) = (finite().next(), finite().next_back()) else { continue };
         let at = |p: &(f64, f64)| {
-            let (y, x) = (crate::number::quantity(p.1, plot.y.unit), crate::number::quantity(p.0, plot.x.unit));
+            let (y, x) = (run::number::quantity(p.1, plot.y.unit), run::number::quantity(p.0, plot.x.unit));
             format!("{y} at {x}")
         };
         let highest = finite().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(last);

@@ -3,8 +3,8 @@
 use run::Trial;
 
 use super::value::{Of, value};
-use crate::number::{count, quantity};
 use crate::{Cell, Unit};
+use run::number::{count, quantity};
 
 /// One table of an experiment.
 pub(super) struct Columns {

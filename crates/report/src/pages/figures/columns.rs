@@ -9,9 +9,9 @@ use super::column::{Column, Columns, cell, word};
 use super::tabulated::TABLES;
 use super::value::value;
 use super::{plateau, ranked};
-use crate::number::{count, number};
 use crate::pages::pick;
 use crate::{Block, Cell, Col, Table};
+use run::number::{count, number};
 
 /// The tables of an experiment.
 pub(super) fn tables(name: &str, run: &Run) -> Vec<Block> {

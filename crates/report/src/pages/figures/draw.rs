@@ -7,9 +7,9 @@ use run::Trial;
 use super::figure::{Figure, Lines, Quantity};
 use super::published::{Point, points};
 use super::value::value;
-use crate::number::{number, quantity};
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Cell, Col, Table};
+use run::number::{number, quantity};
 
 /// The chart, if the trials have anything for it.
 pub(super) fn plot(figure: &Figure, trials: &[Trial]) -> Option<Plot> {

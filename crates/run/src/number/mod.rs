@@ -1,9 +1,11 @@
-//! How every figure of every form is written: three significant digits, SI units, no measured figure with more
-//! precision than it has. Exact counts are the exception: [`count`] keeps every digit.
+//! How figures are written. In tables, charts and headlines, which this file is for: three significant digits, SI units, no
+//! measured figure with more precision than it has; [`count`] keeps every digit of an exact count. In sentences: [`said`].
 //!
 //! Not a value is `n/a`, never 0; infinity is said as such.
 
-use run::FigureUnit;
+pub mod said;
+
+use crate::FigureUnit;
 
 /// What a figure measures, and so how it is scaled and what is written behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,15 +50,15 @@ impl From<FigureUnit> for Unit {
     }
 }
 
-impl From<run::Unit> for Unit {
-    fn from(unit: run::Unit) -> Self {
+impl From<crate::Unit> for Unit {
+    fn from(unit: crate::Unit) -> Self {
         match unit {
-            run::Unit::Count | run::Unit::Share => Self::Plain,
-            run::Unit::Bytes => Self::Bytes,
-            run::Unit::Microseconds => Self::Micros,
-            run::Unit::Pages => Self::Of(unit.symbol()),
-            run::Unit::BytesPerSecond => Self::BytesPerSecond,
-            run::Unit::Processors => Self::Processors,
+            crate::Unit::Count | crate::Unit::Share => Self::Plain,
+            crate::Unit::Bytes => Self::Bytes,
+            crate::Unit::Microseconds => Self::Micros,
+            crate::Unit::Pages => Self::Of(unit.symbol()),
+            crate::Unit::BytesPerSecond => Self::BytesPerSecond,
+            crate::Unit::Processors => Self::Processors,
         }
     }
 }
@@ -175,7 +177,7 @@ fn separated(digits: &str) -> String {
 }
 
 /// A value for machines: the shortest text that reads back as the same value; empty where there is none.
-pub(crate) fn machine(value: f64) -> String {
+pub fn machine(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { String::new() }
 }
 
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(quantity(0.971, Unit::Share), "97.1 %");
         assert_eq!(quantity(2_065.0, Unit::PerSecond), "2,070/s");
         assert_eq!(quantity(3.0, FigureUnit::PerRequest), "3 per request");
-        assert_eq!(quantity(3.0, run::Unit::Pages), "3 pages");
+        assert_eq!(quantity(3.0, crate::Unit::Pages), "3 pages");
         assert_eq!(quantity(f64::NAN, Unit::Bytes), "n/a");
     }
 

@@ -1,26 +1,30 @@
-//! One look at a server process from outside, and what is kept of many: the highest levels, and those of a quiet moment.
+//! Levels of a server's process at one moment, and what is kept of many: the highest, and those of a quiet moment.
 
-use std::collections::HashSet;
-use std::net::SocketAddr;
+use run::{Instance, Recording};
 
 /// A process that cannot take what waits in its accept queue is quiet after this; an empty queue is quiet at once.
 const STALLED_S: f64 = 2.0;
 
 /// The levels at one moment, or the highest of several.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Levels {
-    pub(super) accepted: f64,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Levels {
+    /// Connections that were accepted.
+    pub accepted: f64,
     /// Connections that wait to be accepted.
-    pub(super) waiting: f64,
-    pub(super) rss_bytes: f64,
-    pub(super) threads: f64,
-    pub(super) descriptors: f64,
+    pub waiting: f64,
+    /// Resident memory, bytes.
+    pub rss_bytes: f64,
+    /// Threads.
+    pub threads: f64,
+    /// Open descriptors.
+    pub descriptors: f64,
 }
 
 /// The highest levels of a process, and those of a quiet moment: while connections come, their threads are counted a
 /// moment earlier or later than they.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
+    pub(super) rest: Levels,
     pub(super) most: Levels,
     pub(super) still: Option<Levels>,
     last: Levels,
@@ -29,8 +33,39 @@ pub(super) struct Looks {
 }
 
 impl Looks {
+    /// All looks at a process and at the connections of its listener; a level that was not read at a sample is what it was.
+    pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
+        let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
+        let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
+        let columns = [
+            recording.column("listen.accepted", listener),
+            recording.column("listen.waiting", listener),
+            process("process.rss"),
+            process("process.threads"),
+            process("process.fds"),
+        ];
+        let mut known = [None; 5];
+        let mut looks: Option<Self> = None;
+        for (row, t_s) in recording.t_s.iter().enumerate() {
+            let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
+            known = std::array::from_fn(|i| read[i].or(known[i]));
+            // The dearest decides when there is a look.
+            let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
+                (read[0], known)
+            else {
+                continue;
+            };
+            let now = Levels { accepted, waiting, rss_bytes, threads, descriptors: descriptors.unwrap_or(0.0) };
+            match &mut looks {
+                Some(looks) => looks.add(*t_s, now),
+                None => looks = Some(Self::begin(now)),
+            }
+        }
+        looks.unwrap_or_default()
+    }
+
     pub(super) fn begin(rest: Levels) -> Self {
-        Self { most: rest, last: rest, ..Self::default() }
+        Self { rest, most: rest, last: rest, ..Self::default() }
     }
 
     /// What was seen so many seconds after the begin.
@@ -50,40 +85,7 @@ impl Looks {
     }
 }
 
-/// Connections of a port by their peers: those that are accepted, and those that wait for it. Each peer counts once: a
-/// table that changes while it is read can show a socket twice.
-#[derive(Debug, Default)]
-struct Peers {
-    accepted: HashSet<SocketAddr>,
-    waiting: HashSet<SocketAddr>,
-}
-
-impl Peers {
-    /// A socket that was not accepted has no inode yet.
-    fn add(&mut self, peer: SocketAddr, inode: u32) {
-        if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
-    }
-
-    fn of(sockets: &[(SocketAddr, u32)]) -> Self {
-        let mut peers = Self::default();
-        sockets.iter().for_each(|(peer, inode)| peers.add(*peer, *inode));
-        peers
-    }
-}
-
 impl Levels {
-    /// Looks at a process and at the connections of its port.
-    pub(super) fn of(pid: u32, port: u16) -> Self {
-        let (peers, process) = (Peers::of(&probe::peers_of(pid, port)), probe::process_levels(pid));
-        Self {
-            accepted: peers.accepted.len() as f64,
-            waiting: peers.waiting.len() as f64,
-            rss_bytes: process.rss_bytes,
-            threads: process.threads,
-            descriptors: process.descriptors,
-        }
-    }
-
     pub(super) fn plus(self, o: Self) -> Self {
         self.with(o, |a, b| a + b)
     }
@@ -130,13 +132,5 @@ mod tests {
         let stuck = levels(2609.0, 900.0, 5217.0);
         assert_eq!(still(&[(1.0, stuck), (1.3, stuck), (1.6, levels(2700.0, 809.0, 5400.0))]), None);
         assert_eq!(still(&[(1.0, stuck), (1.3, stuck), (3.1, stuck)]), Some((2609.0, 5217.0)));
-    }
-
-    #[test]
-    fn each_peer_counts_once_and_those_that_wait_apart() {
-        let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        let peers = Peers::of(&[(at(1), 101), (at(1), 101), (at(2), 0)]);
-        assert_eq!((peers.accepted.len(), peers.waiting.len()), (1, 1));
-        assert!(peers.accepted.contains(&at(1)), "{peers:?}");
     }
 }

@@ -1,0 +1,48 @@
+//! The threads that a model's rule asks for, and those that there are, in quiet moments of all processes.
+
+use judge::held::Levels;
+use run::Trial;
+
+/// Threads beyond those at rest that a model makes for the connections of one process.
+fn rule(model: &str, held: f64) -> Option<f64> {
+    match model {
+        "event-groups" => Some((held / 63.0).ceil()),
+        "uring-groups" => Some((held / 62.0).ceil()),
+        "blocking" => Some(2.0 * held),
+        _ => None,
+    }
+}
+
+/// Writes both among the results of a trial of a model that has a rule.
+pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
+    if rule(model, 0.0).is_none() {
+        return;
+    }
+    let Some(still) = still else {
+        trial.notes.push("its threads are not held against the rule: connections came all the time".into());
+        return;
+    };
+    let sum = |of: &dyn Fn(&Levels) -> f64| still.iter().map(of).sum::<f64>();
+    trial.results.threads_by_rule = Some(sum(&|s| rule(model, s.accepted).unwrap_or(0.0)));
+    trial.results.threads_then = Some(sum(&|s| s.threads));
+    trial.results.held_then = Some(sum(&|s| s.accepted));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_held_against_the_rule_of_each_process() {
+        let level = |accepted, threads| Levels { accepted, threads, ..Levels::default() };
+        let still = || Some(vec![level(126.0, 4.0), level(1.0, 3.0)]);
+        let mut trial = Trial::default();
+        put(&mut trial, "epoll", still());
+        assert_eq!(trial.results.threads_by_rule, None);
+        put(&mut trial, "event-groups", still());
+        let r = &trial.results;
+        assert_eq!((r.threads_by_rule, r.threads_then, r.held_then), (Some(3.0), Some(7.0), Some(127.0)));
+        put(&mut trial, "blocking", None);
+        assert!(trial.notes[0].contains("came all the time"));
+    }
+}

@@ -1,0 +1,85 @@
+//! What limited a trial that holds connections, and why: what ended them; else nothing, where all that they offer is
+//! served; else what the trial alone says.
+
+use run::{Bottleneck, LimitedBy, Trial};
+
+use super::ended::Ended;
+
+/// Share of what is offered from which all of it is served: a window begins and ends between two messages. As much beyond
+/// the whole, what had piled up is served, and then something else limits.
+const SERVED: f64 = 0.95;
+/// A verdict that is less sure is a guess.
+const SURE: f64 = 0.6;
+
+/// What limited a trial, with the reason. `found` is what is judged of it alone; `offered` is what its connections send at
+/// most, bytes a second, absent where only their answers limit them.
+pub(crate) fn limited_by(
+    trial: &Trial,
+    found: &Bottleneck,
+    offered: Option<f64>,
+    ended: Option<&Ended>,
+) -> (LimitedBy, String) {
+    if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
+        return (surely(id), ended.words.clone());
+    }
+    let sent = trial.results.bytes_per_s.unwrap_or(0.0);
+    match offered.filter(|offered| ended.is_none() && (SERVED..=1.0 / SERVED).contains(&(sent / offered))) {
+        Some(offered) => (surely("not-saturated"), not_saturated(offered, found)),
+        None => said(found, offered.filter(|offered| sent * SERVED > *offered)),
+    }
+}
+
+fn surely(id: &str) -> LimitedBy {
+    LimitedBy { id: id.into(), sure: true }
+}
+
+/// All connections are held, and all that they offer is served. A CPU that is full nevertheless is said: models that
+/// search all their connections at every wait take what there is of it, whatever the load.
+fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
+    let beside = match beside.id.as_str() {
+        "unknown" | "not-saturated" => String::new(),
+        _ => format!("; yet {}", beside.sentence),
+    };
+    format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
+}
+
+/// What judge says; `piled_up` is what was offered where more than that is served.
+fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
+    let sure = found.id == "unknown" || found.confidence >= SURE;
+    let more = piled_up.map_or_else(String::new, |offered| {
+        format!("; what had piled up is served, more than the {:.2} MB/s that are offered", offered / 1e6)
+    });
+    (LimitedBy { id: found.id.clone(), sure }, format!("{}{more}", found.sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(id: &str, confidence: f64) -> Bottleneck {
+        Bottleneck { id: id.into(), confidence, ..Bottleneck::default() }
+    }
+
+    #[test]
+    fn nothing_limits_a_row_that_holds_all_and_serves_what_they_offer() {
+        let of = |sent: f64, ended: Option<&Ended>| {
+            let mut trial = Trial::default();
+            trial.results.bytes_per_s = Some(sent);
+            limited_by(&trial, &found("unknown", 0.0), Some(200_000.0), ended)
+        };
+        let served = |share: f64| of(share * 200_000.0, None).0 == surely("not-saturated");
+        assert_eq!([0.9, 1.0, 1.04, 2.0].map(served), [false, true, true, false]);
+        assert!(of(400_000.0, None).1.contains("piled up"), "{:?}", of(400_000.0, None));
+        let descriptors = Ended { id: Some("server-fds"), words: "descriptors".into() };
+        assert_eq!(of(200_000.0, Some(&descriptors)).0, surely("server-fds"), "what ended them comes first");
+        let time = Ended { id: None, words: "time".into() };
+        assert!(of(200_000.0, Some(&time)).0 == surely("unknown"), "not all are held");
+    }
+
+    #[test]
+    fn a_guess_has_a_question_mark() {
+        assert_eq!(said(&found("client-cpu", 0.5), None).0.to_string(), "client-cpu?");
+        assert_eq!(said(&found("client-cpu", 0.95), None).0.to_string(), "client-cpu");
+        assert_eq!(said(&found("unknown", 0.0), None).0.to_string(), "unknown");
+    }
+}

@@ -1,0 +1,179 @@
+//! What a server's processes really held while a trial ran, by the recording of their host: sockets that were accepted,
+//! memory, threads, descriptors; what ended it where that is less than was attempted; and what limited the trial. The
+//! client's own counts cannot know what waits in the accept queue.
+
+mod ended;
+mod levels;
+mod limited;
+
+use std::net::SocketAddr;
+
+use run::{Recording, Trial, Window};
+
+pub use ended::Ended;
+pub use levels::Levels;
+pub(crate) use limited::limited_by;
+
+use levels::Looks;
+
+/// See the head of this file.
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// Of each server process.
+    each: Vec<Looks>,
+    /// Descriptors that each may have.
+    limits: Vec<Option<f64>>,
+}
+
+impl Held {
+    /// What the recording of a trial's server says of these processes, each with the address that it listens on.
+    pub fn of(recording: &Recording, servers: &[(u32, SocketAddr)]) -> Self {
+        let looks = |(pid, addr): &(u32, SocketAddr)| Looks::of(recording, *pid, &addr.to_string());
+        let limit = |(pid, _): &(u32, SocketAddr)| {
+            let of_pid = |instance: &str| run::Instance::read(instance).is_some_and(|i| i.pid == *pid);
+            let column = recording.columns_of("process.fd_limit").find(|c| of_pid(&c.instance))?;
+            recording.most(column, Window::ALL)
+        };
+        Self { each: servers.iter().map(looks).collect(), limits: servers.iter().map(limit).collect() }
+    }
+
+    /// Writes it among the results of a trial; gives what ended it where not everything was held.
+    pub fn put(&self, trial: &mut Trial) -> Option<Ended> {
+        let (rest, most) = (self.sum(|one| one.rest), self.sum(|one| one.most));
+        trial.key.processes = u32::try_from(self.each.len()).ok();
+        let results = &mut trial.results;
+        (results.threads, results.threads_at_rest) = (Some(most.threads), Some(rest.threads));
+        put(trial, most.accepted, Some((most.rss_bytes - rest.rss_bytes).max(0.0)), |trial| {
+            self.descriptors().unwrap_or_else(|| Ended::by_errors(trial, most.threads))
+        })
+    }
+
+    /// The levels of all processes in quiet moments; absent where connections came all the time.
+    pub fn still(&self) -> Option<Vec<Levels>> {
+        let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
+        still.filter(|s| !s.is_empty())
+    }
+
+    fn sum(&self, of: fn(&Looks) -> Levels) -> Levels {
+        self.each.iter().map(of).fold(Levels::default(), Levels::plus)
+    }
+
+    /// A process that has as many descriptors as it may.
+    fn descriptors(&self) -> Option<Ended> {
+        let most = self.each.iter().map(|one| one.most).zip(&self.limits);
+        most.filter_map(|(most, limit)| Ended::by_descriptors(&most, (*limit)?)).next()
+    }
+}
+
+/// What a server held, and what that took, among the results of a trial; gives what ended it where that is less than was
+/// attempted. `grown` is how much its resident memory grew, bytes.
+fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Trial) -> Ended) -> Option<Ended> {
+    let attempted = f64::from(trial.key.connections.unwrap_or(0));
+    let results = &mut trial.results;
+    results.held = Some(held);
+    results.memory_per_connection_bytes = grown.filter(|_| held > 0.0).map(|grown| grown / held);
+    let ended = (held < attempted).then(|| ended(trial))?;
+    trial.notes.push(format!("held {held} of {attempted} connections; ended by {}", ended.words));
+    Some(ended)
+}
+
+/// The same by what a server on another host counted itself; nothing ended it where its count is not known.
+pub fn put_counted(trial: &mut Trial) -> Option<Ended> {
+    trial.key.processes = Some(1);
+    let recording = &trial.server.as_ref()?.recording;
+    let threads = ends_of(recording, "server.threads");
+    let held = ends_of(recording, "server.connections").map(|(_, most)| most);
+    let grown = ends_of(recording, "process.rss").map(|(first, most)| most - first);
+    (trial.results.threads_at_rest, trial.results.threads) = threads.unzip();
+    put(trial, held?, grown, |trial| Ended::by_errors(trial, threads.map_or(f64::NAN, |(_, most)| most)))
+}
+
+/// What a level was first, and the most that it was, summed over its instances.
+fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
+    let columns = recording.columns_of(id).filter_map(|column| {
+        let mut known = column.values.iter().copied().flatten();
+        let first = known.next()?;
+        Some((first, known.fold(first, f64::max)))
+    });
+    columns.reduce(|a, b| (a.0 + b.0, a.1 + b.1))
+}
+
+/// Growth of a counter a second, between its first and its last sample in a window.
+pub fn growth_per_s(recording: &Recording, id: &str, window: Window) -> Option<f64> {
+    let samples = recording.columns_of(id).next()?.values.iter().zip(&recording.t_s);
+    let mut inside = samples.filter_map(|(value, t_s)| Some((*t_s, (*value)?))).filter(|(t_s, _)| window.holds(*t_s));
+    let (first, last) = (inside.next()?, inside.next_back()?);
+    Some((last.1 - first.1).max(0.0) / (last.0 - first.0).max(1e-9))
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Column, CounterId, ErrorKind, Key, Side};
+
+    use super::*;
+
+    fn column(id: &'static str, instance: &str, values: &[Option<f64>]) -> Column {
+        Column { counter: CounterId::new(id), instance: instance.into(), values: values.to_vec() }
+    }
+
+    fn trial() -> Trial {
+        Trial { key: Key { connections: Some(200), ..Key::default() }, ..Trial::default() }
+    }
+
+    /// A process that came to hold so many with as many threads, and may have so many descriptors.
+    fn recording(accepted: f64, threads: f64, limit: f64) -> Recording {
+        let levels = |rest: f64, full: f64| [Some(rest), Some(full), Some(full)];
+        let columns = vec![
+            column("listen.accepted", "127.0.0.1:7", &levels(0.0, accepted)),
+            column("listen.waiting", "127.0.0.1:7", &levels(0.0, 0.0)),
+            column("process.rss", "loadline:50", &[Some(1e6), None, Some(1e6 + accepted * 100.0)]),
+            column("process.threads", "loadline:50", &levels(2.0, threads)),
+            column("process.threads", "other:51", &levels(9.0, 9.0)),
+            column("process.fds", "loadline:50", &levels(20.0, 20.0 + accepted)),
+            column("process.fd_limit", "loadline:50", &[Some(limit), None, None]),
+        ];
+        Recording { t_s: vec![0.0, 1.0, 2.0], columns, absent: Vec::new() }
+    }
+
+    fn held(recording: &Recording) -> Held {
+        Held::of(recording, &[(50, SocketAddr::from(([127, 0, 0, 1], 7)))])
+    }
+
+    #[test]
+    fn levels_are_those_of_the_process_and_of_its_listener() {
+        let (mut trial, held) = (trial(), held(&recording(126.0, 4.0, 1024.0)));
+        let ended = held.put(&mut trial);
+        let r = &trial.results;
+        assert_eq!((r.held, r.threads, r.threads_at_rest), (Some(126.0), Some(4.0), Some(2.0)));
+        assert_eq!((trial.key.processes, r.memory_per_connection_bytes), (Some(1), Some(100.0)));
+        assert_eq!(held.still().map(|s| (s.len(), s[0].accepted, s[0].threads)), Some((1, 126.0, 4.0)));
+        assert!(ended.is_some_and(|e| e.id.is_none() && e.words.starts_with("time")));
+    }
+
+    #[test]
+    fn refusals_are_threads_full_descriptors_are_named_and_all_held_is_no_end() {
+        let mut refused = trial();
+        refused.tally.errors.0.insert(ErrorKind::Reset, 5);
+        let id = |trial: &mut Trial, accepted, limit| held(&recording(accepted, 9.0, limit)).put(trial).map(|e| e.id);
+        assert_eq!(id(&mut refused, 195.0, 1024.0), Some(Some("server-concurrency")));
+        assert_eq!(id(&mut refused, 195.0, 256.0), Some(Some("server-fds")));
+        assert_eq!(id(&mut trial(), 200.0, 256.0), None);
+    }
+
+    #[test]
+    fn a_server_that_counts_itself_is_taken_at_its_word() {
+        let columns = vec![
+            column("server.connections", "", &[Some(0.0), Some(150.0), Some(120.0)]),
+            column("server.threads", "", &[Some(1.0), None, Some(3.0)]),
+            column("server.bytes_in", "", &[Some(5.0), Some(10.0), Some(50.0)]),
+        ];
+        let recording = Recording { t_s: vec![0.5, 1.0, 3.0], columns, absent: Vec::new() };
+        let window = Window { begin_s: 0.9, end_s: 3.1 };
+        assert_eq!(growth_per_s(&recording, "server.bytes_in", window), Some(20.0));
+        assert_eq!(growth_per_s(&recording, "server.bytes_out", window), None);
+        let mut trial = Trial { server: Some(Side { recording, ..Side::default() }), ..trial() };
+        assert!(put_counted(&mut trial).is_some());
+        let r = &trial.results;
+        assert_eq!((r.held, r.threads_at_rest, r.threads), (Some(150.0), Some(1.0), Some(3.0)));
+    }
+}

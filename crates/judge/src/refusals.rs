@@ -1,0 +1,47 @@
+//! The trials in which answers were refused, and whether the good ones stayed at one rate there, however many were asked for.
+
+use run::Trial;
+
+use crate::single::{good, refused};
+
+/// Share of refusals from which they count.
+pub(crate) const REFUSED: f64 = 0.01;
+/// So many times as many answers, and no more good ones: the good ones do not depend on what was asked for.
+const WIDE: f64 = 1.5;
+
+/// See the head of this file.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusals<'a> {
+    /// The trials with refusals.
+    pub(crate) trials: Vec<&'a Trial>,
+    /// Lowest, middle and highest rate of the good answers there, 1/s.
+    pub(crate) lowest: f64,
+    pub(crate) middle: f64,
+    pub(crate) highest: f64,
+    /// They stayed at one rate.
+    pub(crate) constant: bool,
+    /// So many more answers in one of the trials than in another that this does not come from what was asked for.
+    pub(crate) wide: bool,
+}
+
+impl<'a> Refusals<'a> {
+    pub(crate) fn of(all: impl Iterator<Item = &'a Trial>) -> Self {
+        let trials: Vec<&Trial> = all.filter(|t| refused(t) >= REFUSED).collect();
+        let mut rates: Vec<f64> = trials.iter().map(|t| good(t)).collect();
+        rates.sort_by(f64::total_cmp);
+        let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
+        let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
+        // A trial that was itself held up passes less than the limit; none passes more.
+        let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= 0.15).count();
+        let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= 1.3 * middle;
+        let answers = trials.iter().map(|t| t.rates.completed_rate);
+        let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
+        Self { lowest, middle, highest, constant, wide: spread >= WIDE, trials }
+    }
+
+    /// Whether they keep the good answers at one rate, however many are asked for: then a generator that is itself at its limit
+    /// does not.
+    pub(crate) fn keep_one_rate(&self) -> bool {
+        self.constant && self.wide
+    }
+}

@@ -1,0 +1,33 @@
+//! TCP connections that are half open in the network namespace of a process. Only IPv4. Source: proc_pid_net(5).
+
+use crate::text::{hex, lines, words};
+
+/// State of /proc/net/tcp: TCP_SYN_RECV of linux/net/tcp_states.h.
+const SYN_RECV: u64 = 3;
+
+/// Connections of which the last acknowledgement is missing, of all ports.
+pub fn half_open(pid: u32) -> usize {
+    counted(&std::fs::read(format!("/proc/{pid}/net/tcp")).unwrap_or_default())
+}
+
+fn counted(table: &[u8]) -> usize {
+    lines(table).filter(|line| words(line).nth(3).and_then(hex) == Some(SYN_RECV)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[u8] = b"\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 100 1 0 100 0 0 10 0
+   1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 101 1 0 20 4 30 10 -1
+   4: 0100007F:1F90 0100007F:C003 03 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
+   5: 0100007F:1F90 odd
+";
+
+    #[test]
+    fn only_sockets_in_that_state_are_counted() {
+        assert_eq!(counted(TABLE), 1);
+    }
+}

@@ -1,0 +1,114 @@
+//! How many connections listeners have, accepted and not: sock_diag, which describes each of them. The clients cannot know
+//! what waits to be accepted, and the server's own count need not be right. Source: sock_diag(7).
+//!
+//! Only for the listeners that a scope names: with tens of thousands of connections a look takes milliseconds, so the row's
+//! budget is a tenth of a CPU.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+
+use run::Address;
+use sys::diag::Diag;
+
+use crate::Scope;
+use crate::family::Family;
+use crate::source::{CAPTURED, Round, Source, none};
+use crate::tree::Tree;
+
+const IDS: &[&str] = &["listen.accepted", "listen.waiting"];
+
+struct Accepted {
+    listeners: Vec<SocketAddr>,
+    diag: Option<Diag>,
+    family: Family,
+    peers: Peers,
+}
+
+/// Connections by their peers. Each counts once: a table that changes while it is read can show a socket twice.
+#[derive(Debug, Default)]
+struct Peers {
+    accepted: HashSet<SocketAddr>,
+    waiting: HashSet<SocketAddr>,
+}
+
+pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
+    let listeners = scope.counted.iter().filter_map(Address::inet).collect();
+    Box::new(Accepted { listeners, diag: None, family: Family::new(IDS), peers: Peers::default() })
+}
+
+impl Source for Accepted {
+    fn sample(&mut self, round: &mut Round<'_>) {
+        if self.listeners.is_empty() {
+            return none(round, &self.family, "nobody asked for the connections of a listener to be counted");
+        }
+        if !round.tree.is_live() {
+            return none(round, &self.family, CAPTURED);
+        }
+        for at in 0..self.listeners.len() {
+            let listener = self.listeners[at];
+            if let Err(e) = self.ask(listener, round.tree) {
+                self.diag = None;
+                return none(round, &self.family, &format!("sock_diag does not answer: {e}"));
+            }
+            let Some(slots) = self.family.slots(round.writer, listener.to_string().as_bytes()) else { return };
+            round.writer.put(slots, 0, self.peers.accepted.len() as f64);
+            round.writer.put(slots, 1, self.peers.waiting.len() as f64);
+        }
+    }
+}
+
+impl Accepted {
+    /// A listener of IPv6 holds the connections of both versions as sockets of IPv6.
+    fn ask(&mut self, listener: SocketAddr, tree: &Tree) -> std::io::Result<()> {
+        let diag = match &mut self.diag {
+            Some(diag) => diag,
+            none => none.insert(tree.diag()?),
+        };
+        let peers = &mut self.peers;
+        peers.clear();
+        Ok(diag.peers(listener.is_ipv6(), listener.port(), |peer, inode| peers.add(peer, inode))?)
+    }
+}
+
+impl Peers {
+    fn clear(&mut self) {
+        self.accepted.clear();
+        self.waiting.clear();
+    }
+
+    /// A socket that was not accepted has no inode yet.
+    fn add(&mut self, peer: SocketAddr, inode: u32) {
+        if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::testing::Sampled;
+
+    #[test]
+    fn what_was_accepted_is_told_from_what_waits() {
+        let [one, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let addrs = [&one, &other].map(|listener| listener.local_addr().unwrap());
+        let _ends: Vec<_> = (0..3).map(|_| TcpStream::connect(addrs[0]).unwrap()).collect();
+        let _taken = one.accept().unwrap();
+        let counted = addrs.map(Address::from).to_vec();
+        let mut probe = crate::Probe::new(Scope { counted, sources: Some(vec!["accepted"]), ..Scope::default() });
+        probe.sample(0.0);
+        let r = Sampled(probe.take());
+        let of = |addr: SocketAddr| ["listen.accepted", "listen.waiting"].map(|id| r.last(id, &addr.to_string()));
+        assert_eq!(of(addrs[0]), [Some(1.0), Some(2.0)]);
+        assert_eq!(of(addrs[1]), [Some(0.0), Some(0.0)]);
+    }
+
+    #[test]
+    fn each_peer_counts_once() {
+        let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let mut peers = Peers::default();
+        [(at(1), 101), (at(1), 101), (at(2), 0)].into_iter().for_each(|(peer, inode)| peers.add(peer, inode));
+        assert_eq!((peers.accepted.len(), peers.waiting.len()), (1, 1));
+    }
+}
