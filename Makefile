@@ -45,8 +45,10 @@ soak: build
 	cargo test --locked -p loadline --test drifts -- --ignored --nocapture
 	scripts/soak $(SOAK_S) --binary $(LOADLINE)
 
-# Rewrites the generated pages of docs/; a test fails while they differ from the tables in the code.
-docs: build
+# Rewrites the schema of run.json and the generated pages of docs/; a test fails while they differ from the tables in the code.
+docs: | cargo
+	LOADLINE_WRITE_SCHEMA=1 cargo test --locked -p loadline-run --lib schema
+	$(MAKE) build
 	$(LOADLINE) list --write-docs docs
 
 # The program with man pages and completions for bash, zsh and fish, below PREFIX.

@@ -4,13 +4,13 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a server listens. Written as `127.0.0.1:80`, `[::1]:80` or `unix:/run/app.sock`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(test, schemars(with = "String"))]
 pub enum Address {
     /// An address and a port.
     Inet(SocketAddr),

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Key, LimitedBy, Trial, TrialKind};
@@ -44,14 +43,15 @@ impl Trial {
 
 /// One operating point. The counts at the top are of the whole trial, from the first connect to the end of the drain, so
 /// they equal what the server's own log says; rates and latencies are of the measured window.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Trial")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Trial"))]
 pub(crate) struct Written<'a> {
     #[serde(flatten)]
     trial: &'a Trial,
     /// All figures of `key` and `results` by name, and those of newer versions or other programs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    #[schemars(with = "BTreeMap<String, Option<f64>>")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Option<f64>>"))]
     axes: BTreeMap<&'a str, f64>,
 }
 

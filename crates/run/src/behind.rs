@@ -1,11 +1,11 @@
 //! What stands behind a server: whom its processes hold connections to, and who answers there.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An address that processes of the server, or of what stands behind it, are connected to. How many connections there
 /// were is the counter `behind.connections` of this address.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Behind {
     /// The other end of the connections: `127.0.0.1:8001`, or `unix:` and the path of a socket.
@@ -23,7 +23,8 @@ pub struct Behind {
 }
 
 /// What it did while the load was at its limit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BehindLoad {
     /// Where it stands, and who answers there.
@@ -48,7 +49,8 @@ pub struct BehindLoad {
 }
 
 /// What of a process behind the server is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BehindLimit {
     /// Its CPU quota: it is stopped for the rest of the periods in which that ran out.
@@ -64,7 +66,8 @@ pub enum BehindLimit {
 }
 
 /// What a server waits for, where that was found behind it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitsFor {
     /// As in [`Behind::address`].

@@ -2,14 +2,14 @@
 //! or so that a block together keeps to a rate. After A. Jones, J. Ohlund, *Network Programming for Microsoft Windows*,
 //! 2nd ed. (2002), chapter 6, its client.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Without `compat` a block makes one connect in this time, nanoseconds, or faster if its sends are.
 const CONNECT_NS: u64 = 500_000;
 
 /// How a closed loop is put into blocks. The number of connections is the closed loop's, the posted depth its pipeline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocks {
     /// Connections in a block; what is left makes a smaller block with the same period.

@@ -8,7 +8,8 @@ macro_rules! figures {
         besides { $($(#[$attribute:meta])* $more:ident: $More:ty,)* }
     ) => {
         $(#[$about])*
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         #[serde(default)]
         pub struct $Name {
             $($(#[doc = $doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $field: Option<$of>,)*

@@ -1,12 +1,12 @@
 //! What came of each class of a mix of requests.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Breach, CpuTold, Hist};
 
 /// Counts of one class of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassTally {
     /// Requests that were begun.
@@ -50,7 +50,8 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// What one load agent found of one class of requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClassPart {
     /// What the class is called.
     #[serde(default)]
@@ -84,7 +85,8 @@ impl ClassPart {
 }
 
 /// What is concluded of one class of requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassFinding {
     /// What the class is called.
@@ -122,7 +124,8 @@ pub struct ClassFinding {
 }
 
 /// What the estimates of the classes' costs rest on: short windows in which the classes' shares were changed in turns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassCosts {
     /// Windows that the regression rests on.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Summary;
@@ -34,20 +33,6 @@ impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
 impl<const PART_BITS: u32> From<Buckets<PART_BITS>> for Vec<(u16, u64)> {
     fn from(hist: Buckets<PART_BITS>) -> Self {
         hist.0.into_iter().collect()
-    }
-}
-
-impl<const PART_BITS: u32> JsonSchema for Buckets<PART_BITS> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Buckets".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        generator.subschema_for::<Vec<(u16, u64)>>()
     }
 }
 

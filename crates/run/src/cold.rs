@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many cold connections, and how they come about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ColdPlan {
     /// Connections to hold; 0 for none.
@@ -28,7 +28,8 @@ impl Default for ColdPlan {
 }
 
 /// What became of cold connections.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ColdPart {
     /// Connections that were asked for.

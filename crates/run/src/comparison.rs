@@ -1,13 +1,13 @@
 //! What the comparison of two sets of runs came to: types only. Judge fills them, report prints them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{Estimate, FigureUnit};
 
 /// Old against new.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Comparison {
     /// What the old runs are called.
@@ -41,7 +41,8 @@ pub struct Comparison {
 }
 
 /// The order of the windows of two live servers: pairs of one window each, the same for the same seed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Turns {
     /// Seed that the order was drawn from; that of a pair's arrivals and think times is so many pairs later.
@@ -51,7 +52,8 @@ pub struct Turns {
 }
 
 /// Both sides as curves, each empty where there is none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ComparedCurves {
     /// Good answers per second against clients, where several numbers of clients were tried.
@@ -61,7 +63,8 @@ pub struct ComparedCurves {
 }
 
 /// Both curves at one place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BothAt {
     /// Where: clients, or a share of the requests, 0 to 1.
@@ -76,7 +79,8 @@ pub struct BothAt {
 }
 
 /// One figure of both.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Compared {
     /// Name of the figure.
@@ -123,7 +127,8 @@ pub struct Compared {
 }
 
 /// What more of would decide a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MoreOf {
     /// Windows, by a longer run.
@@ -133,7 +138,8 @@ pub enum MoreOf {
 }
 
 /// What a comparison comes to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedWord {
     /// The new one is better.
@@ -160,7 +166,8 @@ impl ComparedWord {
 }
 
 /// What TLS takes of a request on a kept connection, by the same server without it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TlsShare {
     /// Of the server's CPU time of a request within TLS, the share that it does not take without, 0 to 1; below 0 where

@@ -1,10 +1,10 @@
 //! What the table of counters says of one: its row.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a counter counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// A plain count of events or things.
@@ -39,7 +39,8 @@ impl Unit {
 }
 
 /// How two readings of a counter are put together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Only grows: the difference of two readings is what happened between them.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counter_spec::CounterSpec;
@@ -10,7 +9,8 @@ use crate::figure::Figure;
 
 /// The dotted name of a counter, for example `tcp.listen_overflows`. Names that this version does not know stay
 /// readable, so runs of newer and older versions still load.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CounterId(pub Cow<'static, str>);
 
@@ -38,7 +38,8 @@ pub fn counter(id: &str) -> Option<&'static CounterSpec> {
 }
 
 /// A value, or the reason why there is none. Unknown is never zero.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Reading {
     /// What the source said.

@@ -1,14 +1,14 @@
 //! What was decided about the trials of a run, as data: which of them the findings speak of, and what each came to under
 //! the objective. Judge decides; report, terminal and exit status read it here, so that no two of them can differ.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Objective;
 use crate::figure::Figure;
 
 /// The objective in figures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// Longest median of the response time, microseconds.
@@ -38,7 +38,8 @@ impl Limits {
 }
 
 /// The trials that the findings speak of, as places in `trials` (the first is 0); absent where there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picks {
     /// The one at the limit, by good answers: the verdict is about it.
@@ -69,7 +70,8 @@ pub struct Picks {
 }
 
 /// What one trial came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Outcome {
     /// Completed and expected answers per second; absent where nothing was measured.
@@ -87,7 +89,8 @@ pub struct Outcome {
 }
 
 /// How a trial broke the objective: the first of these that was found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Breach {
     /// What was beyond its limit.
     pub kind: BreachKind,
@@ -98,7 +101,8 @@ pub struct Breach {
 }
 
 /// How far the decisive trial took the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadState {
     /// The user fixed the load, which need not saturate anything.
@@ -121,7 +125,8 @@ impl LoadState {
 }
 
 /// Ways to break an objective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BreachKind {
     /// Nothing was completed.
@@ -144,7 +149,8 @@ pub enum BreachKind {
 }
 
 /// Why a run did not do what was asked for: its exit status is then that of a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
     /// The server or a generator stopped or ended while a trial went on.
@@ -160,7 +166,8 @@ pub enum Failure {
 }
 
 /// How sure a verdict is, in steps; the one place where a confidence becomes a word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sureness {
     /// Nothing is known for it.

@@ -1,13 +1,13 @@
 //! What grew while a load stayed the same.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::CounterId;
 use crate::figure::Figure;
 
 /// What may drift.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DriftOf {
     /// A level of the server: its counter says which.
@@ -20,7 +20,8 @@ pub enum DriftOf {
 }
 
 /// What grew all through the measured window, and still at its end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Drift {
     /// What it is.
     #[serde(default)]

@@ -1,12 +1,12 @@
 //! What the user expects of a run, so that a job can fail when it is not met: `p99<20ms`, `capacity>=5000`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
 /// One expectation, as it was given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
     /// One of [`EXPECTED`].
@@ -21,7 +21,8 @@ pub struct Expectation {
 }
 
 /// What came of an expectation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Expected {
     /// As it was written.

@@ -1,11 +1,9 @@
 //! JSON has no word for "not a number": such a figure is written as `null`. [`Figure`] takes it back as what it was, so
 //! that a run with an undefined figure still loads, and the figure never turns into 0.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How a measured figure, or several, stand in `run.json`. Every field of a measured figure says `serde(with = "Figure")`:
@@ -15,7 +13,7 @@ pub(crate) struct Figure<T = f64>(PhantomData<T>);
 /// What holds figures: one, a row of them, some by name.
 pub(crate) trait Figures: Serialize {
     /// The same with `null` in it.
-    type Read: for<'de> Deserialize<'de> + JsonSchema;
+    type Read: for<'de> Deserialize<'de>;
 
     /// `null` is not a number.
     fn of(read: Self::Read) -> Self;
@@ -52,20 +50,6 @@ impl<T: Figures> Figure<T> {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
         T::Read::deserialize(d).map(T::of)
-    }
-}
-
-impl<T: Figures> JsonSchema for Figure<T> {
-    fn inline_schema() -> bool {
-        T::Read::inline_schema()
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        T::Read::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::Read::json_schema(generator)
     }
 }
 

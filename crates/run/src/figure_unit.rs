@@ -1,10 +1,10 @@
 //! What a figure of the findings is measured in. In a run it is the symbol.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a figure of the findings is measured in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum FigureUnit {
     /// A duration in microseconds.
     #[serde(rename = "us")]

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
@@ -12,7 +11,8 @@ use crate::{
 };
 
 /// Everything that was concluded from a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Findings {
     /// The objective in figures.
@@ -88,7 +88,8 @@ pub struct Findings {
 }
 
 /// The highest completed rate that holds the objective.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Capacity {
     /// Requests per second.
@@ -134,7 +135,8 @@ fn no_windows(n: &usize) -> bool {
 }
 
 /// Time that was not the server's: pauses of a generator's host, and processors that a hypervisor took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeftOut {
     /// How much of the windows, seconds.
@@ -150,7 +152,8 @@ pub struct LeftOut {
 }
 
 /// N* = R1 * Xmax (source 0 and 3).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Knee {
     /// N*, requests in flight.
@@ -167,7 +170,8 @@ pub struct Knee {
 }
 
 /// The verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Bottleneck {
     /// One id of [`BOTTLENECKS`].
@@ -212,7 +216,8 @@ impl Default for Bottleneck {
 }
 
 /// One line of evidence.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Evidence {
     /// The line as a person reads it.
@@ -231,7 +236,8 @@ pub struct Evidence {
 }
 
 /// A bottleneck that it is not.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RuledOut {
     /// One id of [`BOTTLENECKS`].
@@ -241,7 +247,8 @@ pub struct RuledOut {
 }
 
 /// The bottleneck behind the bottleneck.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NextBottleneck {
     /// One id of [`BOTTLENECKS`].
@@ -253,7 +260,8 @@ pub struct NextBottleneck {
 }
 
 /// One claim of an experiment, computed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Check {
     /// The claim.
@@ -283,7 +291,8 @@ impl Check {
 }
 
 /// How a value is held against a limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Relation {
     /// It must not be below it.
     #[serde(rename = "at least")]
@@ -308,7 +317,8 @@ impl std::fmt::Display for Relation {
 }
 
 /// A fitted curve.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Fit {
     /// The formula, with the names of the coefficients.
@@ -328,7 +338,8 @@ pub struct Fit {
 }
 
 /// A range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end.
     #[serde(with = "Figure")]
@@ -339,7 +350,8 @@ pub struct Interval {
 }
 
 /// A cost per request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cost {
     /// What one request costs.
     pub per_request: Reading,
@@ -348,7 +360,8 @@ pub struct Cost {
 }
 
 /// Whether the figures can be relied on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Trust {
     /// What the generator alone reached with the null driver, requests per second, when it was measured.
@@ -373,7 +386,8 @@ pub struct Trust {
 }
 
 /// Where a run's time went, seconds. Only `measured_s` tells anything of the server under load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Spent {
     /// Windows of trials.

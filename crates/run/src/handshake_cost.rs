@@ -1,12 +1,12 @@
 //! What a TLS handshake costs, where it can be told.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
 /// CPU time of a handshake.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HandshakeCost {
     /// Of a full handshake, of the server's processes; absent where they cannot be read, or none was full. Of both kinds,
@@ -34,7 +34,8 @@ pub struct HandshakeCost {
 }
 
 /// CPU time, microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuTold {
     /// The estimate.
     #[serde(with = "Figure")]

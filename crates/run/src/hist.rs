@@ -4,7 +4,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
@@ -225,18 +224,9 @@ impl<'de> Deserialize<'de> for Hist {
     }
 }
 
-impl JsonSchema for Hist {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Hist".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "description": "HdrHistogram V2 payload in base64; values in nanoseconds" })
-    }
-}
-
 /// A histogram in eight figures, all durations in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Summary {
     /// How many durations.

@@ -1,12 +1,12 @@
 //! What becomes of a trial on several hosts.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
 /// What the generators of one host made of the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostLoad {
     /// The host, as in `hosts[]`.
@@ -24,7 +24,8 @@ pub struct HostLoad {
 }
 
 /// What one host of generators came to in the trial of [`crate::Picks::several_hosts`], in the order of its `host_loads`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostFinding {
     /// The host.
@@ -40,7 +41,8 @@ pub struct HostFinding {
 }
 
 /// How far the windows of several agents, and the samples at their edges, are apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowsApart {
     /// From the first that began to the last, microseconds.

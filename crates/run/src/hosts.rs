@@ -1,12 +1,12 @@
 //! Which other hosts take part.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Role;
 
 /// A host that takes part: a machine, a container, a namespace; wherever a command can start a process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct HostPlan {
     /// Its name, as its engine knows it.

@@ -1,12 +1,12 @@
 //! What can happen to a server or to a generator while a trial goes on.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
 /// Something that happened to the server or to a generator while a trial went on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Incident {
     /// What it was.
     pub kind: IncidentKind,
@@ -21,7 +21,8 @@ pub struct Incident {
 }
 
 /// Kinds of incidents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IncidentKind {
     /// A process of the server was stopped by a signal.

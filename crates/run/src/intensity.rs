@@ -1,10 +1,10 @@
 //! When requests are made: how many clients, or how many a second, and how they are spread in time.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// When requests are made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "loop", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Intensity {
     /// Closed loop: a fixed number of clients, each waits for its answer.
@@ -45,7 +45,8 @@ pub enum Intensity {
 }
 
 /// An arrival process that S-Clients follow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     /// Connects per second over all threads; peaks should stay below D/T, or arrivals wait for a descriptor.
@@ -56,7 +57,8 @@ pub struct Pace {
 }
 
 /// A time in which the rate of an open loop goes evenly from one value to another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// How long it takes, seconds.
@@ -149,7 +151,8 @@ impl Intensity {
 }
 
 /// How arrivals of an open loop are spread in time. The rows of the `ARRIVALS` table of the load crate.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrival {
     /// Equal gaps.
@@ -174,7 +177,8 @@ pub enum Arrival {
 }
 
 /// A pause with a mean and a distribution.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ThinkTime {
     /// Mean in milliseconds; 0 is no pause.

@@ -1,6 +1,5 @@
 //! What a trial was set to.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Intensity;

@@ -1,10 +1,10 @@
 //! Levers: what an experiment switches on and off while a load is on, slot by slot.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Slots of equal length, counted from the start of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SlotPlan {
     /// When the first one begins, seconds after the load's start.
@@ -42,7 +42,8 @@ impl SlotPlan {
 }
 
 /// A lever to be pulled by an agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LeverPlan {
     /// Row of `LEVERS`.
@@ -70,7 +71,8 @@ fn is_zero(n: &f64) -> bool {
 }
 
 /// What was found on the host of a lever before it is pulled there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverFound {
     /// Descriptors that its processes may hold together while it is held; 0 where it is not about them.
@@ -78,7 +80,8 @@ pub struct LeverFound {
 }
 
 /// What a lever did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverPart {
     /// Speed of the resource in each slot, 1 for all of it.

@@ -51,6 +51,7 @@ mod requests;
 mod results;
 mod rundir;
 mod rundir_read;
+mod schema;
 mod seal;
 mod secrets;
 mod side;
@@ -119,11 +120,12 @@ pub use requests::{
     RequestPlan, RequestSet, from_base64, to_base64,
 };
 pub use results::{LimitedBy, Results};
-pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError, schema};
+pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use rundir_read::{
     MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES, MAX_TRIALS, load_run, parse_run,
     read_text,
 };
+pub use schema::{SCHEMA, schema};
 pub use secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
 pub use side::Side;
 pub use status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};

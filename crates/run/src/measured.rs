@@ -1,13 +1,13 @@
 //! The window of a trial that is measured, and what the trial takes around it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{SlotHist, Tally, Tenths, Window, WindowsApart};
 
 /// The measured window in counts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Measured {
     /// Where in the recordings it lies.
@@ -50,7 +50,8 @@ pub struct Measured {
 }
 
 /// How the connections of a load came up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Opened {
     /// Most connections that were open at the same time, summed over agents.
@@ -69,7 +70,8 @@ impl Opened {
 }
 
 /// What a trial takes besides its warm-up and its window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Around {
     /// Until the load began: agents, observers, the lead of the common start; seconds.

@@ -1,12 +1,12 @@
 //! A trial in stretches of equal length: what was completed in each, how long it took, and what failed.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
 /// One stretch of a trial's measured window, of a second or more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Moment {
     /// Its middle, seconds since the load began.

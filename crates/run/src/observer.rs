@@ -1,13 +1,13 @@
 //! What an observer of a host is told and what it hands out: plain data, so that it works in this process and in an agent
 //! on another machine alike.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Address, Behind, Incident, Recording};
 
 /// Whose processes an observer looks at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The generator's.
@@ -18,7 +18,8 @@ pub enum Role {
 }
 
 /// What to look at on one host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ObserverSpec {
     /// Name of the host, as in `hosts[]`.
@@ -44,7 +45,8 @@ pub struct ObserverSpec {
 }
 
 /// What an observer saw during one trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Observed {
     /// The samples.

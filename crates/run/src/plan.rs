@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,7 +11,8 @@ use crate::{
 };
 
 /// Everything that one command will do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Plan {
     /// `find`, `load`, or `lab NAME`.
@@ -83,7 +83,8 @@ fn flatten(path: &str, value: serde_json::Value, keys: &mut Vec<(String, serde_j
 }
 
 /// The server under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
     /// As the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded default.
@@ -124,7 +125,8 @@ impl Target {
 }
 
 /// How requests are made and when.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadPlan {
     /// What is said on a connection.
@@ -265,7 +267,8 @@ impl Default for LoadPlan {
 }
 
 /// Which client driver moves the bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Io {
     /// io_uring where the kernel allows it, else epoll with a note.
@@ -282,7 +285,8 @@ pub enum Io {
 }
 
 /// What a good answer is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
     /// Median of the response time that must hold, microseconds. Without any limit on the response time, one that is made
@@ -308,7 +312,8 @@ impl Default for Objective {
 }
 
 /// How long to look, and where to stop.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchPlan {
     /// Bound of the whole search in seconds.
@@ -331,7 +336,8 @@ pub struct SearchPlan {
 }
 
 /// How far an experiment on the verdict may go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prove {
     /// No experiment.
@@ -363,7 +369,8 @@ impl Default for SearchPlan {
 }
 
 /// What to read while it runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ObservePlan {
     /// Seconds between two samples.

@@ -1,13 +1,13 @@
 //! What an experiment on the server showed: the slots as they were measured, and what was concluded from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SlotHist;
 use crate::figure::Figure;
 
 /// How the experiment on the verdict ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofOutcome {
     /// What was predicted came out.
@@ -20,7 +20,8 @@ pub enum ProofOutcome {
 }
 
 /// What the ratios of an experiment are of: with a lever over without it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofOf {
     /// Requests completed per second, of clients that wait for their answers.
@@ -56,7 +57,8 @@ impl ProofOf {
 }
 
 /// The verdict held against an experiment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Proof {
     /// How it ended.
@@ -126,7 +128,8 @@ pub struct Steadiness {
 }
 
 /// A lever that was not pulled.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Untried {
     /// Row of `LEVERS`.
@@ -136,7 +139,8 @@ pub struct Untried {
 }
 
 /// The same load with and without a lever that cannot be switched while it is on, in turns of random order.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SwitchTrial {
     /// Row of `LEVERS`.
@@ -160,7 +164,8 @@ pub struct SwitchTrial {
 }
 
 /// A lever pulled, and what it does to what the ratios are of.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Effect {
     /// Row of `LEVERS`.
@@ -182,7 +187,8 @@ pub struct Effect {
 }
 
 /// A figure with its 95 % interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Estimate {
     /// The figure.
@@ -209,7 +215,8 @@ impl Estimate {
 }
 
 /// d ln(throughput) / d ln(speed) of what a lever slows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Elasticity {
     /// Row of `LEVERS`.
@@ -222,7 +229,8 @@ pub struct Elasticity {
 }
 
 /// One steady load under which levers were switched on and off in slots.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProofTrial {
     /// What was loaded how, in words.
@@ -253,7 +261,8 @@ impl ProofTrial {
 }
 
 /// One lever through the slots of a trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverSlots {
     /// Row of `LEVERS`.

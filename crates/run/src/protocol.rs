@@ -1,10 +1,10 @@
 //! The settings of the protocols.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is said on a connection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Protocol {
     /// HTTP/1.1.
@@ -100,7 +100,8 @@ pub enum Protocol {
 }
 
 /// A request of HTTP, whatever its version.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HttpPlan {
     /// `GET`, `HEAD`, `POST` or any token.

@@ -1,13 +1,13 @@
 //! What the probe wrote down over time: one column a counter and instance, one row a sample.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{CounterId, Kind, Reading, Window, counter};
 
 /// The samples of one observation point (a host, or a network namespace of it). Raw: nothing is divided here.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recording {
     /// Time of each sample in seconds since the origin of the trial (may be negative for samples before it).
     #[serde(with = "Figure::<Vec<f64>>")]
@@ -20,7 +20,8 @@ pub struct Recording {
 }
 
 /// One counter of one instance over the samples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Column {
     /// Which counter.
     pub counter: CounterId,
@@ -37,7 +38,8 @@ impl Column {
 }
 
 /// A counter that could not be read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Absence {
     /// Which counter.
     pub counter: CounterId,

@@ -1,6 +1,5 @@
 //! Repeats: all of a load made again, as parts of one run. They show what no single run can: how far its figures move.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
@@ -9,7 +8,8 @@ use crate::figure::Figure;
 pub const MOST_REPEATS: u32 = 100;
 
 /// What one repeat came to by itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Repeat {
     /// Trials that belong to it.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most requests of a set: their places are 16-bit numbers.
@@ -27,7 +26,8 @@ pub fn to_base64(bytes: &[u8]) -> String {
 }
 
 /// Requests that are made in the place of one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestSet {
     /// What they were read from, and its form.
@@ -54,7 +54,8 @@ pub struct RequestSet {
 }
 
 /// Rows of values for the places of requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct DataTable {
     /// Names of the columns.
@@ -71,7 +72,8 @@ pub struct DataTable {
 }
 
 /// Which row of the data comes next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
     /// One after the other, and from the first again.
@@ -84,7 +86,8 @@ pub enum DataOrder {
 }
 
 /// Requests as they were made: one after the other, with the gaps between them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
     /// From the request before to this one, microseconds; of the first from the begin.
@@ -121,7 +124,8 @@ impl Recorded {
 }
 
 /// Times from a file at which requests are due, whichever they are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ArrivalTimes {
     /// What they were read from.
@@ -134,7 +138,8 @@ pub struct ArrivalTimes {
 }
 
 /// Which request of a set comes next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestOrder {
     /// Drawn at random, each as often as its weight says.
@@ -147,7 +152,8 @@ pub enum RequestOrder {
 }
 
 /// One request of a set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestPlan {
     /// What it is called; empty: by its method and path.

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
@@ -15,7 +14,8 @@ use crate::{Findings, Plan, Side, Trial};
 pub const FORMAT: &str = "loadline-run/1";
 
 /// One run: the plan, every trial, and what was concluded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Run {
     /// [`FORMAT`].
@@ -40,7 +40,7 @@ pub struct Run {
     pub at_rest: Vec<Side>,
     /// The operating points, in the order they were tried.
     #[serde(with = "crate::axes")]
-    #[schemars(with = "Vec<crate::axes::Written<'static>>")]
+    #[cfg_attr(test, schemars(with = "Vec<crate::axes::Written<'static>>"))]
     pub trials: Vec<Trial>,
     /// What was concluded; refilled by newer code when an old run is read.
     pub findings: Findings,
@@ -89,7 +89,8 @@ impl Run {
 }
 
 /// A machine or a namespace that took part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostInfo {
     /// Its name in this run.
@@ -109,7 +110,8 @@ pub struct HostInfo {
 }
 
 /// The medium of a named testbed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MediumInfo {
     /// The testbed's name.
@@ -125,7 +127,8 @@ pub struct MediumInfo {
 }
 
 /// Something to know, with what to do about it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Note {
     /// The sentence.
@@ -238,9 +241,4 @@ impl RunDir {
             RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), source }
         })
     }
-}
-
-/// The JSON schema of `run.json`.
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Run).to_value()
 }

@@ -1,12 +1,12 @@
 //! What happened in each tenth of a second of a measured window: how many requests ended, and how many of them late.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
 /// Counts of each tenth of a second since the begin of the window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tenths {
     /// Requests that ended in it.
@@ -19,7 +19,8 @@ pub struct Tenths {
 }
 
 /// Requests that took longer than a limit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Over {
     /// The limit of the response time, microseconds.

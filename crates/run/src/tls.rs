@@ -1,10 +1,10 @@
 //! TLS between client and server: what is offered, whom it trusts, and how often an earlier session is taken up.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// TLS of the client.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsPlan {
     /// The name that the server's certificate must have, sent as SNI; the host of the target.
@@ -24,7 +24,8 @@ pub struct TlsPlan {
 }
 
 /// A version of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum TlsVersion {
     /// RFC 5246.
     #[serde(rename = "1.2")]

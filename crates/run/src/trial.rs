@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
@@ -11,7 +10,8 @@ use crate::{
 };
 
 /// What a trial was for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrialKind {
     /// One fixed intensity that the user asked for.
@@ -49,7 +49,8 @@ impl TrialKind {
 
 /// One operating point. The counts at the top are of the whole trial, from the first connect to the end of the
 /// drain, so they equal what the server's own log says; rates and latencies are of the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Trial {
     /// What it stands for, in words: `32 connections`, `epoll`, `2048 B`.
@@ -149,7 +150,8 @@ fn is_first(repeat: &u32) -> bool {
 }
 
 /// A rate that an open loop was given by hand.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RateByHand {
     /// From when on, seconds since the load began.
     #[serde(with = "Figure")]
@@ -167,7 +169,8 @@ impl RateByHand {
 }
 
 /// Rates and levels of the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Rates {
     /// What the plan wanted, requests per second (closed loop: what it sent; S-Clients: connection attempts).
@@ -188,7 +191,8 @@ pub struct Rates {
 }
 
 /// Whether the rate had settled when measuring began, by the test that `docs/method.md` states.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steady {
     /// The test's answer.

@@ -1,13 +1,13 @@
 //! A capacity in users: how many people, who think between an answer and the next request, a server takes.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ThinkTime;
 use crate::figure::Figure;
 
 /// Between which numbers of users the objective gives way.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UsersFinding {
     /// Most users with whom the objective held in most windows; absent where it held with none.

@@ -1,13 +1,13 @@
 //! What a server would do with other resources or other users: the question and the answer.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 use crate::figure::Figure;
 
 /// What is changed, all of it together. What is absent stays as it was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Change {
     /// CPUs that the server may use.
@@ -40,7 +40,8 @@ pub struct Change {
 }
 
 /// One thing that a request needs, and the rate at which all of it would be used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Resource {
     /// The bottleneck that it would be, one id of `BOTTLENECKS`.
@@ -62,7 +63,8 @@ pub struct Resource {
 }
 
 /// Throughput and response time with some users, or with some arrivals.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WithUsers {
     /// Users, or requests under way.
@@ -91,7 +93,8 @@ pub struct WithUsers {
 }
 
 /// What would come of a change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WhatIf {
     /// What is changed.
@@ -120,7 +123,8 @@ pub struct WhatIf {
 }
 
 /// One resource of which more is needed to reach a rate.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Needed {
     /// The bottleneck that it is, one id of `BOTTLENECKS`.

@@ -4,6 +4,6 @@ use crate::{Exit, output};
 
 /// Prints the schema.
 pub(crate) fn run() -> anyhow::Result<Exit> {
-    output::print(&format!("{:#}\n", run::schema()))?;
+    output::print(run::SCHEMA)?;
     Ok(Exit::Done)
 }

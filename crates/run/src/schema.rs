@@ -1,0 +1,79 @@
+//! The JSON schema of `run.json`. It is made from the types themselves, in the tests alone: a program that only prints it need
+//! not be built from them a second time. `make docs` writes it down as a file, which a test holds current.
+
+/// The schema as it is printed.
+pub const SCHEMA: &str = include_str!("run.schema.json");
+
+/// The JSON schema of `run.json`.
+pub fn schema() -> serde_json::Value {
+    serde_json::from_str(SCHEMA).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::path::Path;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
+
+    use crate::figure::{Figure, Figures};
+    use crate::{Buckets, Hist, Run};
+
+    impl<T: Figures> JsonSchema for Figure<T>
+    where
+        T::Read: JsonSchema,
+    {
+        fn inline_schema() -> bool {
+            T::Read::inline_schema()
+        }
+
+        fn schema_name() -> Cow<'static, str> {
+            T::Read::schema_name()
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            T::Read::json_schema(generator)
+        }
+    }
+
+    impl<const PART_BITS: u32> JsonSchema for Buckets<PART_BITS> {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> Cow<'static, str> {
+            "Buckets".into()
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            generator.subschema_for::<Vec<(u16, u64)>>()
+        }
+    }
+
+    impl JsonSchema for Hist {
+        fn schema_name() -> Cow<'static, str> {
+            "Hist".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({ "type": "string", "description": "HdrHistogram V2 payload in base64; values in nanoseconds" })
+        }
+    }
+
+    /// With LOADLINE_WRITE_SCHEMA set, as `make docs` does, it is written before it is compared.
+    #[test]
+    fn the_file_says_what_the_types_say() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/run.schema.json");
+        let made = format!("{:#}\n", schema_for!(Run).to_value());
+        if std::env::var_os("LOADLINE_WRITE_SCHEMA").is_some() {
+            std::fs::write(&file, &made).unwrap();
+        }
+        let kept = std::fs::read_to_string(&file).unwrap();
+        let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+        assert!(
+            kept == made,
+            "{} is not current: `make docs` writes it; the first line that differs: {differs:?}",
+            file.display()
+        );
+    }
+}
