@@ -188,7 +188,7 @@ mod tests {
     fn windows_are_compared_by_one_clock() {
         let mut parts = Parts::of([("a", 1.0), ("b", 1.0)].into_iter());
         parts.take(0, of(1.0, 9_999.0, 1), 1e5, |s| s);
-        parts.take(1, of(1.0001, 9_999.9999, 1), 1e5, |s| s / 1.0001);
+        parts.take(1, of(1.0001, 10_001.0 - 1.0001, 1), 1e5, |s| s / 1.0001);
         let apart = parts.apart(&[], (0.0, Some(1.0))).unwrap();
         assert!(apart.begin_us < 1.0 && apart.end_us < 1.0, "{apart:?}");
     }

@@ -34,7 +34,7 @@ pub(crate) enum Command {
     /// Try by experiment what stops a server at a given load
     Prove(Box<prove::Args>),
     /// Compare runs, or two live servers in turns
-    Compare(compare::Args),
+    Compare(Box<compare::Args>),
     /// Watch the counters of a server that somebody else loads
     Watch(Box<watch::Args>),
     /// Print requests of any form (URLs, curl, HAR, vegeta) as TOML, to edit and keep
