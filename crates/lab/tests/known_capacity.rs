@@ -281,9 +281,11 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
 }
 
 /// A third of the time: no other answer, and a wider interval.
-/// M/M/1 of 8 ms with the median that `find` sets itself: there was time for one window in ten seconds.
+/// M/M/1 of 8 ms with the median that `find` sets itself: there was time for one window in ten seconds, and no interval. Some six
+/// hundred requests are all that there is, in windows of which each begins empty: what comes of them is high by 8 % in the mean, and
+/// is told with an interval that knows it.
 #[test]
-fn ten_seconds_are_enough_for_a_slow_server() {
+fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
         mm1_capacity(125.0, 0.5, us / 1e6)
     });
@@ -295,8 +297,8 @@ fn ten_seconds_are_enough_for_a_slow_server() {
     let found = Found(runs.iter().map(|run| Ratios::of(run, slow.exact())).collect());
     println!("{:<26} {:>7.0} {found}; windows {windows:?}", slow.name, slow.exact());
     assert!(windows.iter().filter(|windows| **windows >= 3).count() * 12 >= SEEDS as usize * 10, "{windows:?}");
-    assert!((found.mean() - 1.0).abs() <= BIAS + 2.0 * found.sd() / (SEEDS as f64).sqrt(), "{found}");
-    assert!(found.covered() >= 0.78, "{found}");
+    assert!((found.mean() - 1.0).abs() < found.half(), "{found}");
+    assert!(found.covered() >= COVERED - 2.0 * (COVERED * (1.0 - COVERED) / SEEDS as f64).sqrt(), "{found}");
 }
 
 #[test]

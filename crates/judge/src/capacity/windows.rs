@@ -48,7 +48,7 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
 /// The same by windows of users who think. One who never waited would ask once in `cycle_s`, so that their number is a rate; that they
 /// ask less where they wait is part of the line.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
-    let at = |(users, trial): &(u32, _)| At { rate: f64::from(*users) / cycle_s, trial: *trial };
+    let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
     all_together(&windows, limits, None)
 }
