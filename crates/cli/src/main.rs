@@ -56,7 +56,6 @@ fn main() -> ExitCode {
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();
     }
-    output::start_log();
     // Should it fail, a file past the limit of its size ends the program instead of being an error.
     let _ = sys::limits::large_files_are_errors();
     match cli.command.run(command) {

@@ -4,23 +4,11 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt;
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// The reader of a pipe may leave early: that is no error of ours, and no message.
 pub(crate) fn quiet_on_closed_pipe() {
     // Should it fail, a closed pipe is a write error with a message: worse, but not wrong.
     let _ = sys::terminal::end_on_closed_pipe();
-}
-
-/// Logs go to standard error when LOADLINE_LOG asks for them: a level, or levels by crate (`loadline_lab=debug,info`).
-pub(crate) fn start_log() {
-    let asked = std::env::var("LOADLINE_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
-    if let Some(levels) = asked {
-        tracing_subscriber::registry().with(fmt::layer().with_writer(io::stderr)).with(levels).init();
-    }
 }
 
 /// Writes to standard output. A reader that left has seen what it wanted: that is no error.

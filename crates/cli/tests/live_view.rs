@@ -24,7 +24,7 @@ impl Terminal {
     fn tmux(&self, args: &[&str]) -> String {
         let mut command = Command::new("tmux");
         command.arg("-u").arg("-S").arg(self.dir.path().join("socket")).args(args).current_dir(self.dir.path());
-        let output = command.env("TERM", "xterm").env_remove("NO_COLOR").env_remove("LOADLINE_LOG").output().unwrap();
+        let output = command.env("TERM", "xterm").env_remove("NO_COLOR").output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 

@@ -18,7 +18,7 @@ const FORMS: &[&str] = &["text", "html", "json", "csv", "markdown", "openmetrics
 
 fn loadline(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
-    command.args(args).current_dir(dir).stdin(Stdio::null()).env("PLANTED", "PlantedEnv5").env("LOADLINE_LOG", "trace");
+    command.args(args).current_dir(dir).stdin(Stdio::null()).env("PLANTED", "PlantedEnv5");
     command.output().unwrap()
 }
 
@@ -114,7 +114,7 @@ fn the_live_view_and_the_metrics_of_a_run_show_none() {
     let tmux = |args: &[&str]| {
         let mut command = Command::new("tmux");
         command.arg("-u").arg("-S").arg(dir.path().join("socket")).args(args).current_dir(dir.path());
-        command.env("TERM", "xterm").env("PLANTED", "PlantedEnv5").env_remove("NO_COLOR").env_remove("LOADLINE_LOG");
+        command.env("TERM", "xterm").env("PLANTED", "PlantedEnv5").env_remove("NO_COLOR");
         String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
     };
     tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "200", "-y", "50", &line]);

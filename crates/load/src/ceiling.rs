@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use proto::{Client, Request, Requester as _};
+use proto::{AnyClient, Request};
 use run::{AgentCommand, Intensity, Io, LoadPlan, Phase};
 
 use crate::LoadError;
@@ -49,8 +49,9 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
 }
 
 /// One exchange for the null driver: bytes of one request, and an answer that the session accepts.
-pub(crate) fn exchange<C: Client>(plan: &LoadPlan, client: &C) -> (usize, Vec<u8>) {
-    let mut session = client.session();
+pub(crate) fn exchange(plan: &LoadPlan, client: &dyn AnyClient) -> (usize, Vec<u8>) {
+    let mut sessions = client.sessions(1);
+    let session = sessions.at(0);
     session.begin(Request::default());
     let (mut request, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
     while session.wants_transmit() && request.len() < 16 << 20 {

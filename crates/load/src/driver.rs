@@ -1,5 +1,5 @@
 //! What a driver must do: submit operations, wait for completions until a deadline. The worker is generic over it and
-//! compiled once for each, so there is no dynamic call in the loop.
+//! compiled once for each, so no operation on a socket is a call by table.
 //!
 //! A driver owns descriptors, buffers and generations; it knows nothing of requests, protocols or rates. A completion
 //! of a connection that was closed meanwhile never leaves the driver.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use proto::{Client, Request, Requester, WithClient};
+use proto::{AnyClient, Request};
 use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick, TickDetail, Window};
 use sys::hiccups::HiccupMeter;
 use sys::peer::Peer;
@@ -84,32 +84,15 @@ fn make(
     let tls = plan.tls.clone().filter(|_| network);
     let plan = if network { plan } else { share::without_network(plan) };
     let (protocol, requests) = (plan.protocol.clone(), plan.requests.clone());
-    let launch = Launch { plan, addr, start, control, report };
-    let mut part = proto::with_client(&protocol, requests.as_ref(), tls.as_ref(), launch)??;
+    let client = proto::client(&protocol, requests.as_ref(), tls.as_ref())?;
+    let mut part = with_client(&*client, plan, addr, start, control, report)?;
     let names = requests.map(|set| set.classes().0).unwrap_or_default();
     part.classes.iter_mut().zip(names).for_each(|(class, name)| class.name = name);
     Ok(part)
 }
 
-/// A load that waits for the client half of its protocol.
-struct Launch<'a> {
-    plan: LoadPlan,
-    addr: Peer,
-    start: Start,
-    control: Receiver<AgentCommand>,
-    report: &'a mut dyn FnMut(AgentReport),
-}
-
-impl WithClient for Launch<'_> {
-    type Out = Result<LoadPart, LoadError>;
-
-    fn with<C: Client>(self, client: C) -> Self::Out {
-        with_client(&client, self.plan, self.addr, self.start, self.control, self.report)
-    }
-}
-
-fn with_client<C: Client>(
-    client: &C,
+fn with_client(
+    client: &dyn AnyClient,
     plan: LoadPlan,
     addr: Peer,
     start: Start,
@@ -168,14 +151,14 @@ fn with_client<C: Client>(
 }
 
 /// Starts all threads, each of which waits for the begin with all its memory taken; their parts come when they end.
-fn shards<C: Client>(common: &Arc<Common>, client: &C) -> Result<Parts, LoadError> {
+fn shards(common: &Arc<Common>, client: &dyn AnyClient) -> Result<Parts, LoadError> {
     let mut partners = partners(common, client)?.into_iter();
     let (done, parts) = channel();
     let (warm, all_warm) = channel::<Never>();
     for i in 0..common.plan.threads.max(1) {
-        let (common, client, done, warm) = (Arc::clone(common), client.clone(), done.clone(), warm.clone());
+        let (common, client, done, warm) = (Arc::clone(common), client.another(), done.clone(), warm.clone());
         let partner = partners.next();
-        let body = move || drop(done.send((i, shard_thread(&common, &client, i, partner, warm))));
+        let body = move || drop(done.send((i, shard_thread(&common, &*client, i, partner, warm))));
         std::thread::Builder::new().name(format!("load-{i}")).spawn(body).map_err(|e| LoadError::System {
             what: "starting a generator thread",
             errno: Errno::from_io_error(&e).unwrap_or(Errno::AGAIN),
@@ -232,9 +215,9 @@ fn descriptors(plan: &LoadPlan) -> (u64, Vec<String>) {
 }
 
 /// One shard from its task to its part.
-fn shard_thread<C: Client>(
+fn shard_thread(
     common: &Common,
-    client: &C,
+    client: &dyn AnyClient,
     i: u32,
     partner: Option<Partner>,
     warm: Sender<Never>,
@@ -262,7 +245,7 @@ fn shard_thread<C: Client>(
 }
 
 /// The handling processes of two-process S-Clients, one a thread; none otherwise.
-fn partners<C: Client>(common: &Common, client: &C) -> Result<Vec<Partner>, LoadError> {
+fn partners(common: &Common, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {
         return Ok(partners);
@@ -276,7 +259,7 @@ fn partners<C: Client>(common: &Common, client: &C) -> Result<Vec<Partner>, Load
 }
 
 /// What the driver must know. Requests are measured by letting a session write one of each class.
-fn setup<C: Client>(common: &Common, task: &crate::core::Task, client: &C) -> Setup {
+fn setup(common: &Common, task: &crate::core::Task, client: &dyn AnyClient) -> Setup {
     let written = written(client);
     let single = written.is_some();
     let depth = task.depth();
@@ -295,13 +278,14 @@ fn setup<C: Client>(common: &Common, task: &crate::core::Task, client: &C) -> Se
 }
 
 /// Bytes of the longest request, if each leaves in one write and nothing else is sent.
-fn written<C: Client>(client: &C) -> Option<usize> {
-    let mut session = client.session();
+fn written(client: &dyn AnyClient) -> Option<usize> {
+    let mut sessions = client.sessions(1);
+    let session = sessions.at(0);
     let mut piece = vec![0; 8 * 1024];
     let mut most = 0;
     for item in 0..client.mix().weights.len().clamp(1, usize::from(u16::MAX)) as u16 {
         session.reset();
-        if C::Session::SENDS_UNASKED || !client.fixed() || !session.ready() {
+        if session.sends_unasked() || !client.fixed() || !session.ready() {
             return None;
         }
         session.begin(Request { id: 0, item });

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use proto::Client;
+use proto::AnyClient;
 use run::{CoarseHist, ErrorKind, LoadPart, Phase, Tick, TickDetail};
 use sys::Errno;
 
@@ -114,7 +114,7 @@ impl Default for Detail {
 }
 
 impl Show {
-    fn publish<C: Client>(&self, core: &Core<C>) {
+    fn publish(&self, core: &Core) {
         let counts = &core.record.counts;
         self.sent.store(counts.sent, Ordering::Relaxed);
         self.completed.store(counts.completed, Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl Show {
     }
 
     /// Shows failures and response times apart.
-    fn publish_detail<C: Client>(&self, core: &Core<C>) {
+    fn publish_detail(&self, core: &Core) {
         let store = |(to, n): (&AtomicU64, &u64)| to.store(*n, Ordering::Relaxed);
         self.detail.unexpected.store(core.record.counts.unexpected, Ordering::Relaxed);
         self.detail.errors.iter().zip(&core.record.counts.errors).for_each(store);
@@ -171,9 +171,9 @@ impl Show {
 }
 
 /// Runs one shard that begins now to its end.
-pub(crate) fn run<D: Driver, C: Client>(
+pub(crate) fn run<D: Driver>(
     driver: &mut D,
-    client: &C,
+    client: &dyn AnyClient,
     task: Task,
     show: &Show,
     order: &dyn Fn(u64, Phase) -> Order,
@@ -184,9 +184,9 @@ pub(crate) fn run<D: Driver, C: Client>(
 
 /// Runs one shard to its end; counts that are read in `slots` are shown more often. `order` is asked in every pass with the
 /// driver's time and the phase that holds; it is no type parameter, since the loop would be compiled for each of its askers.
-pub(crate) fn go<D: Driver, C: Client>(
+pub(crate) fn go<D: Driver>(
     driver: &mut D,
-    mut core: Core<C>,
+    mut core: Core,
     slots: bool,
     show: &Show,
     order: &dyn Fn(u64, Phase) -> Order,

@@ -11,7 +11,7 @@ use crate::{Mix, Requester, sent};
 /// Makes the sessions of one protocol. Cheap to clone, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
     /// The client half.
-    type Session: Requester;
+    type Session: Requester + 'static;
 
     /// A session for one connection; reuse it with [`Requester::reset`].
     fn session(&self) -> Self::Session;
@@ -30,6 +30,52 @@ pub trait Client: Clone + Send + 'static {
     /// Whether each request always has the same bytes.
     fn fixed(&self) -> bool {
         true
+    }
+}
+
+/// A [`Client`] of whatever protocol a plan asks for. What a load does with it is compiled once for all protocols, while a call
+/// by table takes a nanosecond or two of a request that takes thousands.
+pub trait AnyClient: Send {
+    /// A session for each of so many connections.
+    fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
+
+    /// As [`Client::mix`].
+    fn mix(&self) -> &Mix;
+
+    /// As [`Client::fixed`].
+    fn fixed(&self) -> bool;
+
+    /// The same once more, for another thread.
+    fn another(&self) -> Box<dyn AnyClient>;
+}
+
+impl<C: Client> AnyClient for C {
+    fn sessions(&self, connections: usize) -> Box<dyn Sessions> {
+        Box::new(std::iter::repeat_with(|| self.session()).take(connections).collect::<Vec<_>>())
+    }
+
+    fn mix(&self) -> &Mix {
+        Client::mix(self)
+    }
+
+    fn fixed(&self) -> bool {
+        Client::fixed(self)
+    }
+
+    fn another(&self) -> Box<dyn AnyClient> {
+        Box::new(self.clone())
+    }
+}
+
+/// Sessions of one protocol, side by side in memory.
+pub trait Sessions {
+    /// That of a connection.
+    fn at(&mut self, connection: usize) -> &mut dyn Requester;
+}
+
+impl<S: Requester> Sessions for Vec<S> {
+    fn at(&mut self, connection: usize) -> &mut dyn Requester {
+        &mut self[connection]
     }
 }
 

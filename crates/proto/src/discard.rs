@@ -73,15 +73,15 @@ impl Requester for ClientSession {
         !self.outbox.is_empty()
     }
 
-    fn receive(&mut self, input: &[u8], _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         if input.is_empty() { Ok(Progress::default()) } else { Err(Fault::WrongBody("a discard server answered")) }
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         if !self.outbox.is_empty() { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 
-    fn flushed(&mut self, done: &mut impl FnMut(Done)) -> Progress {
+    fn flushed(&mut self, done: &mut dyn FnMut(Done)) -> Progress {
         let completed = std::mem::take(&mut self.unreported);
         (0..completed).for_each(|_| done(Done::OLDEST));
         Progress { completed, ..Progress::default() }

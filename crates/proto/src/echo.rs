@@ -74,7 +74,7 @@ impl Requester for ClientSession {
         !self.outbox.is_empty()
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut rest = input;
         while !rest.is_empty() {
@@ -97,7 +97,7 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         if self.outstanding > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 

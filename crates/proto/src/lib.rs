@@ -1,6 +1,6 @@
 //! Protocol sessions without I/O: each file holds both halves of one protocol.
 //!
-//! [`PROTOCOLS`] has a row of each. A client half comes from [`with_client`], once for a plan; a server half is made by
+//! [`PROTOCOLS`] has a row of each. A client half comes from [`client()`], once for a plan; a server half is made by
 //! the services of the serve crate.
 
 mod client;
@@ -33,9 +33,9 @@ pub mod tls;
 pub mod websocket;
 mod zipf;
 
-pub use client::{Client, ProtoError};
+pub use client::{AnyClient, Client, ProtoError, Sessions};
 pub use mix::Mix;
-pub use protocols::{PROTOCOLS, WithClient, by_scheme, spec, with_client};
+pub use protocols::{PROTOCOLS, by_scheme, client, spec};
 pub use requester::{Done, Outcome, Request, Requester, Which};
 pub use row::{Flag, ProtocolSpec, Scheme, Set};
 pub use sent::bring;

@@ -4,17 +4,8 @@ use run::{Protocol, RequestSet, TlsPlan};
 
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{
-    Client, ProtoError, discard, echo, grpc, http1, http2, memcached, raw, record, redis, source, tls, websocket,
+    AnyClient, ProtoError, discard, echo, grpc, http1, http2, memcached, raw, record, redis, source, tls, websocket,
 };
-
-/// What is done with the client half of a plan, compiled for each protocol.
-pub trait WithClient {
-    /// What comes of it.
-    type Out;
-
-    /// Does it.
-    fn with<C: Client>(self, client: C) -> Self::Out;
-}
 
 /// The table, and the one place where a protocol's name becomes its type.
 macro_rules! protocols {
@@ -22,15 +13,13 @@ macro_rules! protocols {
         /// Every protocol a generator speaks.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
-        /// Prepares the client half of a plan's protocol and hands it to `user`. Files are read here, once; whatever is
-        /// wrong with them or the settings is said before any load is sent. With `tls` it speaks within TLS; with
-        /// `requests` it makes those.
-        pub fn with_client<U: WithClient>(
+        /// Prepares the client half of a plan's protocol. Files are read here, once; whatever is wrong with them or the
+        /// settings is said before any load is sent. With `tls` it speaks within TLS; with `requests` it makes those.
+        pub fn client(
             plan: &Protocol,
             requests: Option<&RequestSet>,
             tls: Option<&TlsPlan>,
-            user: U,
-        ) -> Result<U::Out, ProtoError> {
+        ) -> Result<Box<dyn AnyClient>, ProtoError> {
             $(if plan.name() == $module::SPEC.name {
                 let client = $module::client(plan $(, {
                     let _ = stringify!($sets);
@@ -41,8 +30,8 @@ macro_rules! protocols {
                     return Err(ProtoError::NoSet(plan.name()));
                 }
                 return match tls {
-                    None => Ok(user.with(client)),
-                    $(Some(tls) => Ok(user.with($tls::client(tls, $module::SPEC.alpn, client)?)),)?
+                    None => Ok(Box::new(client)),
+                    $(Some(tls) => Ok(Box::new($tls::client(tls, $module::SPEC.alpn, client)?)),)?
                     #[allow(unreachable_patterns, reason = "of protocols that are spoken within TLS")]
                     Some(_) => Err(ProtoError::NoTls(plan.name())),
                 };
@@ -80,30 +69,25 @@ pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Done, Outcome, Request, Requester as _};
+    use crate::{Done, Outcome, Request};
 
-    /// A request, and whether the row's canned response completes it.
-    struct Answered(Protocol);
-
-    impl WithClient for Answered {
-        type Out = bool;
-
-        fn with<C: Client>(self, client: C) -> bool {
-            let (mut session, mut request, mut piece) = (client.session(), Vec::new(), [0; 512]);
-            let (greeting, mut nobody) = ((spec(&self.0).canned)(&self.0, &[]), |_: Done| ());
-            while !session.ready() {
-                session.transmit(&mut [0; 512]);
-                session.receive(&greeting, &mut nobody).unwrap();
-            }
-            session.begin(Request::default());
-            while let n @ 1.. = session.transmit(&mut piece) {
-                request.extend_from_slice(&piece[..n]);
-            }
-            let mut ended = Vec::new();
-            let answer = (spec(&self.0).canned)(&self.0, &request);
-            session.receive(&answer, &mut |done: Done| ended.push(done.outcome)).unwrap();
-            ended == [Outcome::Expected]
+    /// Makes a request; whether the row's canned response completes it.
+    fn answered(plan: &Protocol) -> Result<bool, ProtoError> {
+        let mut sessions = client(plan, None, None)?.sessions(1);
+        let (session, mut request, mut piece) = (sessions.at(0), Vec::new(), [0; 512]);
+        let greeting = (spec(plan).canned)(plan, &[]);
+        while !session.ready() {
+            session.transmit(&mut [0; 512]);
+            session.receive(&greeting, &mut drop).unwrap();
         }
+        session.begin(Request::default());
+        while let n @ 1.. = session.transmit(&mut piece) {
+            request.extend_from_slice(&piece[..n]);
+        }
+        let mut ended = Vec::new();
+        let answer = (spec(plan).canned)(plan, &request);
+        session.receive(&answer, &mut |done: Done| ended.push(done.outcome)).unwrap();
+        Ok(ended == [Outcome::Expected])
     }
 
     #[test]
@@ -118,13 +102,13 @@ mod tests {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3) },
                 plan => plan,
             };
-            assert_eq!(with_client(&plan, None, None, Answered(plan.clone())).unwrap(), row.answers, "{}", row.name);
+            assert_eq!(answered(&plan).unwrap(), row.answers, "{}", row.name);
         }
     }
 
     #[test]
     fn an_unreadable_file_and_an_empty_message_are_named() {
-        let fails = |plan: Protocol| with_client(&plan, None, None, Answered(plan.clone())).err().unwrap().to_string();
+        let fails = |plan: Protocol| answered(&plan).unwrap_err().to_string();
         assert!(
             fails(Protocol::Raw { send_file: Some("/nonexistent/x".into()), expect_bytes: None })
                 .contains("/nonexistent/x")

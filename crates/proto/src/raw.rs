@@ -103,7 +103,7 @@ impl Requester for ClientSession {
         !self.outbox.is_empty()
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         self.received += input.len() as u64;
         let Some(expect) = self.plan.expect else { return Ok(progress) };
@@ -120,7 +120,7 @@ impl Requester for ClientSession {
     }
 
     /// Until the close, one request has one response; later ones on the same connection are short.
-    fn peer_closed(&mut self, done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         match (self.plan.expect, self.outstanding) {
             (_, 0) => Ok(Progress::CLOSE),
             (None, 1) => {
@@ -133,7 +133,7 @@ impl Requester for ClientSession {
     }
 
     /// A request of no bytes that expects none is complete when it is begun.
-    fn flushed(&mut self, done: &mut impl FnMut(Done)) -> Progress {
+    fn flushed(&mut self, done: &mut dyn FnMut(Done)) -> Progress {
         if self.plan.expect != Some(0) || !self.outbox.is_empty() {
             return Progress::default();
         }

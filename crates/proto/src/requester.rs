@@ -16,7 +16,9 @@ use crate::{Fault, Progress};
 pub trait Requester {
     /// Whether it also sends what no request asked for (a handshake, pings, window updates). Drivers then take every
     /// send to its end before the next, instead of counting on the size of requests.
-    const SENDS_UNASKED: bool = false;
+    fn sends_unasked(&self) -> bool {
+        false
+    }
 
     /// Whether requests may be begun. Until then the bytes are a handshake: counted apart, never as a request.
     fn ready(&self) -> bool {
@@ -61,14 +63,14 @@ pub trait Requester {
     fn wants_transmit(&self) -> bool;
 
     /// Takes bytes that arrived, all of them, in pieces of any size.
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault>;
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
     /// The peer will send nothing more.
-    fn peer_closed(&mut self, done: &mut impl FnMut(Done)) -> Result<Progress, Fault>;
+    fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
     /// All requests begun so far are handed to the system, and [`transmit`](Requester::transmit) has nothing more to give.
     /// Only a protocol in which sending alone completes something answers with progress (discard).
-    fn flushed(&mut self, _done: &mut impl FnMut(Done)) -> Progress {
+    fn flushed(&mut self, _done: &mut dyn FnMut(Done)) -> Progress {
         Progress::default()
     }
 

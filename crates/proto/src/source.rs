@@ -74,7 +74,7 @@ impl Requester for ClientSession {
         false
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         self.received += input.len() as u64;
         let n = (self.received / self.message_bytes).min(u64::from(self.outstanding)) as u32;
         self.received -= u64::from(n) * self.message_bytes;
@@ -83,7 +83,7 @@ impl Requester for ClientSession {
         Ok(Progress { completed: n, ..Progress::default() })
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         if self.outstanding > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 

@@ -7,10 +7,8 @@
 use std::sync::Arc;
 
 use loadline_proto::http1::{Page, Site};
-use loadline_proto::{
-    Client, Outcome, Request, Requester, Session, WithClient, by_scheme, http2, redis, tls, websocket, with_client,
-};
-use run::{TlsPlan, TlsVersion};
+use loadline_proto::{Outcome, Request, Session, by_scheme, client, http2, redis, tls, websocket};
+use run::{Protocol, TlsPlan, TlsVersion};
 use sys::alloc;
 
 #[global_allocator]
@@ -59,8 +57,6 @@ impl Session for Says {
     fn reset(&mut self) {}
 }
 
-struct Talk(Box<dyn Session + Send>);
-
 /// What came of a talk.
 #[derive(Debug, Default)]
 struct Talked {
@@ -72,39 +68,35 @@ struct Talked {
     pieces: u64,
 }
 
-impl WithClient for Talk {
-    type Out = Talked;
-
-    fn with<C: Client>(mut self, client: C) -> Talked {
-        let talk = move || {
-            let (mut session, mut buf, mut talked) = (client.session(), vec![0; 16 * 1024], Talked::default());
-            for round in 0..600_u16 {
-                if round == 300 {
-                    talked.pieces = 0;
-                    alloc::arm();
-                }
-                if session.ready() {
-                    (0..4).for_each(|id| session.begin(Request { id, item: 0 }));
-                }
-                loop {
-                    let n = session.transmit(&mut buf);
-                    self.0.receive(&buf[..n]).unwrap();
-                    let m = self.0.transmit(&mut buf);
-                    if n + m == 0 {
-                        break;
-                    }
-                    talked.pieces += u64::from(n > 0) + u64::from(m > 0);
-                    let right = &mut talked.right;
-                    session
-                        .receive(&buf[..m], &mut |done| *right += u32::from(done.outcome == Outcome::Expected))
-                        .unwrap();
-                }
+fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Send>) -> Talked {
+    let client = client(plan, None, tls).unwrap();
+    let talk = move || {
+        let (mut sessions, mut buf, mut talked) = (client.sessions(1), vec![0; 16 * 1024], Talked::default());
+        let session = sessions.at(0);
+        for round in 0..600_u16 {
+            if round == 300 {
+                talked.pieces = 0;
+                alloc::arm();
             }
-            Talked { calls: alloc::disarm(), ..talked }
-        };
-        // What the allocator counts by is the name of the thread.
-        std::thread::Builder::new().name("load-x".into()).spawn(talk).unwrap().join().unwrap()
-    }
+            if session.ready() {
+                (0..4).for_each(|id| session.begin(Request { id, item: 0 }));
+            }
+            loop {
+                let n = session.transmit(&mut buf);
+                server.receive(&buf[..n]).unwrap();
+                let m = server.transmit(&mut buf);
+                if n + m == 0 {
+                    break;
+                }
+                talked.pieces += u64::from(n > 0) + u64::from(m > 0);
+                let right = &mut talked.right;
+                session.receive(&buf[..m], &mut |done| *right += u32::from(done.outcome == Outcome::Expected)).unwrap();
+            }
+        }
+        Talked { calls: alloc::disarm(), ..talked }
+    };
+    // What the allocator counts by is the name of the thread.
+    std::thread::Builder::new().name("load-x".into()).spawn(talk).unwrap().join().unwrap()
 }
 
 fn site(page: Arc<Page>) -> Arc<One> {
@@ -125,7 +117,7 @@ fn a_request_in_steady_state_takes_no_memory() {
     ];
     for (scheme, server) in servers {
         let plan = (by_scheme(scheme).unwrap().0.defaults)();
-        let talked = with_client(&plan, None, None, Talk(server)).unwrap();
+        let talked = talk(&plan, None, server);
         assert!(talked.right > 2000, "{scheme}: {talked:?}");
         assert_eq!(talked.calls, 0, "{scheme}");
     }
@@ -136,7 +128,7 @@ fn a_request_in_steady_state_takes_no_memory() {
         let plan = (by_scheme("h2c").unwrap().0.defaults)();
         let tls =
             TlsPlan { version: Some(version), insecure: true, server_name: "localhost".into(), ..TlsPlan::default() };
-        let talked = with_client(&plan, None, Some(&tls), Talk(Box::new(server))).unwrap();
+        let talked = talk(&plan, Some(&tls), Box::new(server));
         assert!(talked.right > 2000 && talked.pieces > 500, "{version:?}: {talked:?}");
         // rustls 0.23 seals a record into memory of its own, and opens it into such.
         assert!(talked.calls <= 2 * talked.pieces, "{version:?}: {talked:?}");

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use loadline_serve as serve;
-use proto::{Client, Done, Outcome, Request, Requester as _, WithClient, by_scheme, with_client};
+use proto::{Done, Outcome, Request, by_scheme};
 use run::{Protocol, ServePlan};
 use serve::MODELS;
 
@@ -18,11 +18,10 @@ struct Talk {
     at_once: u32,
 }
 
-impl WithClient for Talk {
-    type Out = Vec<Done>;
-
-    fn with<C: Client>(self, client: C) -> Vec<Done> {
-        let (mut session, mut stream) = (client.session(), TcpStream::connect(self.addr).unwrap());
+impl Talk {
+    fn with(self, plan: &Protocol) -> Vec<Done> {
+        let mut sessions = proto::client(plan, None, None).unwrap().sessions(1);
+        let (session, mut stream) = (sessions.at(0), TcpStream::connect(self.addr).unwrap());
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
         let (mut buf, mut done, mut begun) = (vec![0; 50_000], Vec::new(), 0);
@@ -62,7 +61,7 @@ fn each(service: &str, body_bytes: u64, check: impl Fn(SocketAddr, &str)) {
 }
 
 fn answered(plan: &Protocol, addr: SocketAddr, requests: u32, bytes: u64, what: &str) {
-    let done = with_client(plan, None, None, Talk { addr, requests, at_once: 8 }).unwrap();
+    let done = Talk { addr, requests, at_once: 8 }.with(plan);
     assert!(done.iter().all(|d| d.outcome == Outcome::Expected && d.bytes == bytes), "{what}: {:?}", done[0]);
     assert_eq!(done.len(), requests as usize, "{what}");
 }
@@ -100,7 +99,7 @@ fn commands_of_redis_are_answered() {
         *commands_file = Some(file.display().to_string());
     }
     each("redis", 0, |addr, model| {
-        let done = with_client(&plan, None, None, Talk { addr, requests: 12, at_once: 8 }).unwrap();
+        let done = Talk { addr, requests: 12, at_once: 8 }.with(&plan);
         let told: Vec<_> = done.iter().map(|d| (d.outcome, d.bytes)).collect();
         // What HELLO answers is a map of its own length.
         let hello = told[2].1;
@@ -121,7 +120,7 @@ fn commands_of_memcached_are_answered() {
         *commands_file = Some(file.display().to_string());
     }
     each("memcached", 0, |addr, model| {
-        let done = with_client(&plan, None, None, Talk { addr, requests: 12, at_once: 8 }).unwrap();
+        let done = Talk { addr, requests: 12, at_once: 8 }.with(&plan);
         let told: Vec<_> = done.iter().map(|d| (d.outcome, d.bytes)).collect();
         let (stored, value) = ("STORED\r\n".len() as u64, "VALUE k 0 20000\r\n\r\nEND\r\n".len() as u64 + 20_000);
         assert_eq!(told, [(Outcome::Expected, stored), (Outcome::Expected, value)].repeat(6), "{model}");

@@ -29,7 +29,7 @@ impl SeeArgs {
     /// Whether a run of about so many seconds is shown in a view. Only a terminal of ours that can move its cursor is asked.
     pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-        let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose && !logs();
+        let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose;
         wanted
             && !self.no_live
             && !out.json
@@ -37,9 +37,4 @@ impl SeeArgs {
             && std::io::stdout().is_terminal()
             && sys::terminal::in_foreground()
     }
-}
-
-/// A log on the same terminal would be written into the view.
-fn logs() -> bool {
-    std::env::var_os("LOADLINE_LOG").is_some() && std::io::stderr().is_terminal()
 }

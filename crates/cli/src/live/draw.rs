@@ -1,11 +1,9 @@
 //! The picture of a run that goes on, in as many lines as the terminal has: readable at 80 x 24, and less of it below.
 
 use ratatui_core::layout::Rect;
-use ratatui_core::style::{Color, Style, Stylize as _};
+use ratatui_core::style::{Color, Stylize as _};
 use ratatui_core::terminal::Frame;
-use ratatui_core::text::{Line, Span};
-use ratatui_widgets::paragraph::Paragraph;
-use ratatui_widgets::sparkline::Sparkline;
+use ratatui_core::text::{Line, Span, Text};
 use report::{Unit, count, quantity};
 use run::Device;
 
@@ -92,7 +90,7 @@ impl Page<'_, '_> {
 
     fn lines(&mut self, lines: Vec<Line<'static>>) {
         if let Some(rect) = self.rect(lines.len()) {
-            self.frame.render_widget(Paragraph::new(lines), rect);
+            self.frame.render_widget(Text::from(lines), rect);
         }
     }
 
@@ -101,21 +99,29 @@ impl Page<'_, '_> {
         let Some(rect) = self.rect(height).filter(|rect| rect.height > 1) else { return };
         let values: Vec<f64> = model.history.in_columns(usize::from(rect.width)).iter().map(of.value).collect();
         let most = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
-        let scale = |v: &f64| if most > 0.0 && v.is_finite() { (v / most * 1000.0) as u64 } else { 0 };
         let head = Line::from(vec![
             Span::from(title.to_string()).bold(),
             Span::from(format!("  most {}", quantity(most, of.unit))).dim(),
         ]);
-        self.frame.render_widget(Paragraph::new(head), Rect { height: 1, ..rect });
-        let bars = Sparkline::default().data(values.iter().map(scale)).max(1000).style(Style::new().fg(of.color));
-        self.frame.render_widget(bars, Rect { y: rect.y + 1, height: rect.height - 1, ..rect });
+        self.frame.render_widget(head, Rect { height: 1, ..rect });
+        let lines =
+            bars(&values, most, usize::from(rect.height - 1)).into_iter().map(|line| Line::from(line).fg(of.color));
+        self.frame.render_widget(Text::from_iter(lines), Rect { y: rect.y + 1, height: rect.height - 1, ..rect });
     }
 
     fn foot(&mut self, keys: &str) {
         let Some(y) = self.area.height.checked_sub(1).filter(|y| *y >= self.y) else { return };
         let rect = Rect { y: self.area.y + y, height: 1, ..self.area };
-        self.frame.render_widget(Paragraph::new(Line::from(keys.to_string()).dim()), rect);
+        self.frame.render_widget(Line::from(keys.to_string()).dim(), rect);
     }
+}
+
+/// A bar a value, as lines from the top: full blocks, and an eighth of one as the smallest step.
+fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
+    const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let eighths = |v: f64| if most > 0.0 && v.is_finite() { (v / most * (height * 8) as f64) as usize } else { 0 };
+    let line = |below: usize| values.iter().map(|v| EIGHTHS[eighths(*v).saturating_sub(below * 8).min(8)]).collect();
+    (0..height).rev().map(line).collect()
 }
 
 /// What a chart shows of a moment.
@@ -353,6 +359,12 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part:?} is missing:\n{text}");
         }
+    }
+
+    #[test]
+    fn a_bar_is_as_high_as_its_share_of_the_most() {
+        assert_eq!(bars(&[0.0, 1.0, 8.5, 12.0, 16.0, f64::NAN], 16.0, 2), ["   ▄█ ", " ▁███ "]);
+        assert_eq!(bars(&[0.0, f64::NAN], 0.0, 1), ["  "]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-use proto::{Client, Fault, Outcome, Request, Requester, WithClient};
+use proto::{Fault, Outcome, Request, Requester};
 
 use super::answer::Answer;
 use crate::stream::Stream;
@@ -24,8 +24,6 @@ pub(super) enum Broken {
 /// One exchange, and what was seen of it.
 pub(super) struct Exchange {
     pub(super) stream: Stream,
-    /// Where nothing comes back by design, that it connects is all there is to see.
-    pub(super) answered: bool,
     pub(super) begin: Instant,
     pub(super) deadline: Instant,
     /// The first bytes of the answer, to tell a foreign protocol by.
@@ -40,28 +38,11 @@ pub(super) struct Exchange {
     pub(super) said: Option<String>,
 }
 
-/// Asks only whether a client can be prepared.
-pub(super) struct Prepared;
-
-impl WithClient for Prepared {
-    type Out = ();
-
-    fn with<C: Client>(self, _: C) {}
-}
-
-impl WithClient for &mut Exchange {
-    type Out = Result<bool, Broken>;
-
-    fn with<C: Client>(self, client: C) -> Self::Out {
-        if self.answered { self.run(client.session()) } else { Ok(false) }
-    }
-}
-
 impl Exchange {
     /// Whether the status was unexpected.
-    fn run(&mut self, mut session: impl Requester) -> Result<bool, Broken> {
+    pub(super) fn run(&mut self, session: &mut dyn Requester) -> Result<bool, Broken> {
         self.handshakes = u64::from(!session.ready());
-        let outcome = self.talk(&mut session);
+        let outcome = self.talk(session);
         if let Some(plain) = session.plain() {
             self.answer = Answer(plain.to_vec());
         }
@@ -74,7 +55,7 @@ impl Exchange {
         }
     }
 
-    fn talk(&mut self, session: &mut impl Requester) -> Result<bool, Broken> {
+    fn talk(&mut self, session: &mut dyn Requester) -> Result<bool, Broken> {
         let mut buffer = vec![0; 64 * 1024];
         let (mut begun, mut outcome) = (false, None);
         loop {
@@ -115,7 +96,7 @@ impl Exchange {
         }
     }
 
-    fn send(&mut self, session: &mut impl Requester, buffer: &mut [u8]) -> Result<(), Broken> {
+    fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), Broken> {
         self.stream.patience(self.left()?);
         while session.wants_transmit() {
             let n = session.transmit(buffer);

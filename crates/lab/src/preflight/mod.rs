@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use run::{Address, LoadPlan, Tally};
 
 use self::answer::Answer;
-use self::exchange::{Exchange, Prepared};
+use self::exchange::Exchange;
 pub use self::first::First;
 use crate::stream::Stream;
 
@@ -22,7 +22,7 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
     // A file that cannot be read is told before anything is connected.
-    proto::with_client(protocol, requests, plan.tls.as_ref(), Prepared).map_err(unprepared)?;
+    let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
     let connect = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
     let stream = Stream::connect(addr, connect).map_err(|e| explain::refused(addr, &e, plan.connect_timeout_s))?;
@@ -30,7 +30,6 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
     let answered = proto::spec(&plan.protocol).answers;
     let mut exchange = Exchange {
         stream,
-        answered,
         begin,
         deadline: begin + patience,
         answer: Answer::default(),
@@ -41,7 +40,8 @@ pub fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
         status: 0,
         said: None,
     };
-    let done = proto::with_client(protocol, requests, plan.tls.as_ref(), &mut exchange).map_err(unprepared)?;
+    // Where nothing comes back by design, that it connects is all there is to see.
+    let done = if answered { exchange.run(client.sessions(1).at(0)) } else { Ok(false) };
     let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::why(&exchange, &e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");

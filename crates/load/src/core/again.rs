@@ -3,13 +3,11 @@
 //! first and before any new one, in the drain as well. Each keeps its intended start, so that its response time holds what
 //! the leaving cost, and counts as sent once.
 
-use proto::{Client, Requester as _};
-
 use super::in_flight::{Again, Begun};
 use super::{Core, Mode};
 use crate::driver::{Ops, Start};
 
-impl<C: Client> Core<C> {
+impl Core {
     /// Begins the oldest of them on a connection; whether there was one, and room for it.
     #[inline]
     pub(super) fn begin_again(&mut self, now: u64, conn: u32) -> bool {
@@ -24,7 +22,7 @@ impl<C: Client> Core<C> {
 
     /// In the drain, where nothing new is asked for: makes up to so many of them on a connection of a closed loop.
     pub(super) fn ask_again<O: Ops>(&mut self, ops: &mut O, conn: u32, most: u32) {
-        if self.again.is_empty() || !self.sessions[conn as usize].takes_more() {
+        if self.again.is_empty() || !self.sessions.at(conn as usize).takes_more() {
             return;
         }
         let now = ops.now();

@@ -8,9 +8,8 @@
 
 use super::{Core, State, Turns};
 use crate::driver::Ops;
-use proto::Client;
 
-impl<C: Client> Core<C> {
+impl Core {
     /// Connects are spaced within each block.
     pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: Turns) {
         let origin = ops.now().max(self.task.origin_ns);

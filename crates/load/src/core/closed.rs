@@ -5,12 +5,10 @@
 //! for up to 100 ms, so TIME_WAIT stays at the server. Otherwise the client closes first with a normal FIN and keeps
 //! TIME_WAIT; when its ports run out, that is counted as `client_ports`.
 
-use proto::{Client, Requester as _};
-
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
-impl<C: Client> Core<C> {
+impl Core {
     /// All clients connect at once, or one after the other at a rate; those that think come while they would have thought,
     /// so that they are as far apart from the first moment on as they stay.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
@@ -97,7 +95,7 @@ impl<C: Client> Core<C> {
         }
         match self.pause() {
             // A server that leaves finishes what it has; a new connection takes over.
-            0 if !self.sessions[conn as usize].takes_more() => {}
+            0 if !self.sessions.at(conn as usize).takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {
                 self.conns[conn as usize].state = State::Thinking;

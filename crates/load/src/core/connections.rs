@@ -1,6 +1,5 @@
 //! The life of a connection: connect, established, failed, closed, and its timer.
 
-use proto::{Client, Requester as _};
 use run::ErrorKind;
 use sys::Errno;
 
@@ -14,7 +13,7 @@ const BACKOFF_DOUBLINGS: u8 = 10;
 /// How long the FIN of a server that announced it is awaited before we close first.
 const CLOSING_NS: u64 = 100_000_000;
 
-impl<C: Client> Core<C> {
+impl Core {
     /// Starts a connect on a number that is free or waiting.
     pub(super) fn connect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.attempted += 1;
@@ -42,7 +41,7 @@ impl<C: Client> Core<C> {
         (c.state, c.began_ns) = (State::Connecting, now);
         (c.in_flight, c.unsent) = (0, 0);
         (c.pending, c.heard, c.made) = (false, false, 0);
-        self.sessions[conn as usize].reset();
+        self.sessions.at(conn as usize).reset();
         self.requests.clear(conn);
         self.arm(conn, now.saturating_add(timeout));
     }
@@ -98,7 +97,7 @@ impl<C: Client> Core<C> {
         if matches!(self.mode, Mode::SClients(_)) {
             self.sclients_up(ops);
         }
-        if self.sessions[conn as usize].ready() {
+        if self.sessions.at(conn as usize).ready() {
             return self.ready(ops, conn);
         }
         let c = &mut self.conns[conn as usize];
@@ -112,7 +111,7 @@ impl<C: Client> Core<C> {
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
-        let session = &mut self.sessions[conn as usize];
+        let session = self.sessions.at(conn as usize);
         match session.receive(bytes, &mut drop) {
             Ok(progress) if !progress.close => {}
             _ => {
@@ -127,7 +126,8 @@ impl<C: Client> Core<C> {
             return;
         }
         (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
-        let (resumed, limit) = (self.sessions[conn as usize].resumed(), self.sessions[conn as usize].stream_limit());
+        let (resumed, limit) =
+            (self.sessions.at(conn as usize).resumed(), self.sessions.at(conn as usize).stream_limit());
         self.record.stream_limit = self.record.stream_limit.into_iter().chain(limit).min();
         self.record.counts.handshakes += 1;
         self.record.counts.handshakes_resumed += u64::from(resumed);

@@ -1,5 +1,6 @@
-//! The worker's heart: connections, requests and their times. Generic over the protocol; the driver's operations are
-//! passed into every call, so one heart beats under every driver and the simulator.
+//! The worker's heart: connections, requests and their times. The driver's operations are passed into every call, so one heart
+//! beats under every driver and the simulator. It is compiled for each driver and not for each protocol: sessions are called
+//! by table, which costs some nanoseconds of a request, while sixteen hearts a driver were a minute of every build.
 //!
 //! Three intensities share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts; what
 //! happens to it afterwards is the same for all and lives in [`requests`] and [`connections`].
@@ -25,7 +26,7 @@ mod turns;
 use std::collections::VecDeque;
 
 use fastrand::Rng;
-use proto::{Client, Requester as _};
+use proto::{AnyClient, Sessions};
 use run::Phase;
 
 use crate::driver::{Batch, Completion, Ops};
@@ -95,10 +96,10 @@ pub(crate) struct Conn {
 }
 
 /// The heart of one shard.
-pub(crate) struct Core<C: Client> {
+pub(crate) struct Core {
     task: Task,
     conns: Vec<Conn>,
-    sessions: Vec<C::Session>,
+    sessions: Box<dyn Sessions>,
     requests: in_flight::InFlight,
     again: VecDeque<in_flight::Again>,
     /// Whether what a server has not looked at is made again.
@@ -133,9 +134,9 @@ enum Mode {
     Handling,
 }
 
-impl<C: Client> Core<C> {
+impl Core {
     /// All memory that the loop needs is taken here.
-    pub(crate) fn new(task: Task, client: &C) -> Self {
+    pub(crate) fn new(task: Task, client: &dyn AnyClient) -> Self {
         let (capacity, depth) = (task.capacity() as usize, task.depth());
         let mode = match &task.intensity {
             Shape::Handling { .. } => Mode::Handling,
@@ -155,9 +156,9 @@ impl<C: Client> Core<C> {
             Shape::Handling { paced, .. } => *paced,
             _ => false,
         };
-        let sessions: Vec<_> = std::iter::repeat_with(|| client.session()).take(capacity).collect();
+        let mut sessions = client.sessions(capacity);
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
-        let handshake = sessions.first().is_some_and(|session| !session.ready());
+        let handshake = capacity > 0 && !sessions.at(0).ready();
         let keeps = Keeps { service: by_the_clock, handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
         let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));

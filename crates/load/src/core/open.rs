@@ -2,8 +2,6 @@
 //! waits for one while the pool grows up to its limit. None is skipped: a request that never found a connection stays
 //! counted as due and not sent.
 
-use proto::Client;
-
 use super::due::AT_ONCE;
 use super::pool::Pool;
 use super::{Core, Mode, State};
@@ -13,7 +11,7 @@ use crate::driver::Ops;
 /// requests waiting; a connection for each would cost more than the pause and make the next one.
 const MOST_OPENING: usize = 128;
 
-impl<C: Client> Core<C> {
+impl Core {
     fn pool(&mut self) -> Option<&mut Pool> {
         match &mut self.mode {
             Mode::Open(pool) => Some(pool),

@@ -1,14 +1,12 @@
 //! S-Clients that follow an arrival process: each arrival is one connect on a free descriptor of the D, given up after T and
 //! not repeated. An arrival that finds none waits, and is counted as due.
 
-use proto::Client;
-
 use super::descriptors::{Descriptors, Pace};
 use super::due::AT_ONCE;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
-impl<C: Client> Core<C> {
+impl Core {
     pub(super) fn pace(&mut self) -> Option<&mut Pace> {
         self.descriptors().and_then(|d| d.pace.as_mut())
     }

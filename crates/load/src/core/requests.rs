@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use proto::{Client, Done, Fault, Outcome, Progress, Request, Requester as _};
+use proto::{Done, Fault, Outcome, Progress, Request, Requester};
 use run::ErrorKind;
 use sys::Errno;
 
@@ -43,7 +43,7 @@ impl Told<'_> {
     }
 }
 
-impl<C: Client> Core<C> {
+impl Core {
     /// Begins a request that was to start at `intended_ns`; [`Core::flush`] sends it.
     #[inline]
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
@@ -65,7 +65,7 @@ impl<C: Client> Core<C> {
         c.unsent += u32::from(counts);
         c.state = State::Busy;
         self.in_flight += 1;
-        self.sessions[conn as usize].begin(Request { id, item: begun.item });
+        self.sessions.at(conn as usize).begin(Request { id, item: begun.item });
         self.arm(conn, now.saturating_add(self.task.timeout_ns));
         true
     }
@@ -73,7 +73,7 @@ impl<C: Client> Core<C> {
     /// Sends what the session has to send.
     #[inline]
     pub(super) fn flush<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        let session = &mut self.sessions[conn as usize];
+        let session = self.sessions.at(conn as usize);
         let c = &mut self.conns[conn as usize];
         while !c.pending && session.wants_transmit() {
             let mut bytes = 0;
@@ -102,7 +102,7 @@ impl<C: Client> Core<C> {
     #[inline]
     pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
-        if established && self.sessions[conn as usize].wants_transmit() {
+        if established && self.sessions.at(conn as usize).wants_transmit() {
             self.flush(ops, conn);
         }
     }
@@ -181,7 +181,7 @@ impl<C: Client> Core<C> {
 
     /// What the session says last, as far as it leaves at once: why it ends the connection (a GOAWAY, an alert of TLS).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        let (session, c) = (&mut self.sessions[conn as usize], self.conns[conn as usize]);
+        let (session, c) = (self.sessions.at(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
             return;
         }
@@ -234,11 +234,11 @@ impl<C: Client> Core<C> {
 
     /// Lets the session of a connection speak, and takes down which requests it says have ended; how many.
     #[inline]
-    fn tell<T>(&mut self, now: u64, conn: u32, say: impl FnOnce(&mut C::Session, &mut Told<'_>) -> T) -> (T, u32) {
+    fn tell<T>(&mut self, now: u64, conn: u32, say: impl FnOnce(&mut dyn Requester, &mut Told<'_>) -> T) -> (T, u32) {
         let (record, requests) = (&mut self.record, &mut self.requests);
         let (again, unsent) = (self.takes_over.then_some(&mut self.again), &mut self.conns[conn as usize].unsent);
         let mut told = Told { record, requests, again, unsent, conn, now, ended: 0 };
-        let said = say(&mut self.sessions[conn as usize], &mut told);
+        let said = say(self.sessions.at(conn as usize), &mut told);
         let ended = told.ended;
         if ended > 0 {
             self.settle(now, conn, ended);

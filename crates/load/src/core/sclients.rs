@@ -8,7 +8,6 @@
 //! With an arrival process (the think times of the source, generalised) each arrival is one connect on one of the D
 //! descriptors, given up after T and not repeated. Arrivals that find all D connecting wait, and are counted as due.
 
-use proto::{Client, Requester as _};
 use run::ErrorKind;
 use sys::Errno;
 
@@ -16,7 +15,7 @@ use super::descriptors::Descriptors;
 use super::{Conn, Core, Mode, State};
 use crate::driver::{Ops, Start};
 
-impl<C: Client> Core<C> {
+impl Core {
     pub(super) fn descriptors(&mut self) -> Option<&mut Descriptors> {
         match &mut self.mode {
             Mode::SClients(d) => Some(d),
@@ -117,7 +116,7 @@ impl<C: Client> Core<C> {
 
     /// The other half: a connection came whose request was sent by the establishing process.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
-        let session = &mut self.sessions[conn as usize];
+        let session = self.sessions.at(conn as usize);
         session.reset();
         self.requests.clear(conn);
         self.conns[conn as usize] = Conn { failures: self.conns[conn as usize].failures, ..Conn::default() };
@@ -125,7 +124,7 @@ impl<C: Client> Core<C> {
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
         // The session believes to send what was sent already.
-        let session = &mut self.sessions[conn as usize];
+        let session = self.sessions.at(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}
         self.conns[conn as usize].unsent = 0;

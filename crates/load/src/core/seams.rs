@@ -37,7 +37,9 @@ impl proto::Client for Many {
 }
 
 impl Requester for Session {
-    const SENDS_UNASKED: bool = true;
+    fn sends_unasked(&self) -> bool {
+        true
+    }
 
     fn ready(&self) -> bool {
         self.ready
@@ -64,7 +66,7 @@ impl Requester for Session {
         !self.out.is_empty()
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut end = |id: u8, outcome| {
             progress.completed += 1;
@@ -102,7 +104,7 @@ impl Requester for Session {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         Ok(Progress::CLOSE)
     }
 
@@ -153,7 +155,7 @@ impl Ops for Wire {
 }
 
 struct Bench {
-    core: Core<Many>,
+    core: Core,
     wire: Wire,
 }
 

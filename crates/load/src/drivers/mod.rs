@@ -9,7 +9,6 @@ mod shard;
 pub(crate) mod sim;
 mod uring;
 
-use proto::Client;
 use run::{Io, LoadPart};
 
 pub(crate) use self::choose::choose;
@@ -25,7 +24,7 @@ macro_rules! drivers {
         pub const DRIVERS: &[DriverSpec] = &[$($module::SPEC,)+ $($other::SPEC),+];
 
         /// One shard from its driver to its part.
-        pub(crate) fn run<C: Client>(row: &DriverSpec, shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+        pub(crate) fn run(row: &DriverSpec, shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             $(if row.io == $module::SPEC.io {
                 return $module::run(shard);
             })+

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use proto::Client;
 use run::{Io, LoadPart};
 use sys::{Errno, clock};
 
@@ -21,7 +20,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
 };
 
 /// One shard on this driver.
-pub(super) fn run<C: Client>(shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let (request, answer) = ceiling::exchange(shard.plan, shard.client);
     let mut driver = NullDriver::new(shard.setup.capacity, request, &answer);
     shard.drive(&mut driver)

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use proto::Client;
+use proto::AnyClient;
 use run::{LoadPart, LoadPlan};
 use sys::Errno;
 
@@ -19,9 +19,8 @@ use crate::shard::{self, Orders, Show};
 pub(crate) enum Never {}
 
 /// One generator thread's share of a load, before it has its driver.
-#[derive(Debug)]
-pub(crate) struct Shard<'a, C> {
-    pub(crate) client: &'a C,
+pub(crate) struct Shard<'a> {
+    pub(crate) client: &'a dyn AnyClient,
     pub(crate) plan: &'a LoadPlan,
     pub(crate) task: Task,
     pub(crate) setup: Setup,
@@ -34,7 +33,7 @@ pub(crate) struct Shard<'a, C> {
     pub(crate) partner: Option<(Partner, &'a Show)>,
 }
 
-impl<C: Client> Shard<'_, C> {
+impl Shard<'_> {
     /// Takes all memory, waits for the begin, and makes the load from its start to its end.
     pub(super) fn drive<D: Driver>(self, driver: &mut D) -> Result<LoadPart, LoadError> {
         let slots = self.task.slots;

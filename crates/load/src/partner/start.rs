@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use proto::Client;
+use proto::AnyClient;
 use run::Phase;
 use sys::{limits, pass};
 
@@ -20,8 +20,8 @@ use crate::shard::{self, Order, Show};
 const SHOW_NS: u64 = 50_000_000;
 /// Starts the handling process of one shard; `others` are those that were started before. Must be called before any
 /// connection is made, since a forked process has a copy of every descriptor.
-pub(crate) fn start<C: Client>(
-    client: &C,
+pub(crate) fn start(
+    client: &dyn AnyClient,
     task: Task,
     setup: &Setup,
     others: &[Partner],
@@ -43,8 +43,8 @@ pub(crate) fn start<C: Client>(
 }
 
 /// The handling process.
-fn handle<C: Client>(
-    client: &C,
+fn handle(
+    client: &dyn AnyClient,
     task: Task,
     setup: &Setup,
     end: OwnedFd,

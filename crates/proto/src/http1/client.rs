@@ -241,7 +241,7 @@ impl Requester for ClientSession {
         self.given < self.asked.len()
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut rest = input;
         // After a response that ends the connection, anything further has no meaning.
@@ -282,7 +282,7 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::CLOSE;
         match self.phase {
             Phase::UntilClose => self.complete(&mut progress, done),
@@ -308,7 +308,7 @@ impl ClientSession {
         &mut self,
         input: &[u8],
         progress: &mut Progress,
-        done: &mut impl FnMut(Done),
+        done: &mut dyn FnMut(Done),
     ) -> Result<usize, Fault> {
         let Some(&item) = self.asked.front() else {
             return Err(Fault::Malformed("bytes after the last response"));
@@ -343,7 +343,7 @@ impl ClientSession {
     }
 
     /// The head is read: what follows it? (RFC 9112, section 6.3)
-    fn enter(&mut self, says: ResponseHead, progress: &mut Progress, done: &mut impl FnMut(Done)) -> Result<(), Fault> {
+    fn enter(&mut self, says: ResponseHead, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
         if says.status < 200 {
             // Interim responses are read over; a change of protocol is nothing we asked for.
             return match says.status {
@@ -378,7 +378,7 @@ impl ClientSession {
         }
     }
 
-    fn complete(&mut self, progress: &mut Progress, done: &mut impl FnMut(Done)) {
+    fn complete(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         self.phase = Phase::Head;
         let Some(request) = self.asked.pop_front().map(|item| &self.requests[usize::from(item)]) else { return };
         progress.completed += 1;

@@ -109,7 +109,7 @@ impl Requester for ClientSession {
         self.to_send > 0
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let (mut progress, mut rest) = (Progress::default(), input);
         while !rest.is_empty() {
             if self.value > 0 {
@@ -138,7 +138,7 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let inside = self.outstanding > 0 || self.value > 0 || !self.line.is_empty();
         if inside { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }

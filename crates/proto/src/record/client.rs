@@ -154,7 +154,7 @@ impl Requester for ClientSession {
         self.to_send.is_some()
     }
 
-    fn receive(&mut self, mut input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, mut input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         while !input.is_empty() {
             match self.state {
@@ -175,7 +175,7 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         if self.waiting > 0 { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 

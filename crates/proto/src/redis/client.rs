@@ -131,7 +131,7 @@ impl Requester for ClientSession {
         self.to_send > 0 || self.greeted < self.plan.greeting.len()
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let (mut progress, mut rest) = (Progress::default(), input);
         let mut counted = input.len();
         while let Some(kind) = self.reader.next(&mut rest)? {
@@ -156,7 +156,7 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let inside = self.outstanding > 0 || self.owed > 0 || self.reader.is_inside();
         if inside { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }

@@ -95,7 +95,9 @@ impl<S: Requester> ClientSession<S> {
 }
 
 impl<S: Requester> Requester for ClientSession<S> {
-    const SENDS_UNASKED: bool = true;
+    fn sends_unasked(&self) -> bool {
+        true
+    }
 
     fn ready(&self) -> bool {
         self.ready && self.within.ready()
@@ -142,7 +144,7 @@ impl<S: Requester> Requester for ClientSession<S> {
         unopened || self.pipe.wants_out() || self.pipe.established && self.within.wants_transmit()
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let Self { within, pipe, plain: kept, .. } = self;
         let mut progress = Progress::default();
         pipe.take(input, &mut |plain| {
@@ -169,11 +171,11 @@ impl<S: Requester> Requester for ClientSession<S> {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         if self.ready { self.within.peer_closed(done) } else { Err(Fault::Short) }
     }
 
-    fn flushed(&mut self, done: &mut impl FnMut(Done)) -> Progress {
+    fn flushed(&mut self, done: &mut dyn FnMut(Done)) -> Progress {
         self.within.flushed(done)
     }
 

@@ -105,7 +105,7 @@ impl<E: Engine> Pipe<E> {
     pub(super) fn take(
         &mut self,
         input: &[u8],
-        each: &mut impl FnMut(Plain<'_>) -> Result<(), Fault>,
+        each: &mut dyn FnMut(Plain<'_>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         if self.incoming.is_empty() {
             let mut bytes = INPUT.take();
@@ -135,7 +135,7 @@ impl<E: Engine> Pipe<E> {
     fn process(
         &mut self,
         bytes: &mut [u8],
-        each: &mut impl FnMut(Plain<'_>) -> Result<(), Fault>,
+        each: &mut dyn FnMut(Plain<'_>) -> Result<(), Fault>,
     ) -> Result<usize, Fault> {
         let Self { engine, outgoing, established, error, .. } = self;
         let Some(engine) = engine else { return Err(BROKEN) };

@@ -107,7 +107,9 @@ pub struct ClientSession {
 }
 
 impl Requester for ClientSession {
-    const SENDS_UNASKED: bool = true;
+    fn sends_unasked(&self) -> bool {
+        true
+    }
 
     fn ready(&self) -> bool {
         self.open
@@ -145,7 +147,7 @@ impl Requester for ClientSession {
         self.outgoing.waiting() > 0 || self.open && self.to_send > 0
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut rest = input;
         if !self.open {
             let Some(used) = self.answer.collect(input)? else { return Ok(Progress::default()) };
@@ -192,7 +194,7 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let inside = !self.open || self.outstanding > 0 || self.reader.is_inside();
         if inside { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }

@@ -4,44 +4,10 @@
 use std::sync::Arc;
 
 use loadline_proto::http1::{Page, Site};
-use loadline_proto::{
-    Client, Done, Request, Requester, Session, WithClient, by_scheme, http2, memcached, redis, websocket, with_client,
-};
+use loadline_proto::{Done, Request, Session, by_scheme, client, http2, memcached, redis, websocket};
 
 /// Requests that the client has in flight.
 const IN_FLIGHT: u16 = 4;
-
-struct Hears<'a> {
-    greeting: Vec<u8>,
-    bytes: &'a [u8],
-    piece: usize,
-}
-
-impl WithClient for Hears<'_> {
-    type Out = (Vec<Done>, bool);
-
-    fn with<C: Client>(self, client: C) -> Self::Out {
-        let (mut session, mut sent, mut told) = (client.session(), [0; 1024], Vec::new());
-        while !session.ready() {
-            while session.transmit(&mut sent) > 0 {}
-            if session.receive(&self.greeting, &mut |_| ()).is_err() {
-                unreachable!("a greeting of its own row");
-            }
-        }
-        (0..IN_FLIGHT).for_each(|id| session.begin(Request { id, item: 0 }));
-        while session.transmit(&mut sent) > 0 {}
-        let mut done = |done| told.push(done);
-        for part in self.bytes.chunks(self.piece.max(1)) {
-            match session.receive(part, &mut done) {
-                Ok(progress) if progress.close => return (told, false),
-                Ok(_) => {}
-                Err(_) => return (told, true),
-            }
-        }
-        let broken = session.peer_closed(&mut done).is_err();
-        (told, broken)
-    }
-}
 
 /// Feeds `bytes` to the client of a scheme, after its handshake, in pieces of `piece` bytes: what was told of each request,
 /// and whether the connection ended with a fault.
@@ -49,10 +15,27 @@ pub(crate) fn told(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool
     let Some((row, _)) = by_scheme(scheme) else { unreachable!("{scheme} has a row") };
     let plan = (row.defaults)();
     let greeting = (row.canned)(&plan, &[]);
-    let Ok(told) = with_client(&plan, None, None, Hears { greeting, bytes, piece }) else {
-        unreachable!("the defaults of {scheme} can be sent")
-    };
-    told
+    let Ok(client) = client(&plan, None, None) else { unreachable!("the defaults of {scheme} can be sent") };
+    let (mut sessions, mut sent, mut told) = (client.sessions(1), [0; 1024], Vec::new());
+    let session = sessions.at(0);
+    while !session.ready() {
+        while session.transmit(&mut sent) > 0 {}
+        if session.receive(&greeting, &mut |_| ()).is_err() {
+            unreachable!("a greeting of its own row");
+        }
+    }
+    (0..IN_FLIGHT).for_each(|id| session.begin(Request { id, item: 0 }));
+    while session.transmit(&mut sent) > 0 {}
+    let mut done = |done| told.push(done);
+    for part in bytes.chunks(piece.max(1)) {
+        match session.receive(part, &mut done) {
+            Ok(progress) if progress.close => return (told, false),
+            Ok(_) => {}
+            Err(_) => return (told, true),
+        }
+    }
+    let broken = session.peer_closed(&mut done).is_err();
+    (told, broken)
 }
 
 /// A site of one page.

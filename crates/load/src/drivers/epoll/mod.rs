@@ -10,7 +10,6 @@ use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use proto::Client;
 use run::{Io, LoadPart};
 use sys::epoll::{Epoll, Events, Interest};
 use sys::{Errno, clock, socket};
@@ -37,7 +36,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
 };
 
 /// One shard on this driver; of two-process S-Clients it establishes, and the part of the other process is added.
-pub(super) fn run<C: Client>(mut shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
     let (end, listener) = partner.split();

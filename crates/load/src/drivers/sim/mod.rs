@@ -3,7 +3,6 @@
 mod driver;
 mod server;
 
-use proto::{Client, WithClient};
 use run::{AgentReport, Io, LoadPart, LoadPlan, Phase};
 
 pub(crate) use self::driver::SimDriver;
@@ -18,26 +17,9 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen),
     let plan = share::prepared(plan)?;
     // Without a network a connection has one answer at a time.
     let plan = LoadPlan { threads: 1, ..share::without_network(plan) };
-    proto::with_client(&plan.protocol, None, None, Simulation { plan: &plan, server })?
-}
-
-/// A simulation that waits for the client half of its protocol.
-struct Simulation<'a> {
-    plan: &'a LoadPlan,
-    server: &'a SimServer,
-}
-
-impl WithClient for Simulation<'_> {
-    type Out = Result<(LoadPart, Seen), LoadError>;
-
-    fn with<C: Client>(self, client: C) -> Self::Out {
-        with_client(&client, self.plan, self.server)
-    }
-}
-
-fn with_client<C: Client>(client: &C, plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen), LoadError> {
-    let task = share::task(plan, 0, 0, u64::from(u32::MAX));
-    let (request, answer) = ceiling::exchange(plan, client);
+    let client = proto::client(&plan.protocol, None, None)?;
+    let task = share::task(&plan, 0, 0, u64::from(u32::MAX));
+    let (request, answer) = ceiling::exchange(&plan, &*client);
     let mut driver = SimDriver::new(task.capacity(), server, request, &answer);
     let measure = (plan.warmup_s * 1e9) as u64;
     let drain = measure + (plan.duration_s * 1e9) as u64;
@@ -51,11 +33,8 @@ fn with_client<C: Client>(client: &C, plan: &LoadPlan, server: &SimServer) -> Re
         next_ns: [measure, drain].into_iter().find(|&edge| edge > now).unwrap_or(u64::MAX),
         factor: 1.0,
     };
-    let part = shard::run(&mut driver, client, task, &Show::default(), &order).map_err(|errno| LoadError::System {
-        what: "simulating",
-        errno,
-        advice: "please report this",
-    })?;
+    let part = shard::run(&mut driver, &*client, task, &Show::default(), &order)
+        .map_err(|errno| LoadError::System { what: "simulating", errno, advice: "please report this" })?;
     let ops = crate::driver::Driver::ops(&mut driver);
     Ok((part, Seen { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }

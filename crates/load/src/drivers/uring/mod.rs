@@ -7,7 +7,6 @@ mod ops;
 #[cfg(test)]
 mod tests;
 
-use proto::Client;
 use run::{Io, LoadPart};
 use sys::peer::Peer;
 use sys::uring::{Buffers, Config, Cqe, Ring};
@@ -33,7 +32,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
 };
 
 /// One shard on this driver.
-pub(super) fn run<C: Client>(shard: Shard<'_, C>) -> Result<LoadPart, LoadError> {
+pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = UringDriver::new(&shard.setup).map_err(failed)?;
     shard.drive(&mut driver)
 }

@@ -6,7 +6,7 @@ use crate::http2::ending::ending;
 use crate::http2::frame::{self, Head};
 use crate::http2::says::Says;
 use crate::http2::why::ENDED;
-use crate::{Done, Fault, Outcome};
+use crate::{Fault, Outcome};
 
 /// Bytes of what trailers say in words that are kept.
 const MOST_MESSAGE: usize = 200;
@@ -24,7 +24,7 @@ impl ClientSession {
         body: &[u8],
         length: usize,
         ends: bool,
-        heard: &mut Heard<'_, impl FnMut(Done)>,
+        heard: &mut Heard<'_>,
     ) -> Result<(), Fault> {
         if !self.was_opened(head.stream) {
             return Err(Fault::Malformed("DATA on a stream that was not opened"));
@@ -50,12 +50,7 @@ impl ClientSession {
         Ok(())
     }
 
-    pub(super) fn headers(
-        &mut self,
-        head: &Head,
-        payload: &[u8],
-        heard: &mut Heard<'_, impl FnMut(Done)>,
-    ) -> Result<(), Fault> {
+    pub(super) fn headers(&mut self, head: &Head, payload: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("HEADERS of HTTP/2 are wrong");
         if !self.was_opened(head.stream) {
             return Err(WRONG);
@@ -71,12 +66,7 @@ impl ClientSession {
         Ok(())
     }
 
-    pub(super) fn continuation(
-        &mut self,
-        payload: &[u8],
-        last: bool,
-        heard: &mut Heard<'_, impl FnMut(Done)>,
-    ) -> Result<(), Fault> {
+    pub(super) fn continuation(&mut self, payload: &[u8], last: bool, heard: &mut Heard<'_>) -> Result<(), Fault> {
         let Some((began, block)) = self.gathering.go_on(payload, last)? else { return Ok(()) };
         let read = self.block(&began, &block, heard);
         self.gathering.give_back(block);
@@ -84,7 +74,7 @@ impl ClientSession {
     }
 
     /// A whole header block: of a response, or its trailers.
-    fn block(&mut self, head: &Head, block: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
+    fn block(&mut self, head: &Head, block: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
         let item = self.streams.find(head.stream).map(|stream| usize::from(stream.item));
         let captures = item.map_or(&[][..], |item| &self.requests[item].capture);
         let mut memory = self.live.as_deref_mut().and_then(|live| live.hears(captures));
@@ -136,7 +126,7 @@ impl ClientSession {
     }
 
     /// A response is complete.
-    fn end(&mut self, number: u32, heard: &mut Heard<'_, impl FnMut(Done)>) {
+    fn end(&mut self, number: u32, heard: &mut Heard<'_>) {
         let Some(stream) = self.streams.close(number) else { return };
         if !stream.is_sent() {
             frame::write(self.outgoing.end(), frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());

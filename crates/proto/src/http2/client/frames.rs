@@ -2,21 +2,16 @@
 
 use super::heard::Heard;
 use super::{ClientSession, Table};
+use crate::Fault;
 use crate::http2::frame::{self, Head};
 use crate::http2::why;
-use crate::{Done, Fault};
 
 /// Answers to SETTINGS and PING that a server makes us keep at most, bytes.
 const MOST_OWED: usize = 64 * 1024;
 
 impl ClientSession {
     /// A whole frame that is no DATA.
-    pub(super) fn frame(
-        &mut self,
-        head: &Head,
-        payload: &[u8],
-        heard: &mut Heard<'_, impl FnMut(Done)>,
-    ) -> Result<(), Fault> {
+    pub(super) fn frame(&mut self, head: &Head, payload: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
         self.gathering.allows(head)?;
         head.fits()?;
         if !self.settled && (head.kind != frame::SETTINGS || head.has(frame::ACK)) {
@@ -116,12 +111,7 @@ impl ClientSession {
         }
     }
 
-    fn stream_reset(
-        &mut self,
-        head: &Head,
-        payload: &[u8],
-        heard: &mut Heard<'_, impl FnMut(Done)>,
-    ) -> Result<(), Fault> {
+    fn stream_reset(&mut self, head: &Head, payload: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
         let code = frame::number(payload).filter(|_| self.was_opened(head.stream));
         let code = code.ok_or(Fault::Malformed("a RST_STREAM of HTTP/2 is wrong"))?;
         if let Some(stream) = self.streams.close(head.stream) {
@@ -133,7 +123,7 @@ impl ClientSession {
 
     /// The server takes no further requests. Those that it has not looked at may be made again elsewhere, the others are
     /// finished. One that looked at none refuses: it would refuse them again, as fast as they can be sent.
-    fn goaway(&mut self, head: &Head, payload: &[u8], heard: &mut Heard<'_, impl FnMut(Done)>) -> Result<(), Fault> {
+    fn goaway(&mut self, head: &Head, payload: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
         let error = payload.get(4..).and_then(frame::number).unwrap_or_default();

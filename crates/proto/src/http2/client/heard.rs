@@ -3,13 +3,13 @@
 use crate::{Done, Fault, Outcome, Progress, Which};
 
 /// The progress that grows while frames are read.
-pub(super) struct Heard<'a, F> {
+pub(super) struct Heard<'a> {
     pub(super) progress: Progress,
-    done: &'a mut F,
+    done: &'a mut dyn FnMut(Done),
 }
 
-impl<'a, F: FnMut(Done)> Heard<'a, F> {
-    pub(super) fn new(done: &'a mut F) -> Self {
+impl<'a> Heard<'a> {
+    pub(super) fn new(done: &'a mut dyn FnMut(Done)) -> Self {
         Self { progress: Progress::default(), done }
     }
 

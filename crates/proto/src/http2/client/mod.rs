@@ -182,12 +182,7 @@ impl ClientSession {
     }
 
     /// Takes frames until the input is used up.
-    fn read(
-        &mut self,
-        framer: &mut Input,
-        mut rest: &[u8],
-        heard: &mut Heard<'_, impl FnMut(Done)>,
-    ) -> Result<(), Fault> {
+    fn read(&mut self, framer: &mut Input, mut rest: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
         while let Some(piece) = framer.next(&mut rest)? {
             match piece {
                 Piece::Data { head, body, length, ends } => {
@@ -206,7 +201,9 @@ impl ClientSession {
 }
 
 impl Requester for ClientSession {
-    const SENDS_UNASKED: bool = true;
+    fn sends_unasked(&self) -> bool {
+        true
+    }
 
     fn ready(&self) -> bool {
         self.settled
@@ -244,7 +241,7 @@ impl Requester for ClientSession {
         self.outgoing.waiting() > 0 || self.opens() || self.streams.next_to_send(&self.sending).is_some()
     }
 
-    fn receive(&mut self, input: &[u8], done: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let (mut framer, mut heard) = (std::mem::take(&mut self.input), Heard::new(done));
         let outcome = self.read(&mut framer, input, &mut heard);
         self.input = framer;
@@ -256,7 +253,7 @@ impl Requester for ClientSession {
         Ok(Progress { close: self.is_over(), ..heard.progress })
     }
 
-    fn peer_closed(&mut self, _: &mut impl FnMut(Done)) -> Result<Progress, Fault> {
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let nothing = self.streams.is_empty() && self.waiting.is_empty() && self.settled;
         if nothing { Ok(Progress::CLOSE) } else { Err(Fault::Short) }
     }
