@@ -100,7 +100,8 @@ pub struct Proof {
 }
 
 /// What comes second: predicted before the experiment, and measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RunnerUp {
     /// Row of `BOTTLENECKS`.
@@ -112,7 +113,8 @@ pub struct RunnerUp {
 }
 
 /// What of throughput was not the levers' doing, in the slots of the last trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steadiness {
     /// How far single slots scatter when what the levers did is taken off: a standard deviation, as a share.
