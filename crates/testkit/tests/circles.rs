@@ -1,7 +1,7 @@
 //! No two files of a crate take from one another, straight or by way of others: what both need stands in a file below both.
 //!
 //! Read as text: paths that begin with `crate`, `self`, `super` or a module's name, outside of tests. A name that a module
-//! only passes on (`pub use`) counts as taken from where it is defined.
+//! only passes on (`pub use`) counts as taken from where it is defined, which may be another crate.
 
 #![allow(clippy::unwrap_used)]
 
@@ -66,7 +66,7 @@ impl Crate {
         }
         let passed = rest.first().and_then(|name| self.passed_on.get(&at)?.get(name)).filter(|_| depth < 4);
         match passed {
-            Some(from) => self.target(&at, from, depth + 1).or(Some(at)),
+            Some(from) => self.target(&at, from, depth + 1),
             None => Some(at),
         }
     }
@@ -179,4 +179,7 @@ fn a_circle_is_seen() {
     assert_eq!(Crate::read(dir.path()).in_circles(), Vec::<String>::new());
     put("b.rs", "pub struct Row;\nfn f() {\n    super::a::name();\n}\n");
     assert_eq!(Crate::read(dir.path()).in_circles(), ["a", "b"]);
+    put("b.rs", "pub struct Row;\n");
+    put("lib.rs", "mod a;\nmod b;\npub use other::Row;\nfn f() {\n    a::name();\n}\n");
+    assert_eq!(Crate::read(dir.path()).in_circles(), Vec::<String>::new());
 }

@@ -7,7 +7,9 @@ use run::{
 use super::steadiness::{doubt, steadiness};
 use super::suspects::{SUSPECTS, Suspect, suspect_of};
 use super::turns::{Held, effect, held};
-use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, in_words, shares_sentence, with_lever};
+use super::words::{
+    REMAINDER, dependent_sentence, effect_sentence, evidence, expected, in_words, shares_sentence, with_lever,
+};
 use super::{Estimates, estimate};
 use crate::number::figure;
 use crate::rules::RULES;
@@ -22,6 +24,8 @@ const CLOSE: f64 = 0.6;
 /// By how much all parts may surely be more than 1 without a doubt of each. A little more is no wonder: what a server does in
 /// each period of a quota, whatever its length, makes the rest of it dearer.
 pub(super) const EXCESS: f64 = 0.25;
+/// What throughput was to be, of what it was before, and what it came to may surely be this far apart, and no further, in a proof.
+const ASTRAY: f64 = 0.1;
 /// Nor than this when an experiment spoke against it and none for another.
 const REFUTED: f64 = 0.3;
 /// How sure a verdict is that an experiment has shown.
@@ -127,7 +131,11 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
     let doubt = proof.steadiness.as_ref().and_then(doubt);
     match weigh(&shares, argued, predicts) {
         _ if found.remainder.high < -EXCESS => dependent(proof, verdict, &shares),
-        _ if doubt.is_some() => unsteady(proof, verdict, &shares, doubt.unwrap_or_default()),
+        _ if doubt.is_some() => doubted(proof, verdict, &shares, doubt.unwrap_or_default()),
+        Weighed::Proven if of_turns.is_none() && is_astray(proof) => {
+            let doubt = format!("{}, which is no proof", effect_sentence(proof));
+            doubted(proof, verdict, &shares, doubt);
+        }
         Weighed::Proven => proven(proof, verdict, &shares),
         Weighed::Other(lever) => refuted(proof, verdict, &shares, &lever, predicts),
         Weighed::Close => close(proof, verdict, &shares),
@@ -229,8 +237,17 @@ fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Est
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 
-/// Slots in which something else changed throughput as much as a lever does.
-fn unsteady(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
+/// Whether throughput did surely something else than what was predicted. With most of a CPU taken away, by the lever and by other
+/// programs, an elasticity near 0 goes with throughput that falls by a third: the shares bear the verdict, what was seen does not.
+fn is_astray(proof: &Proof) -> bool {
+    let (Some(measured), Some(predicted)) = (&proof.measured, &proof.prediction) else { return false };
+    let expected = expected(predicted, measured);
+    let nearest = expected.max(measured.low).min(measured.high);
+    (nearest - expected).abs() > ASTRAY
+}
+
+/// Slots in which something else changed throughput as much as a lever does, or in which what was predicted did not come.
+fn doubted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
     proof.outcome = ProofOutcome::NotTried;
     proof.why = format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares));
     verdict.confidence = verdict.confidence.min(CLOSE);
@@ -511,6 +528,29 @@ mod tests {
     fn unknown_is_tried_before_it_is_said() {
         let (proof, verdict) = tried("unknown", 0.9, 0.03);
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-cpu"));
+    }
+
+    /// Behind a proxy, beside other programs: 94.1 % of the server's CPU was taken, and throughput fell by 30.9 %.
+    #[test]
+    fn shares_do_not_prove_what_throughput_contradicts() {
+        let tried = |dose: f64| {
+            let mut verdict = Bottleneck { id: "server-concurrency".into(), confidence: 0.8, ..Bottleneck::default() };
+            let mut run = Run::default();
+            run.findings.bottleneck = verdict.clone();
+            let mut proof = predicted(&run, "server-cpu", dose);
+            let mut trial = slots(0.13, 0.0);
+            for t in (0..trial.completed_rate.len()).filter(|t| trial.levers[0].on[*t]) {
+                trial.completed_rate[t] *= ((1.0 - dose) / 0.75_f64).powf(0.13);
+                trial.levers[0].speed[t] = 1.0 - dose;
+            }
+            proof.trials.push(trial);
+            conclude(&mut proof, &mut verdict);
+            (proof, verdict)
+        };
+        let (proof, verdict) = tried(0.941);
+        assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+        assert!(proof.why.contains("no change), which is no proof"), "{}", proof.why);
+        assert_eq!(tried(0.3).0.outcome, ProofOutcome::Proven);
     }
 
     #[test]

@@ -42,8 +42,7 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let predicted = match &proof.prediction {
-        // Of a lever that could not be pulled nothing was seen; of those that were, the verdict says that nothing will come.
-        Some(p) if p.lever == m.lever && p.ratio != 1.0 => format!(" (predicted {})", expected(proof.of, p, m)),
+        Some(p) if is_to_change(p, m) => format!(" (predicted {})", change(proof.of, p, m)),
         Some(_) => " (predicted: no change)".into(),
         None => String::new(),
     };
@@ -51,9 +50,19 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("with {} of {} taken away, {what} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(m.ratio))
 }
 
-/// What was predicted of what was seen: of throughput, that it follows the dose that was measured.
-fn expected(of: ProofOf, predicted: &Effect, measured: &Effect) -> String {
-    if of.is_throughput() { percent(measured.dose) } else { percent(predicted.ratio - 1.0) }
+/// Whether the verdict says that something will come of what was seen. Of a lever that could not be pulled nothing was seen; of
+/// those that were, it says that nothing will come.
+fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
+    predicted.lever == measured.lever && predicted.ratio != 1.0
+}
+
+/// What throughput was to be with the dose that was measured, of what it was without: it follows its own lever, and no other.
+pub(super) fn expected(predicted: &Effect, measured: &Effect) -> f64 {
+    if is_to_change(predicted, measured) { 1.0 - measured.dose } else { 1.0 }
+}
+
+fn change(of: ProofOf, predicted: &Effect, measured: &Effect) -> String {
+    if of.is_throughput() { percent(1.0 - expected(predicted, measured)) } else { percent(predicted.ratio - 1.0) }
 }
 
 /// What a ratio says of a figure.
