@@ -539,7 +539,8 @@ mod tests {
             run.findings.bottleneck = verdict.clone();
             let mut proof = predicted(&run, "server-cpu", dose);
             let mut trial = slots(0.13, 0.0);
-            for t in (0..trial.completed_rate.len()).filter(|t| trial.levers[0].on[*t]) {
+            let on = trial.levers[0].on.clone();
+            for t in (0..on.len()).filter(|t| on[*t]) {
                 trial.completed_rate[t] *= ((1.0 - dose) / 0.75_f64).powf(0.13);
                 trial.levers[0].speed[t] = 1.0 - dose;
             }
