@@ -48,20 +48,21 @@ impl Asked {
         }
     }
 
-    /// Variance of the unfinished work that a line so steep means, in services; absent where the limit is not a time.
-    pub(super) fn scatter(&self, c: f64, steep: f64) -> Option<f64> {
-        let What::Share { limit_s, .. } = self.what else { return None };
-        (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
+    /// The line through a capacity, so steep.
+    pub(super) fn line(&self, c: f64, steep: f64) -> Line {
+        let (full, scatter) = (self.saturation(c, steep), self.scatter(c, steep));
+        let (allowed_ln, limit_s) = match self.what {
+            What::Share { allowed, limit_s } => (allowed.ln(), limit_s),
+            What::Refused { allowed } => (allowed.ln(), 0.0),
+            What::Mean => (0.0, 0.0),
+        };
+        Line { c, steep, full, scatter, allowed_ln, limit_s }
     }
 
-    /// Share late in a window of a rate, in logarithm: that of the steady state, or less where a window is too short to come to it.
-    pub(super) fn late_ln(&self, window: &Shown, (c, steep): (f64, f64), (allowed, limit_s): (f64, f64)) -> f64 {
-        let steady = allowed.ln() + steep * (window.rate - c) / c;
-        let full = self.saturation(c, steep);
-        // At this variance the steady share falls by `steep / c` with each request a second, as the line says.
-        let variance = self.scatter(c, steep).map(|services| services / full);
-        let share = variance.and_then(|v| share_late(1.0 - window.rate / full, limit_s, v, window.span));
-        share.map_or(steady, |share| share.max(LEAST).ln().min(steady)).min(MOST.ln())
+    /// Variance of the unfinished work that a line so steep means, in services; absent where the limit is not a time.
+    fn scatter(&self, c: f64, steep: f64) -> Option<f64> {
+        let What::Share { limit_s, .. } = self.what else { return None };
+        (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
     }
 
     /// The rate at which all would be late, or the mean endless.
@@ -72,10 +73,49 @@ impl Asked {
             What::Mean => c * (1.0 + 1.0 / steep),
         }
     }
+
+    /// Share late, or refused, in a window, in logarithm; of a mean, the mean over its limit.
+    pub(super) fn shown_ln(&self, window: &Shown, line: &Line) -> f64 {
+        match self.what {
+            What::Share { .. } => line.late_ln(window),
+            What::Refused { .. } => refused_ln(window.rate / line.full - 1.0, line.steep).min(MOST_LN),
+            What::Mean => mean_ln(window.rate, line.c, line.steep),
+        }
+    }
+}
+
+/// A capacity with its steepness, and what both mean for every window.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    c: f64,
+    steep: f64,
+    /// The rate at which all would be late, the mean endless, or a limiter's own.
+    pub(super) full: f64,
+    /// Variance of the unfinished work, services.
+    pub(super) scatter: Option<f64>,
+    allowed_ln: f64,
+    limit_s: f64,
+}
+
+impl Line {
+    /// The line of the same steepness through another capacity: rates are in proportion to it, and so are the services of a limit.
+    pub(super) fn at(&self, c: f64) -> Self {
+        let more = c / self.c;
+        Self { c, full: self.full * more, scatter: self.scatter.map(|services| services * more), ..*self }
+    }
+
+    /// Share late in a window of a rate, in logarithm: that of the steady state, or less where a window is too short to come to it.
+    fn late_ln(&self, window: &Shown) -> f64 {
+        let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
+        // At this variance the steady share falls by `steep / c` with each request a second, as the line says.
+        let variance = self.scatter.map(|services| services / self.full);
+        let share = variance.and_then(|v| share_late(1.0 - window.rate / self.full, self.limit_s, v, window.span));
+        share.map_or(steady, |share| share.max(LEAST).ln().min(steady)).min(MOST_LN)
+    }
 }
 
 /// Share that is refused at `1 + x` times the rate of a limiter, in logarithm.
-pub(super) fn refused_ln(x: f64, steep: f64) -> f64 {
+fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
     // x / (1 - exp(-y)), which is 1 / steep at 0.
     let lost = if y.abs() < 1e-6 { (1.0 + y / 2.0) / steep } else { x / -(-y).exp_m1() };
@@ -93,14 +133,14 @@ pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
 }
 
 /// The mean over its limit at a rate, in logarithm.
-pub(super) fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
+fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(LEAST_SPARE).ln()
 }
 
 /// A mean beyond this many limits is that of an overload, which grows with the window.
 const LEAST_SPARE: f64 = 0.05;
-/// Largest share late that the model knows: what a window of an overload shows while its queue grows.
-pub(super) const MOST: f64 = 0.97;
+/// Largest share late that the model knows, 0.97 in logarithm: what a window of an overload shows while its queue grows.
+const MOST_LN: f64 = -0.030_459_207_484_708_574;
 /// Smallest: what a window cannot have by the model, something that is not in it may bring.
 const LEAST: f64 = 1e-6;
 /// Variance of the logarithm of a mean of one draw: of an exponential time.

@@ -1,9 +1,10 @@
 //! The posterior on a grid: of every capacity and steepness, how likely the windows are, at every scatter of the machine's speed. What
 //! is thought before any window stands here too.
 
-use super::asked::{Asked, MOST, SPREAD, Shown, What, mean_ln, refused_ln};
+use super::asked::{Asked, Line, SPREAD, Shown, What};
 use super::estimate::Estimate;
-use super::speed::{Kernel, SCATTERS as SPEEDS};
+use super::speed::{Kernel, SCATTERS as SPEEDS, exp, smoothed};
+use super::weights::Posterior;
 
 /// Steps of the grid: of the capacity in each pass, and of the steepness.
 const RATES: usize = 160;
@@ -21,186 +22,143 @@ const SCATTERS: (f64, f64) = (4.0, 1.5);
 /// What of the scatter of speeds is left in the mean of the closed loop's steps, of which some four are full.
 const STEPS_SHARE: f64 = 0.5;
 
-/// The windows as they are weighed.
-pub(super) struct Grid<'a> {
-    pub(super) windows: &'a [Shown],
-    pub(super) asked: &'a Asked,
-    /// Requests of each that are worth one.
-    pub(super) dispersions: Vec<f64>,
+/// Axes of a grid.
+struct Axes {
+    rates: Vec<f64>,
+    steeps: Vec<f64>,
+    /// Between two rates, in logarithm.
+    step: f64,
 }
 
-impl Grid<'_> {
-    /// Logarithm of the likelihood of one window.
-    fn ln_likelihood(&self, (w, dispersion): (&Shown, f64), c: f64, steep: f64, limiter: f64) -> f64 {
-        let shown = w.late / w.answered;
-        match self.asked.what {
-            What::Share { .. } | What::Refused { .. } => {
-                let (p_ln, share) = (self.share_ln(w, c, steep, limiter), shown.min(1.0));
-                w.answered / dispersion * (share * p_ln + (1.0 - share) * (-p_ln.exp()).ln_1p())
-            }
-            What::Mean => {
-                let off = shown.max(1e-9).ln() - mean_ln(w.rate, c, steep);
-                -0.5 * off * off * w.answered / (SPREAD * dispersion)
-            }
-        }
-    }
-
-    /// The rate of the limiter, where that is what is asked.
-    fn limiter(&self, c: f64, steep: f64) -> f64 {
-        if let What::Refused { .. } = self.asked.what { self.asked.saturation(c, steep) } else { c }
-    }
-
-    fn share_ln(&self, window: &Shown, c: f64, steep: f64, limiter: f64) -> f64 {
-        match self.asked.what {
-            What::Share { allowed, limit_s } => self.asked.late_ln(window, (c, steep), (allowed, limit_s)),
-            What::Refused { .. } | What::Mean => refused_ln(window.rate / limiter - 1.0, steep).min(MOST.ln()),
-        }
-    }
-
-    /// What was thought before any window: every logarithm of `c` alike, but for where the line reaches 0 and how much the work
-    /// scatters. The closed loop's steps had speeds of their own.
-    fn ln_prior(&self, c: f64, steep: f64, speeds: f64) -> f64 {
-        let scatter = self.asked.scatter(c, steep).map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
-        let Some(full) = self.asked.full else { return scatter };
-        let off = (self.asked.saturation(c, steep) / full).ln();
-        let bell = |(share, apart): (f64, f64)| {
-            let sd = apart.hypot(speeds * STEPS_SHARE);
-            share / sd * (-0.5 * (off / sd).powi(2)).exp()
-        };
-        scatter + APART.iter().copied().map(bell).sum::<f64>().max(1e-12).ln()
-    }
-
-    /// Likelihoods of the windows and what was thought before, by how much the speeds scatter.
-    fn by_speed(&self, rates: &[f64], steeps: &[f64], step: f64) -> Vec<AtSpeeds> {
-        let windows: Vec<Vec<Vec<f64>>> = steeps.iter().map(|steep| self.windows_ln(rates, *steep)).collect();
-        let of = |&(speeds, thought): &(f64, f64)| {
-            let kernel = Kernel::new(speeds, step);
-            let row = |(steep, windows): (&f64, &Vec<Vec<f64>>)| {
-                let prior = |c: &f64| self.ln_prior(*c, *steep, speeds) + thought.ln();
-                let mut row: Vec<f64> = rates.iter().map(prior).collect();
-                windows.iter().for_each(|window| add(&mut row, &kernel.smoothed(window)));
-                row
-            };
-            AtSpeeds { speeds, rows: steeps.iter().zip(&windows).map(row).collect() }
-        };
-        SPEEDS.iter().map(of).collect()
-    }
-
-    /// Logarithms of the likelihoods of each window over the rates.
-    fn windows_ln(&self, rates: &[f64], steep: f64) -> Vec<Vec<f64>> {
-        // A limiter's rate is in proportion to the capacity; finding it takes a while.
-        let limiter = self.limiter(1.0, steep);
-        let of = |(w, d): (&Shown, &f64)| {
-            rates.iter().map(|c| self.ln_likelihood((w, *d), *c, steep, c * limiter)).collect()
-        };
-        self.windows.iter().zip(&self.dispersions).map(of).collect()
-    }
-
-    /// The posterior over capacities between two logarithms and all steepnesses.
-    pub(super) fn posterior(&self, (from, to): (f64, f64)) -> Posterior {
+impl Axes {
+    /// Rates between two logarithms, and all steepnesses.
+    fn new((from, to): (f64, f64)) -> Self {
         let step = (to - from) / (RATES - 1) as f64;
         let ratio = (STEEP.1 / STEEP.0).ln() / (STEEPS - 1) as f64;
-        let rates: Vec<f64> = (0..RATES).map(|i| (from + step * i as f64).exp()).collect();
-        let steeps: Vec<f64> = (0..STEEPS).map(|j| STEEP.0 * (ratio * j as f64).exp()).collect();
-        let mut by_speed = self.by_speed(&rates, &steeps, step);
-        let all = by_speed.iter().flat_map(|at| at.rows.iter().flatten());
-        let top = all.copied().fold(f64::NEG_INFINITY, f64::max);
-        by_speed.iter_mut().for_each(|at| at.rows.iter_mut().flatten().for_each(|l| *l = (*l - top).exp()));
-        let whole: f64 = by_speed.iter().map(AtSpeeds::mass).sum();
-        let speeds = by_speed.iter().map(|at| at.speeds * at.mass() / whole).sum();
-        let cell = |i: usize, j: usize| by_speed.iter().map(|at| at.rows[j][i]).sum::<f64>();
-        let cells = (0..RATES).flat_map(|i| (0..STEEPS).map(move |j| (i, j)));
-        Posterior { cells: cells.map(|(i, j)| (rates[i], steeps[j], cell(i, j))).collect(), step, speeds }
-    }
-
-    /// How much more the windows scatter than was thought, counted with that thought; `scaled` is what the dispersions hold of
-    /// it already, `thought` for how many windows that thought counts.
-    pub(super) fn scatter(&self, found: &Estimate, scaled: f64, thought: f64) -> f64 {
-        let of = |(w, dispersion): (&Shown, &f64)| {
-            let (shown, draws) = (w.late / w.answered, w.answered / dispersion);
-            let squared = match self.asked.what {
-                What::Share { .. } | What::Refused { .. } => {
-                    let limiter = self.limiter(found.rate, found.steep);
-                    let p = self.share_ln(w, found.rate, found.steep, limiter).exp();
-                    (shown - p).powi(2) / (p * (1.0 - p))
-                }
-                What::Mean => (shown.max(1e-9).ln() - mean_ln(w.rate, found.rate, found.steep)).powi(2) / SPREAD,
-            };
-            (squared * draws).min(20.0)
-        };
-        let sum: f64 = scaled * self.windows.iter().zip(&self.dispersions).map(of).sum::<f64>();
-        let more = (self.windows.len() as f64 - 2.0).max(0.0);
-        (thought + sum) / (thought + more)
-    }
-}
-
-/// What was made of the windows where speeds scatter so.
-struct AtSpeeds {
-    speeds: f64,
-    /// Of each steepness, over the rates.
-    rows: Vec<Vec<f64>>,
-}
-
-impl AtSpeeds {
-    fn mass(&self) -> f64 {
-        self.rows.iter().flatten().sum()
-    }
-}
-
-/// Capacities and steepnesses with their weights.
-pub(super) struct Posterior {
-    cells: Vec<(f64, f64, f64)>,
-    /// Between two rates of the grid, in logarithm.
-    step: f64,
-    /// How much the speed of the machine is thought to change from window to window, in logarithm.
-    speeds: f64,
-}
-
-impl Posterior {
-    /// Rates with their share of the whole, in order.
-    fn rates(&self) -> Vec<(f64, f64)> {
-        let of = |row: &[(f64, f64, f64)]| (row[0].0, row.iter().map(|c| c.2).sum::<f64>());
-        let rows: Vec<(f64, f64)> = self.cells.chunks(STEEPS).map(of).collect();
-        let all: f64 = rows.iter().map(|r| r.1).sum();
-        rows.into_iter().map(|(c, w)| (c, w / all)).collect()
-    }
-
-    /// Where all but next to nothing of it lies, in logarithm.
-    pub(super) fn span(&self) -> (f64, f64) {
-        let rates = self.rates();
-        let kept = || rates.iter().filter(|(_, w)| *w > 1e-6).map(|(c, _)| c.ln());
-        let (low, high) = (kept().fold(f64::INFINITY, f64::min), kept().fold(f64::NEG_INFINITY, f64::max));
-        let beyond = self.step + 2.0 * self.speeds;
-        (low - beyond, high + beyond)
-    }
-
-    fn quantile(&self, share: f64) -> f64 {
-        let mut below = 0.0;
-        for (c, w) in self.rates() {
-            if below + w >= share {
-                // Within a cell the mass is taken as even.
-                let within = if w > 0.0 { (share - below) / w - 0.5 } else { 0.0 };
-                return c * (within * self.step).exp();
-            }
-            below += w;
+        Self {
+            rates: (0..RATES).map(|i| (from + step * i as f64).exp()).collect(),
+            steeps: (0..STEEPS).map(|j| STEEP.0 * (ratio * j as f64).exp()).collect(),
+            step,
         }
-        f64::NAN
     }
 
-    pub(super) fn estimate(&self) -> Option<Estimate> {
-        let all: f64 = self.cells.iter().map(|c| c.2).sum();
-        let steep = (self.cells.iter().map(|c| c.2 * c.1.ln()).sum::<f64>() / all).exp();
-        let found = Estimate {
-            rate: self.quantile(0.5),
-            low: self.quantile(0.025),
-            high: self.quantile(0.975),
-            steep,
-            speeds: self.speeds,
+    /// The line of each cell: of a steepness, over the rates.
+    fn lines(&self, asked: &Asked) -> Vec<Vec<Line>> {
+        // A limiter's rate is in proportion to the capacity, and finding it takes a while.
+        let row = |steep: &f64| {
+            let one = asked.line(1.0, *steep);
+            self.rates.iter().map(|c| one.at(*c)).collect()
         };
-        (found.rate.is_finite() && found.low.is_finite() && found.high.is_finite()).then_some(found)
+        self.steeps.iter().map(row).collect()
     }
 }
 
-fn add(sum: &mut [f64], more: &[f64]) {
-    sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+/// The windows as they are weighed. What does not hang on how many draws a window is worth is worked out once: passes differ in that.
+pub(super) struct Grid {
+    axes: Axes,
+    /// Logarithm of what was thought before any window, by scatter of speeds.
+    priors: Vec<Vec<Vec<f64>>>,
+    /// Of each steepness and window, over the rates: the logarithm of the likelihood of one draw.
+    of_a_draw: Vec<Vec<Vec<f64>>>,
+    /// Answers of each window.
+    answered: Vec<f64>,
+}
+
+impl Grid {
+    /// Capacities between two logarithms.
+    pub(super) fn new(windows: &[Shown], asked: &Asked, span: (f64, f64)) -> Self {
+        let axes = Axes::new(span);
+        let lines = axes.lines(asked);
+        let weigh = |row: &Vec<Line>| {
+            windows.iter().map(|w| row.iter().map(|line| of_a_draw(asked, w, line)).collect()).collect()
+        };
+        Self {
+            priors: priors(asked, &lines),
+            of_a_draw: lines.iter().map(weigh).collect(),
+            answered: windows.iter().map(|w| w.answered).collect(),
+            axes,
+        }
+    }
+
+    /// The posterior where so many answers of each window are worth one draw.
+    pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
+        let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
+        let mut by_speed = self.by_speed(&draws);
+        let top = by_speed.iter().flat_map(|rows| rows.iter().flatten()).copied().fold(f64::NEG_INFINITY, f64::max);
+        by_speed.iter_mut().for_each(|rows| rows.iter_mut().flatten().for_each(|l| *l = exp(*l - top)));
+        let mass = |rows: &Vec<Vec<f64>>| rows.iter().flatten().sum::<f64>();
+        let whole: f64 = by_speed.iter().map(mass).sum();
+        let speeds = SPEEDS.iter().zip(&by_speed).map(|((speeds, _), rows)| speeds * mass(rows) / whole).sum();
+        let cell = |i: usize, j: usize| by_speed.iter().map(|rows| rows[j][i]).sum::<f64>();
+        let cells = (0..RATES).flat_map(|i| (0..STEEPS).map(move |j| (i, j)));
+        let cells = cells.map(|(i, j)| (self.axes.rates[i], self.axes.steeps[j], cell(i, j))).collect();
+        Posterior { cells, steeps: STEEPS, step: self.axes.step, speeds }
+    }
+
+    /// What was thought and what the windows say together, by how much the speeds scatter.
+    fn by_speed(&self, draws: &[f64]) -> Vec<Vec<Vec<f64>>> {
+        let kernels: Vec<Kernel> = SPEEDS.iter().map(|(speeds, _)| Kernel::new(*speeds, self.axes.step)).collect();
+        let mut by_speed = self.priors.clone();
+        for (j, windows) in self.of_a_draw.iter().enumerate() {
+            for (at_speed, smoothed) in by_speed.iter_mut().zip(smoothed(&kernels, windows, draws)) {
+                at_speed[j].iter_mut().zip(smoothed).for_each(|(sum, more)| *sum += more);
+            }
+        }
+        by_speed
+    }
+}
+
+/// Logarithm of the likelihood of one draw of a window.
+fn of_a_draw(asked: &Asked, w: &Shown, line: &Line) -> f64 {
+    let (shown, law) = (w.late / w.answered, asked.shown_ln(w, line));
+    match asked.what {
+        What::Share { .. } | What::Refused { .. } => {
+            let share = shown.min(1.0);
+            share * law + (1.0 - share) * (-law.exp()).ln_1p()
+        }
+        What::Mean => -0.5 * (shown.max(1e-9).ln() - law).powi(2) / SPREAD,
+    }
+}
+
+/// What was thought before any window, in logarithm, by how much the speeds scatter: every logarithm of the capacity alike, but for
+/// where its line reaches 0 and how much the work scatters. The closed loop's steps had speeds of their own.
+fn priors(asked: &Asked, lines: &[Vec<Line>]) -> Vec<Vec<Vec<f64>>> {
+    let scatter = |line: &Line| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
+    let off = |line: &Line| asked.full.map(|full| (line.full / full).ln());
+    let cells: Vec<Vec<_>> = lines.iter().map(|row| row.iter().map(|l| (scatter(l), off(l))).collect()).collect();
+    let of = |&(speeds, thought): &(f64, f64)| {
+        let bells = APART.map(|(share, apart)| (share, apart.hypot(speeds * STEPS_SHARE)));
+        let prior =
+            |(scatter, off): &(f64, Option<f64>)| scatter + off.map_or(0.0, |off| bells_ln(bells, off)) + thought.ln();
+        cells.iter().map(|row| row.iter().map(prior).collect()).collect()
+    };
+    SPEEDS.iter().map(of).collect()
+}
+
+/// Two normal densities, each with its share and its standard deviation, in logarithm.
+fn bells_ln(bells: [(f64, f64); 2], off: f64) -> f64 {
+    let bell = |(share, sd): (f64, f64)| share / sd * exp(-0.5 * (off / sd).powi(2));
+    bells.map(bell).iter().sum::<f64>().max(1e-12).ln()
+}
+
+/// How much more the windows scatter than was thought, counted with that thought; `scaled` is what the dispersions hold of it already,
+/// `thought` for how many windows that thought counts.
+pub(super) fn scatter(
+    (windows, dispersions): (&[Shown], &[f64]),
+    asked: &Asked,
+    found: &Estimate,
+    (scaled, thought): (f64, f64),
+) -> f64 {
+    let line = asked.line(found.rate, found.steep);
+    let of = |(w, dispersion): (&Shown, &f64)| {
+        let (shown, draws, law) = (w.late / w.answered, w.answered / dispersion, asked.shown_ln(w, &line));
+        let squared = match asked.what {
+            What::Share { .. } | What::Refused { .. } => (shown - law.exp()).powi(2) / (law.exp() * (1.0 - law.exp())),
+            What::Mean => (shown.max(1e-9).ln() - law).powi(2) / SPREAD,
+        };
+        (squared * draws).min(20.0)
+    };
+    let sum: f64 = scaled * windows.iter().zip(dispersions).map(of).sum::<f64>();
+    let more = (windows.len() as f64 - 2.0).max(0.0);
+    (thought + sum) / (thought + more)
 }

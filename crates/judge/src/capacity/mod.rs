@@ -8,6 +8,7 @@ mod posterior;
 mod slow;
 mod speed;
 mod transient;
+mod weights;
 mod windows;
 
 pub use estimate::Estimate;

@@ -15,7 +15,7 @@
 
 use super::asked::{Asked, SPREAD, Shown, What};
 use super::estimate::Estimate;
-use super::grid::Grid;
+use super::grid::{Grid, scatter};
 use super::slow::widened;
 
 /// The dispersion that is thought likely before any scatter was seen, as a multiple of M/M/1's, and for how many windows that
@@ -33,18 +33,20 @@ pub(super) fn estimate(windows: &[Shown], asked: &Asked) -> Option<Estimate> {
     let rates = || windows.iter().map(|w| w.rate).chain(asked.full);
     let (least, most) = (rates().reduce(f64::min)?, rates().reduce(f64::max)?);
     let whole = ((least * 0.3).ln(), (most * 1.6).ln());
+    let grid = Grid::new(&windows, asked, whole);
     let mut dispersion = EXPECTED.0;
     let mut found: Option<Estimate> = None;
     for _ in 0..2 {
-        let grid = Grid { windows: &windows, asked, dispersions: dispersions(&windows, asked, found, dispersion) };
-        let now = grid.posterior(whole).estimate()?;
+        let dispersions = dispersions(&windows, asked, found, dispersion);
+        let now = grid.posterior(&dispersions).estimate()?;
         // Always from what was thought first: a pass that took its own answer for a thought would believe itself.
-        let more = grid.scatter(&now, dispersion / EXPECTED.0, THOUGHT);
+        let more = scatter((&windows, &dispersions), asked, &now, (dispersion / EXPECTED.0, THOUGHT));
         dispersion = EXPECTED.0 * more.clamp(SCALE.0, SCALE.1);
         found = Some(now);
     }
-    let grid = Grid { windows: &windows, asked, dispersions: dispersions(&windows, asked, found, dispersion) };
-    grid.posterior(grid.posterior(whole).span()).estimate().map(|found| widened(found, asked))
+    let dispersions = dispersions(&windows, asked, found, dispersion);
+    let near = Grid::new(&windows, asked, grid.posterior(&dispersions).span());
+    near.posterior(&dispersions).estimate().map(|found| widened(found, asked))
 }
 
 /// Draws that a window past saturation is worth at most: when its queue passes the limit hangs on the moment at which the load began

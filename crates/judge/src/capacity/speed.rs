@@ -36,24 +36,79 @@ impl Kernel {
         Self { points }
     }
 
-    /// The logarithm of a likelihood over the logarithm of the capacity, smoothed; at its ends it goes on as it ends.
-    pub(super) fn smoothed(&self, ln: &[f64]) -> Vec<f64> {
-        if self.points.len() < 2 {
-            return ln.to_vec();
-        }
-        let last = ln.len() as i64 - 1;
-        let top = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let plain: Vec<f64> = ln.iter().map(|l| (l - top).exp()).collect();
-        let near = |i: i64, off: i64| plain[(i + off).clamp(0, last) as usize];
-        let at = |i: i64| self.points.iter().map(|(off, weight)| weight * near(i, *off)).sum::<f64>();
-        (0..=last).map(|i| at(i).max(LEAST).ln() + top).collect()
+    fn is_none(&self) -> bool {
+        self.points.len() < 2
     }
+
+    /// A likelihood over the logarithm of the capacity, smoothed; at its ends it goes on as it ends.
+    fn smoothed(&self, plain: &[f64]) -> impl Iterator<Item = f64> {
+        let last = plain.len() as i64 - 1;
+        let near = move |i: i64, off: i64| plain[(i + off).clamp(0, last) as usize];
+        (0..=last).map(move |i| self.points.iter().map(|(off, weight)| weight * near(i, *off)).sum::<f64>())
+    }
+}
+
+/// The likelihood of all windows together over the logarithm of the capacity, in logarithm, smoothed by each of the kernels. A window is
+/// worth so many draws, and has the logarithm of the likelihood of one.
+pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>], draws: &[f64]) -> Vec<Vec<f64>> {
+    let mut all: Vec<Product> = kernels.iter().map(|_| Product::new(windows.first().map_or(0, Vec::len))).collect();
+    for (window, draws) in windows.iter().zip(draws) {
+        let top = draws * window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let plain: Vec<f64> = window.iter().map(|l| exp(draws * l - top)).collect();
+        for (kernel, product) in kernels.iter().zip(&mut all) {
+            match kernel.is_none() {
+                true => product.ln.iter_mut().zip(window).for_each(|(ln, l)| *ln += draws * l),
+                false => product.times(top, kernel.smoothed(&plain)),
+            }
+        }
+    }
+    all.into_iter().map(Product::ln).collect()
+}
+
+/// Products that would be too small for a number, over the capacity: a logarithm is taken now and then, and not of each factor.
+struct Product {
+    ln: Vec<f64>,
+    /// What has not gone into the logarithm yet.
+    now: Vec<f64>,
+}
+
+impl Product {
+    fn new(n: usize) -> Self {
+        Self { ln: vec![0.0; n], now: vec![1.0; n] }
+    }
+
+    /// Multiplies by `exp(top)` and by factors of at most 1, each.
+    fn times(&mut self, top: f64, factors: impl Iterator<Item = f64>) {
+        for ((ln, now), factor) in self.ln.iter_mut().zip(&mut self.now).zip(factors) {
+            *ln += top;
+            if factor <= LEAST {
+                *ln += LEAST_LN;
+            } else if *now * factor < SMALL {
+                *ln += now.ln() + factor.ln();
+                *now = 1.0;
+            } else {
+                *now *= factor;
+            }
+        }
+    }
+
+    fn ln(self) -> Vec<f64> {
+        self.ln.into_iter().zip(self.now).map(|(ln, now)| ln + now.ln()).collect()
+    }
+}
+
+/// The exponential, without the time that it takes of what comes to nothing.
+pub(super) fn exp(x: f64) -> f64 {
+    if x < LEAST_LN { 0.0 } else { x.exp() }
 }
 
 /// A density narrower than this many steps is none.
 const NARROW: f64 = 0.2;
 /// No window rules out any capacity for good.
 const LEAST: f64 = 1e-300;
+const LEAST_LN: f64 = -300.0 * std::f64::consts::LN_10;
+/// Below this a product goes into its logarithm.
+const SMALL: f64 = 1e-200;
 
 #[cfg(test)]
 mod tests {
@@ -63,8 +118,8 @@ mod tests {
     fn a_normal_likelihood_becomes_as_much_wider_as_the_speeds_scatter() {
         let step = 0.002;
         let ln: Vec<f64> = (0..400).map(|i| -0.5 * (f64::from(i - 200) * step / 0.03).powi(2)).collect();
-        let wide = Kernel::new(0.04, step).smoothed(&ln);
-        let weights: Vec<f64> = wide.iter().map(|l| l.exp()).collect();
+        let wide = smoothed(&[Kernel::new(0.04, step)], &[ln], &[1.0]);
+        let weights: Vec<f64> = wide[0].iter().map(|l| l.exp()).collect();
         let all: f64 = weights.iter().sum();
         let squares = weights.iter().enumerate().map(|(i, w)| w * ((i as f64 - 200.0) * step).powi(2));
         let sd = (squares.sum::<f64>() / all).sqrt();
@@ -75,7 +130,18 @@ mod tests {
     fn steady_speeds_change_nothing() {
         assert_eq!(Kernel::new(0.0, 0.01).points, [(0, 1.0)]);
         let ln = [-3.0, -1.0, 0.0, -600.0];
-        let same = Kernel::new(0.001, 0.01).smoothed(&ln);
-        assert!(ln.iter().zip(&same).all(|(a, b)| (a - b).abs() < 1e-9), "{same:?}");
+        let same = smoothed(&[Kernel::new(0.001, 0.01)], &[ln.to_vec()], &[1.0]);
+        assert!(ln.iter().zip(&same[0]).all(|(a, b)| (a - b).abs() < 1e-9), "{same:?}");
+    }
+
+    /// Of a hundred windows, each as good as impossible at one end, the product is as small as the sum of their logarithms says.
+    #[test]
+    fn what_is_too_small_for_a_number_is_kept_in_its_logarithm() {
+        let windows = vec![vec![-60.0, -0.1, 0.0]; 100];
+        let kernel = Kernel { points: vec![(0, 0.5), (0, 0.5)] };
+        let all = smoothed(&[kernel], &windows, &vec![2.0; 100]);
+        for (found, expected) in all[0].iter().zip([-12_000.0, -20.0, 0.0]) {
+            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
     }
 }

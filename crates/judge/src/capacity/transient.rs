@@ -19,6 +19,8 @@ pub struct Span {
 
 /// Standard deviations beyond which nothing is left.
 const FAR: f64 = 4.0;
+/// And beyond which a share is less than the model tells from none.
+const NOTHING: f64 = 6.5;
 /// A crossing whose time scatters by less than this share of the window is sharp.
 const SHARP: f64 = 0.25;
 /// Points of a window at which a smooth tail is taken.
@@ -48,9 +50,18 @@ pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) ->
 fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
     let scatter = (variance * t_s).sqrt();
     let drift = spare * t_s;
-    let mirrored = (-2.0 * spare * limit_s / variance).exp() * normal_tail((limit_s - drift) / scatter);
+    let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
     // Far past the limit the first term is an exponential that overflows times a tail of nothing.
-    normal_tail((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
+    upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
+}
+
+/// The upper tail of the normal distribution, without the time that it takes where nothing, or all, is above.
+fn upper(z: f64) -> f64 {
+    match z {
+        z if z > NOTHING => 0.0,
+        z if z < -NOTHING => 1.0,
+        z => normal_tail(z),
+    }
 }
 
 /// When a wait that only grows passes a limit.
@@ -70,7 +81,7 @@ impl Crossing {
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();
-        self.scatter_s * (u * normal_tail(-u) + density)
+        self.scatter_s * (u * upper(-u) + density)
     }
 }
 

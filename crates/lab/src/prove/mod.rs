@@ -25,7 +25,8 @@ const TURNS: f64 = 0.6;
 const OWN: f64 = 0.4;
 const OTHER: f64 = 0.12;
 
-/// Tries the verdict, with so many connections in about so many seconds. What cannot be done is said in the run's proof.
+/// Tries the verdict, with so many connections in about so many seconds. What cannot be done is said in the run's proof. The run is judged
+/// by what came out when it ends.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let stand = Stand::filled(&lab.run, connections);
     let (own, others) = own(lab, setup, &stand);
@@ -54,10 +55,14 @@ pub(crate) fn prove_all(
     let stand = match (connections, judge::prove::at_rate(&lab.run)) {
         (Some(connections), _) => Stand::of(&lab.run, connections),
         (None, Some(at_rate)) => Stand::offered(at_rate),
-        (None, None) => return not_tried(lab, "neither one client nor the offered rate completed anything".into()),
+        (None, None) => {
+            not_tried(lab, "neither one client nor the offered rate completed anything".into());
+            return Ok(());
+        }
     };
     if let Some(Err(why)) = stand.at_rate.map(|at_rate| at_a_rate::dose(&at_rate)) {
-        return not_tried(lab, why);
+        not_tried(lab, why);
+        return Ok(());
     }
     // What stops a server is not asked where it keeps up.
     let own = if stand.at_rate.is_some() { None } else { own(lab, setup, &stand).0 };
@@ -74,10 +79,9 @@ pub(crate) fn prove_all(
 }
 
 /// Says why no lever is pulled.
-fn not_tried(lab: &mut Lab<'_>, why: String) -> Result<(), LabError> {
+fn not_tried(lab: &mut Lab<'_>, why: String) {
     let of = judge::prove::answer_of(&lab.run.plan.objective);
     lab.run.findings.proof = Some(run::Proof { of, why, ..run::Proof::default() });
-    lab.save()
 }
 
 /// A lever that cannot be pulled, and why.
@@ -203,10 +207,7 @@ fn in_slots(
     wanted: impl Fn(&Lever) -> bool,
     seconds: f64,
 ) -> Result<(), LabError> {
-    if lab.stopped() {
-        return lab.save();
-    }
-    let Some(stand) = stands.first() else { return lab.save() };
+    let Some(stand) = stands.first().filter(|_| !lab.stopped()) else { return Ok(()) };
     let mut reach = reach(lab, setup);
     reach.share = stand.at_rate.and_then(|at_rate| at_a_rate::dose(&at_rate).ok()).unwrap_or(0.0);
     let mut rows = Vec::new();
@@ -226,7 +227,7 @@ fn in_slots(
         Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| said(proof, &why)),
     }
     put_back(lab, setup);
-    lab.save()
+    Ok(())
 }
 
 /// Why there are no slots; what the verdict's own lever of turns has said before stays.
