@@ -6,6 +6,7 @@ mod containers;
 mod faults;
 mod lab;
 mod levers;
+mod recordings;
 mod stage;
 mod watch;
 
