@@ -59,9 +59,15 @@ impl Nginx {
 /// Hosts and nginx; none where this machine cannot have them.
 pub(super) fn stage(test: &str, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = testkit::alone();
+    let (hosts, nginx) = stage_of_many(test, medium)?;
+    Some((hosts, nginx, alone))
+}
+
+/// The same for a test beside which others may run: it asks for little and measures no speed.
+pub(super) fn stage_of_many(test: &str, medium: &str) -> Option<(SshHosts, Nginx)> {
     let hosts = SshHosts::make(test, binary!(), medium, &["conductor", "server", "a", "b"])?;
     let nginx = Nginx::start(test, &hosts)?;
-    Some((hosts, nginx, alone))
+    Some((hosts, nginx))
 }
 
 pub(super) fn said(output: &Output) -> String {
