@@ -32,7 +32,8 @@ test: | cargo
 	$(MAKE) dist
 	cargo test --workspace --locked --no-fail-fast
 
-bench: build
+# Containers hold the static program, the rest is of the release build, which `dist` makes, too.
+bench: dist
 	scripts/install-needs bench
 	cargo run --release --locked -p loadline-bench -- $(BENCH)
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
+use testkit::Without;
 
 /// Processor that generators run on, and the one that servers run on.
 pub(crate) const CLIENT_CPU: u32 = 0;
@@ -61,11 +62,10 @@ pub(crate) fn pinned(cpu: u32, program: &Path) -> Command {
     command
 }
 
-/// Whether a program is installed; rows without their peer say so.
+/// Where a program is installed; rows without theirs say SKIP.
 pub(crate) fn find(program: &str) -> Result<PathBuf> {
-    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-    let found = path.split(':').map(|dir| Path::new(dir).join(program)).find(|p| p.exists());
-    found.with_context(|| format!("{program} is not installed (scripts/install-needs bench installs it as root)"))
+    let found = testkit::program(program).ok_or_else(|| Without::program(program));
+    found.context("scripts/install-needs bench, as root, installs what is missing")
 }
 
 /// A port that was free a moment ago.

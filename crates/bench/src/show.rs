@@ -3,6 +3,8 @@
 use anyhow::Result;
 use comfy_table::{Cell, ContentArrangement, Table};
 
+use testkit::Without;
+
 use crate::compare::{Compared, median};
 use crate::rows::{Goal, Row};
 
@@ -10,7 +12,7 @@ use crate::rows::{Goal, Row};
 pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     match outcome {
         Ok(c) => eprintln!("  {} {:.3} ({})", row.id, c.ratio(), verdict(row, outcome)),
-        Err(e) => eprintln!("  {} not measured: {e:#}", row.id),
+        Err(e) => eprintln!("  {} {}: {e:#}", row.id, verdict(row, outcome)),
     }
 }
 
@@ -48,6 +50,7 @@ fn cells(row: &Row, outcome: &Result<Compared>) -> Vec<Cell> {
 
 fn verdict(row: &Row, outcome: &Result<Compared>) -> String {
     match outcome {
+        Err(e) if e.is::<Without>() => "SKIP".into(),
         Err(_) => "not measured".into(),
         Ok(c) if row.aim.is_some_and(|aim| aim.met(c.ratio())) => "aim reached".into(),
         Ok(c) if row.goal.met(c.ratio()) => "goal reached".into(),

@@ -1,4 +1,4 @@
-//! What the tests of all crates share. A dev-dependency only: nothing that a user runs knows it.
+//! What the tests of all crates share, and some of it with `make bench`: nothing that a user runs knows it.
 //!
 //! - What a machine lacks is said by [`skip`], in one way: a `SKIP` line, and a failure where `LOADLINE_REQUIRE=all`.
 //! - A search for a capacity is held against servers whose capacity is known, in virtual time: [`VirtualServer`] runs the
@@ -8,6 +8,7 @@
 
 mod alone;
 mod certificate;
+mod containers;
 mod control_group;
 mod echoing;
 mod go;
@@ -26,13 +27,16 @@ mod way;
 
 pub use alone::alone;
 pub use certificate::self_signed;
+pub use containers::{Container, static_program};
 pub use control_group::ControlGroup;
 pub use echoing::echoing;
 pub use go::go_peers;
 pub use loadline::{
     Watched, bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict, watched,
 };
-pub use need::{has, has_testbed, is_root, program, python_with, required, skip, two_processors};
+pub use need::{
+    Without, has, has_testbed, installed, is_root, or_skip, program, python_with, required, skip, two_processors,
+};
 pub use process::{
     Held, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop, peak_kib,
     python_server, refusing, script_server, signal, signalled,

@@ -16,6 +16,49 @@ pub fn skip(test: &str, lacks: impl Display) {
     println!("SKIP {test}: {lacks}");
 }
 
+/// Why something that a test or a benchmark stands on is not there.
+#[derive(Debug)]
+pub enum Without {
+    /// The machine lacks what it needs.
+    Lacks(String),
+    /// It was begun, and went wrong.
+    Failed(String),
+}
+
+impl Without {
+    /// A program that is not installed.
+    pub fn program(name: &str) -> Self {
+        Self::Lacks(format!("{name} is not installed"))
+    }
+}
+
+impl Display for Without {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Lacks(why) | Self::Failed(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl std::error::Error for Without {}
+
+/// What is there; says that the test is left out where the machine lacks something for it, and fails where it went wrong.
+#[track_caller]
+pub fn or_skip<T>(test: &str, made: Result<T, Without>) -> Option<T> {
+    match made {
+        Ok(made) => Some(made),
+        Err(Without::Lacks(what)) => {
+            skip(test, what);
+            None
+        }
+        Err(Without::Failed(how)) => panic!("{test}: {how}"),
+    }
+}
+
+/// Whether programs are installed.
+pub fn installed(names: &[&str]) -> Result<(), Without> {
+    names.iter().find(|name| program(name).is_none()).map_or(Ok(()), |name| Err(Without::program(name)))
+}
+
 /// Whether this is root.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
@@ -30,11 +73,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
 /// Whether a program is installed; says that the test is left out where it is not.
 #[track_caller]
 pub fn has(test: &str, name: &str) -> bool {
-    let there = program(name).is_some();
-    if !there {
-        skip(test, format!("{name} is not installed"));
-    }
-    there
+    or_skip(test, installed(&[name])).is_some()
 }
 
 /// A Python that has this module; says that the test is left out where there is none. Debian's modules are for Debian's own
@@ -66,9 +105,11 @@ pub fn two_processors(test: &str) -> bool {
 /// machine cannot make one.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
+    or_skip(test, testbed(said)).is_some()
+}
+
+/// The same without a test.
+pub(crate) fn testbed(said: &str) -> Result<(), Without> {
     let lacks = ["cannot make a network namespace", "install iproute2"].iter().any(|words| said.contains(words));
-    if lacks {
-        skip(test, said);
-    }
-    !lacks
+    if lacks { Err(Without::Lacks(said.into())) } else { Ok(()) }
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const LOWEST: u32 = 12_000;
 
 /// How long anything that must happen may take: far more than a busy machine needs.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A port that was free a moment ago and that the kernel gives to nobody else: it lies below the range from which
 /// connections take their own port. One from that range may belong to a connection of another test before the server
@@ -57,13 +57,18 @@ pub fn eventually<T>(look: impl FnMut() -> Option<T>) -> T {
 
 /// The same for what may take longer.
 #[track_caller]
-pub fn eventually_within<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn eventually_within<T>(patience: Duration, look: impl FnMut() -> Option<T>) -> T {
+    seen_within(patience, look).unwrap_or_else(|| panic!("waited {patience:?} in vain"))
+}
+
+/// The same where it may never come.
+pub(crate) fn seen_within<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + patience;
     loop {
-        if let Some(found) = look() {
+        let found = look();
+        if found.is_some() || Instant::now() >= until {
             return found;
         }
-        assert!(Instant::now() < until, "waited {patience:?} in vain");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

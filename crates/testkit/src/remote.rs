@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{ControlGroup, Held, eventually, has, has_testbed, program, skip};
+use crate::need::testbed;
+use crate::{ControlGroup, Held, Without, eventually, has, installed, is_root, or_skip, program};
 
 /// A sshd of default settings may refuse connections while it has so many that are not through yet. Those here do.
 const AT_ONCE: u32 = 10;
@@ -54,23 +55,25 @@ impl SshHosts {
     /// The same without any sshd.
     #[track_caller]
     pub fn bare(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
-        if !has(test, "ip") {
-            return None;
-        }
-        if std::fs::metadata("/proc/self").map(|m| std::os::unix::fs::MetadataExt::uid(&m)).ok() != Some(0) {
-            skip(test, "not root: servers in a namespace need it");
-            return None;
+        or_skip(test, Self::bare_where_possible(binary, medium, hosts))
+    }
+
+    /// The same outside of tests.
+    pub fn bare_where_possible(binary: &Path, medium: &str, hosts: &[&str]) -> Result<Self, Without> {
+        installed(&["ip"])?;
+        if !is_root() {
+            return Err(Without::Lacks("not root: servers in a namespace need it".into()));
         }
         let dir = tempfile::tempdir().unwrap();
         let mut made = Self { binary: binary.into(), dir, daemons: Vec::new(), addresses: Vec::new() };
         let up = made.testbed(&["up", "lan", "--medium", medium, "--hosts", &hosts.join(",")]);
         let words = String::from_utf8_lossy(&up.stderr).into_owned();
-        if !has_testbed(test, &words) {
-            return None;
+        testbed(&words)?;
+        if !up.status.success() {
+            return Err(Without::Failed(words));
         }
-        assert!(up.status.success(), "{words}");
         made.addresses = made.status();
-        Some(made)
+        Ok(made)
     }
 
     fn testbed(&self, args: &[&str]) -> Output {
@@ -132,9 +135,17 @@ impl SshHosts {
         command.arg("-D").arg("-f").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let daemon = Held::start(&mut command);
         self.daemons.push(daemon);
+        self.await_listening(host, 22);
+    }
+
+    /// Waits until somebody listens at a port of a host.
+    #[track_caller]
+    pub fn await_listening(&self, host: &str, port: u16) {
+        let at = format!(":{port}");
         eventually(|| {
-            let listening = self.inside(host, &program("ss").unwrap()).args(["-Hltn", "sport", "=", ":22"]).output();
-            (!listening.unwrap().stdout.is_empty()).then_some(())
+            let mut listens = self.inside(host, &program("ss").unwrap());
+            let said = listens.args(["-Hltn", "sport", "=", &at]).output().unwrap();
+            (!said.stdout.is_empty()).then_some(())
         });
     }
 

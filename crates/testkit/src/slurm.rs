@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Held, SshHosts, eventually, eventually_within, has, program};
+use crate::process::seen_within;
+use crate::{Held, SshHosts, Without, eventually, installed, or_skip, program};
 
 /// What is needed.
 const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
@@ -32,9 +33,12 @@ impl Slurm {
     /// machine cannot.
     #[track_caller]
     pub fn start(test: &str, hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Option<Self> {
-        if !PROGRAMS.iter().all(|name| has(test, name)) {
-            return None;
-        }
+        or_skip(test, Self::where_possible(hosts, conductor, nodes))
+    }
+
+    /// The same outside of tests.
+    pub fn where_possible(hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Result<Self, Without> {
+        installed(&PROGRAMS)?;
         let dir = hosts.path("slurm");
         ["", "munge", "state", "spool"].iter().for_each(|below| std::fs::create_dir_all(dir.join(below)).unwrap());
         let config = dir.join("slurm.conf");
@@ -45,17 +49,27 @@ impl Slurm {
         let slurmds = nodes.iter().map(|node| ((*node).to_string(), slurmd(&hosts, &config, node))).collect();
         let (conductor, config) = (conductor.to_string(), config.clone());
         let made = Self { slurmds, _slurmctld: slurmctld, _munged: munged, conductor, config, hosts };
-        made.await_idle(nodes.len());
-        Some(made)
+        made.idle(nodes.len())?;
+        Ok(made)
     }
 
     /// Waits until all of so many nodes are free: a job that has ended holds its nodes until Slurm has seen its end there.
     #[track_caller]
     pub fn await_idle(&self, nodes: usize) {
-        eventually_within(PATIENCE, || {
+        self.idle(nodes).unwrap();
+    }
+
+    /// The same outside of tests.
+    pub fn idle(&self, nodes: usize) -> Result<(), Without> {
+        let mut last = String::new();
+        let idle = seen_within(PATIENCE, || {
             let said = self.command("sinfo").args(["-h", "-o", "%T %D"]).stderr(Stdio::null()).output().unwrap();
-            (String::from_utf8_lossy(&said.stdout).trim() == format!("idle {nodes}")).then_some(())
+            last = String::from_utf8_lossy(&said.stdout).trim().to_string();
+            (last == format!("idle {nodes}")).then_some(())
         });
+        idle.ok_or_else(|| {
+            Without::Failed(format!("within {PATIENCE:?} Slurm's {nodes} nodes were not free: {last:?}"))
+        })
     }
 
     fn command(&self, name: &str) -> Command {

@@ -15,10 +15,14 @@ pub(super) const AGENTS: &str = "12";
 
 /// A run of `load` against nginx with generators or the server behind an engine.
 pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
+    load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
+}
+
+/// The same by an engine, and the program's path behind it.
+pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], duration: &str) -> Result<Value> {
     let url = format!("http://{}/file", nginx.addr);
-    let program = programs::loadline()?.display().to_string();
     let mut args = vec!["load", &url, "--json", "--connections", "24", "--at-rest", "0", "--via", via];
-    args.extend(["--agent-path", &program]);
+    args.extend(["--agent-path", path]);
     args.extend(more);
     args.push("--duration");
     json(&args, duration)

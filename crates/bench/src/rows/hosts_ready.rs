@@ -1,21 +1,35 @@
 //! How long twelve agents take until they begin a load together, by the engine that starts them: connections (where the engine
-//! has none that are up), processes, tasks, clocks and the order to begin. The host is this machine.
+//! has none that are up), processes, tasks, clocks and the order to begin. The host is this machine, a container of it or a namespace.
 
-use anyhow::{Context, Result};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use testkit::{Container, Held, Slurm, SshHosts, Without, static_program};
 
 use super::generator::{first_trial, number};
-use super::hosts::{AGENTS, HERE, load};
+use super::hosts::{AGENTS, HERE, load_of};
 use crate::compare::Compared;
 use crate::programs;
 use crate::sshd::Sshd;
 
 fn ready(rounds: usize, via: &str, host: &str) -> Result<Compared> {
+    ready_of(rounds, (via, &programs::loadline()?.display().to_string()), host)
+}
+
+/// The same where the program is at a path.
+fn ready_of(rounds: usize, engine: (&str, &str), host: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
+    let more = ["--client-hosts", host, "--warmup", "0", "--agents-per-host", AGENTS];
+    timed(rounds, || load_of(&nginx, engine, &more, "300ms"))
+}
+
+/// When the load of each run began.
+fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compared> {
     let mut compared = Compared { unit: "s", ..Compared::default() };
     for _ in 0..rounds {
-        let more = ["--client-hosts", host, "--warmup", "0", "--agents-per-host", AGENTS];
-        let run = load(&nginx, via, &more, "300ms")?;
-        compared.ours.push(number(&first_trial(&run)?["measured"]["around"], "start_s")?);
+        compared.ours.push(number(&first_trial(&run()?)?["measured"]["around"], "start_s")?);
     }
     Ok(compared)
 }
@@ -37,16 +51,58 @@ pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")
 }
 
-/// srun, on the first node of the allocation.
+/// podman, into a container that holds nothing but the static program.
+pub(crate) fn podman(rounds: usize) -> Result<Compared> {
+    within(rounds, Container::of_podman)
+}
+
+/// `runc exec`, which docker and kubectl have below them, into the same.
+pub(crate) fn runc(rounds: usize) -> Result<Compared> {
+    within(rounds, |program| Container::of_runtime("runc", program))
+}
+
+/// The same by crun.
+pub(crate) fn crun(rounds: usize) -> Result<Compared> {
+    within(rounds, |program| Container::of_runtime("crun", program))
+}
+
+fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, Without>) -> Result<Compared> {
+    let container = start(&static_program(&std::env::current_exe()?)?)?;
+    ready_of(rounds, (&container.via_alone(), "/loadline"), &container.name)
+}
+
+/// srun, on the first node of the allocation that this runs in; without one, on a node of a Slurm of its own.
 pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
-    programs::find("srun")?;
-    let nodes = std::env::var("SLURM_JOB_NODELIST").context("this is no allocation: salloc -N 1 make bench")?;
-    let out = programs::output(std::process::Command::new("scontrol").args(["show", "hostnames", &nodes]))?;
+    let Ok(nodes) = std::env::var("SLURM_JOB_NODELIST") else { return own_slurm(rounds) };
+    let out = programs::output(Command::new("scontrol").args(["show", "hostnames", &nodes]))?;
     ready(rounds, "slurm", out.lines().next().context("the allocation has no node")?)
+}
+
+/// Each round in an allocation: waiting for that is none of it.
+fn own_slurm(rounds: usize) -> Result<Compared> {
+    let (program, names) = (programs::loadline()?, ["conductor", "server", "node"]);
+    let hosts = SshHosts::bare_where_possible(&program, "switch:1G", &names)?;
+    let listen = format!("{}:8080", hosts.address("server"));
+    let mut serve = hosts.inside("server", &program);
+    serve.args(["serve", "http", "--listen", &listen]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let server = Held::start(&mut serve);
+    hosts.await_listening("server", 8080);
+    let slurm = Slurm::where_possible(hosts, names[0], &names[2..])?;
+    let (url, path) = (format!("http://{listen}/"), program.display().to_string());
+    let mut load = vec!["load", &url, "--connections", "24", "--at-rest", "0", "--warmup", "0", "--duration", "300ms"];
+    load.extend(["--client-hosts", "slurm", "--agents-per-host", AGENTS, "--agent-path", &path]);
+    let compared = timed(rounds, || {
+        slurm.idle(1)?;
+        let (run, output) = slurm.run(1, &load, |_| {});
+        ensure!(output.status.success(), "in an allocation: {}", String::from_utf8_lossy(&output.stderr).trim());
+        Ok(run)
+    });
+    drop(server);
+    compared
 }
 
 /// What the environment names.
 pub(crate) fn own(rounds: usize) -> Result<Compared> {
-    let of = |name: &str| std::env::var(name).with_context(|| format!("{name} is not set"));
+    let of = |name: &str| std::env::var(name).map_err(|_| Without::Lacks(format!("{name} is not set")));
     ready(rounds, &of("BENCH_VIA")?, &of("BENCH_HOST")?)
 }

@@ -3,7 +3,7 @@
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, Slurm, SshHosts, binary, eventually, num, program};
+use testkit::{Held, Slurm, SshHosts, binary, num};
 
 use crate::stage::said;
 
@@ -15,34 +15,24 @@ const SLEEP_MS: f64 = 15.0;
 /// The search that is made in both ways.
 const FIND: [&str; 8] = ["--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
 
+/// By ssh, and in a Slurm allocation.
 #[test]
-fn find_by_ssh_agrees_with_find_by_hand_in_the_same_namespaces() {
+fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
+    let test = "find_on_other_hosts_agrees";
     let _alone = testkit::alone();
     let names = ["conductor", "server", "a", "b"];
-    let Some(hosts) = SshHosts::make("find_by_ssh_agrees", binary!(), "switch:1G", &names) else { return };
+    let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &names) else { return };
     let (_server, url) = serve(&hosts);
     let find = [&["find", &url][..], &FIND].concat();
     let by_hand = Found::of(hosts.run("a", &find, |_| {}));
     let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
-    let elsewhere = ["--client-hosts", "a,b", "--server-host", "server", "--via", &engine, "--agent-path", own];
-    agrees(&by_hand, &Found::of(hosts.run("conductor", &[&find[..], &elsewhere].concat(), |_| {})));
-}
+    let by_ssh = ["--client-hosts", "a,b", "--server-host", "server", "--via", &engine, "--agent-path", own];
+    agrees(&by_hand, &Found::of(hosts.run("conductor", &[&find[..], &by_ssh].concat(), |_| {})));
 
-#[test]
-fn find_in_a_slurm_allocation_agrees_with_find_by_hand_in_the_same_namespaces() {
-    let test = "find_in_a_slurm_allocation_agrees";
-    let _alone = testkit::alone();
-    let names = ["conductor", "server", "n1", "n2"];
-    let Some(hosts) = SshHosts::bare(test, binary!(), "switch:1G", &names) else { return };
-    let (_server, url) = serve(&hosts);
-    let find = [&["find", &url][..], &FIND].concat();
-    let by_hand = Found::of(hosts.run("n1", &find, |_| {}));
     let Some(slurm) = Slurm::start(test, hosts, "conductor", &names[2..]) else { return };
-    let own = binary!().to_str().unwrap();
     let inside = format!("{own} testbed exec lan {{host}} --");
-    let elsewhere =
-        ["--client-hosts", "slurm", "--server-host", "server", "--server-via", &inside, "--agent-path", own];
-    agrees(&by_hand, &Found::of(slurm.run(2, &[&find[..], &elsewhere].concat(), |_| {})));
+    let by_slurm = ["--client-hosts", "slurm", "--server-host", "server", "--server-via", &inside, "--agent-path", own];
+    agrees(&by_hand, &Found::of(slurm.run(2, &[&find[..], &by_slurm].concat(), |_| {})));
 }
 
 /// A server on the host of that name, and its URL.
@@ -52,11 +42,7 @@ fn serve(hosts: &SshHosts) -> (Held, String) {
     serve.args(["serve", "http", "--listen", &listen, "--option", &format!("work_us={WORK_US}")]);
     serve.args(["--option", &format!("sleep_ms={SLEEP_MS}")]);
     let server = Held::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    eventually(|| {
-        let mut listens = hosts.inside("server", &program("ss").unwrap());
-        let said = listens.args(["-Hltn", "sport", "=", ":8080"]).output().unwrap();
-        (!said.stdout.is_empty()).then_some(())
-    });
+    hosts.await_listening("server", 8080);
     (server, format!("http://{listen}/"))
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{Held, Slurm, SshHosts, binary, kill, num, signal, total};
 
-use crate::stage::{Nginx, args, incidents, names, names_of_loads, said, stage};
+use crate::stage::{Nginx, args, incidents, names, names_of_loads, said, stage, stage_of_many};
 
 /// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
@@ -49,11 +49,10 @@ fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
 }
 
 /// S-Clients go on whatever becomes of the others, so the run is still on when they come back: b and c stand still, the lines of d and
-/// e are cut, the first of each for 10 s, the others for 40 s.
+/// e are cut, the first of each for 10 s, the others for 40 s. It asks for little and measures no speed, so others run beside it.
 #[test]
 fn who_stands_still_for_10_s_or_40_s_is_lost_and_the_others_go_on() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);
-    let _alone = testkit::alone();
     let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &[&["conductor", "server"], &clients[..]].concat())
     else {
         return;
@@ -104,15 +103,16 @@ fn who_stands_still_for_10_s_or_40_s_is_lost_and_the_others_go_on() {
 /// Longer than the 5 s of silence after which one end takes the other for lost.
 const STALL: Duration = Duration::from_secs(10);
 
+/// At a low rate, so others run beside it.
 #[test]
 fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it_lost() {
-    let Some((hosts, nginx, _alone)) = stage("a_conductor_that_stands_still", "switch:1G") else { return };
+    let Some((hosts, nginx)) = stage_of_many("a_conductor_that_stands_still", "switch:1G") else { return };
     let engine = hosts.engine();
-    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
+    let load = args("load", &nginx.url, &engine, &["--rate", "200", "--duration", "60s", "--warmup", "200ms"]);
     let (run, output) = hosts.run("conductor", &load, |hosts| {
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
         nginx.logged(100);
-        let conductor = conductor("load");
+        let conductor = conductor(hosts);
         signal(conductor, "STOP");
         let began = Instant::now();
         // All of them end by themselves meanwhile.
@@ -131,7 +131,7 @@ fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it
 fn a_server_s_host_that_stands_still_is_seen_from_there() {
     let Some((hosts, nginx, _alone)) = stage("a_server_s_host_that_stands_still", "switch:1G") else { return };
     let engine = hosts.engine();
-    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "8s", "--warmup", "200ms"]);
+    let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "5s", "--warmup", "200ms"]);
     let mut stood = Duration::ZERO;
     let (run, output) = hosts.run("conductor", &load, |hosts| {
         let observer = hosts.await_agents("server", 1)[0];
@@ -164,11 +164,12 @@ fn a_server_that_ends_on_another_host_is_named_and_the_load_with_it() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// The loadline of this test that does this.
-pub(super) fn conductor(command: &str) -> u32 {
+/// The loadline that was started on these hosts.
+pub(super) fn conductor(hosts: &SshHosts) -> u32 {
+    let out = hosts.path("out").display().to_string();
     let is_it = |pid: &u32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|b| *b == 0).any(|word| word == command.as_bytes())
+        line.split(|b| *b == 0).any(|word| word == out.as_bytes())
     };
     testkit::children(std::process::id()).into_iter().find(is_it).unwrap()
 }

@@ -33,7 +33,7 @@ fn texts(list: &Value) -> Vec<String> {
 fn request_rate_on_hosts_counts_at_both_ends_what_it_can_and_says_what_is_missing() {
     let _alone = testkit::alone();
     let Some(hosts) = hosts("request_rate_on_hosts") else { return };
-    let set = ["simple_clients=[4]", "most_descriptors=200", "s_clients_a_host=1", "seconds=1", "warmup_s=0.5"];
+    let set = ["simple_clients=[4]", "most_descriptors=100", "s_clients_a_host=1", "seconds=1", "warmup_s=0.5"];
     let (run, text) = played(&hosts, "request-rate", &set);
     let trials = run["trials"].as_array().unwrap();
     let of_s_clients: Vec<&Value> = trials.iter().filter(|trial| trial["key"]["descriptors"].is_u64()).collect();

@@ -6,6 +6,7 @@ mod containers;
 mod faults;
 mod lab;
 mod levers;
+mod recordings;
 mod stage;
 mod watch;
 
@@ -76,7 +77,7 @@ fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
 fn idle_connections_are_held_by_all_hosts_of_clients() {
     let Some((hosts, nginx, _alone)) = stage("idle_connections_are_held", "switch:1G") else { return };
     let engine = hosts.engine();
-    let more = ["--connections", "2", "--duration", "5s", "--warmup", "300ms", "--cold", "101"];
+    let more = ["--connections", "2", "--duration", "3s", "--warmup", "300ms", "--cold", "101"];
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
         // The observer of each host, what holds its idle connections, and its generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 3)));
@@ -233,7 +234,7 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     slurm.await_idle(4);
     let mut lab = vec!["lab", "request-rate", "--quick", "--client-hosts", "slurm", "--server-host", "server"];
     lab.extend(["--server-via", &inside, "--agent-path", own, "--listen", slurm.hosts.address("server")]);
-    let small = ["simple_clients=[4]", "most_descriptors=100", "s_clients_a_host=1", "seconds=1", "warmup_s=0.3"];
+    let small = ["simple_clients=[4]", "most_descriptors=30", "s_clients_a_host=1", "seconds=1", "warmup_s=0.3"];
     small.iter().for_each(|set| lab.extend(["--set", set]));
     let (run, output) = slurm.run(4, &lab, |_| {});
     let text = said(&output);

@@ -16,13 +16,18 @@ pub(super) struct Nginx {
 
 impl Nginx {
     pub(super) fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
+        Self::of_workers(test, hosts, 1)
+    }
+
+    /// The same with so many processes that serve.
+    pub(super) fn of_workers(test: &str, hosts: &SshHosts, workers: u32) -> Option<Self> {
         if !has(test, "nginx") {
             return None;
         }
         let (d, address) = (hosts.path(""), hosts.address("server"));
         let d = d.display();
         let config = format!(
-            "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error;
+            "daemon off; worker_processes {workers}; pid {d}/pid; error_log {d}/error;
              events {{ worker_connections 4000; }}
              http {{ log_format t '$request_completion $status'; access_log {d}/access t buffer=64k flush=100ms;
                keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
@@ -54,9 +59,15 @@ impl Nginx {
 /// Hosts and nginx; none where this machine cannot have them.
 pub(super) fn stage(test: &str, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = testkit::alone();
+    let (hosts, nginx) = stage_of_many(test, medium)?;
+    Some((hosts, nginx, alone))
+}
+
+/// The same for a test beside which others may run: it asks for little and measures no speed.
+pub(super) fn stage_of_many(test: &str, medium: &str) -> Option<(SshHosts, Nginx)> {
     let hosts = SshHosts::make(test, binary!(), medium, &["conductor", "server", "a", "b"])?;
     let nginx = Nginx::start(test, &hosts)?;
-    Some((hosts, nginx, alone))
+    Some((hosts, nginx))
 }
 
 pub(super) fn said(output: &Output) -> String {
