@@ -35,6 +35,8 @@ fn a_small_buffer_at_either_end_of_a_long_way_is_a_window() {
     let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "48s"]);
     let proof = &run["findings"]["proof"];
     assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &"proven".into()), "{}\n{proof:#}", verdict(&run));
+    // By the lever itself, and not by others that did nothing.
+    assert_eq!(proof["measured"]["lever"], "window", "{proof:#}");
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);
     way.small_buffers("server", "tcp_wmem", 65536);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::plot::{Bars, Intervals, Plot};
+use crate::plot::{Bars, Chain, Intervals, Plot};
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,6 +63,8 @@ pub enum Block {
     Bars(Bars),
     /// Estimates with intervals beside a value; a table has the same figures.
     Intervals(Intervals),
+    /// Boxes joined by arrows: who waits for whom.
+    Chain(Chain),
     /// Small charts side by side, one a counter.
     Multiples(Vec<Plot>),
 }

@@ -16,7 +16,12 @@ fn no_page_is_wider_than_its_window() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let pages = [("find", common::find()), ("experiment", common::adding_clients()), ("awkward", common::awkward())];
+    let pages = [
+        ("find", common::find()),
+        ("behind", common::behind()),
+        ("experiment", common::adding_clients()),
+        ("awkward", common::awkward()),
+    ];
     let mut frames = String::new();
     for (name, run) in &pages {
         let html = render("html", run, &Style::default()).unwrap();

@@ -169,6 +169,25 @@ fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     }
 }
 
+/// The chain is a drawing on the page, and lines that stand further and further in elsewhere.
+#[test]
+fn what_stands_behind_the_server_is_drawn_in_every_form_for_people() {
+    let run = common::behind();
+    let html = made("html", &run);
+    let drawn = html.split("id=\"behind\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert_eq!(drawn.matches("<svg").count(), 2, "one for the page, one for a phone");
+    // The server's own thread is full in this run, too.
+    assert_eq!((drawn.matches("class=\"tip\"").count(), drawn.matches("FULL: one thread</text>").count()), (8, 4));
+    assert!(!html.contains("<i>a-process"), "a name is only text");
+    let text = made("text", &run);
+    for line in ["-> server (", "  -> 127.0.0.1:8001 (<i>a-process", "    -> unix:/a-dir", "      -> [2001:db8:"] {
+        assert!(text.contains(line), "no {line:?} in\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let markdown = made("markdown", &run);
+    assert!(markdown.contains("\n    - 127.0.0.1:8001 (&lt;i>a-process") && markdown.contains("FULL: one thread"));
+}
+
 #[test]
 fn colours_are_the_only_difference_that_colour_makes() {
     let run = common::find();

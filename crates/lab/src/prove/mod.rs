@@ -21,8 +21,10 @@ use crate::{Lab, LabError, TargetSetup};
 
 /// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
 const TURNS: f64 = 0.6;
-/// Of the time of all levers, the share of the verdict's own lever of turns, and that of each other one.
+/// Of the time of all levers, the share of the verdict's own lever of turns, of one that tests the verdict beside its own, and of each
+/// other one.
 const OWN: f64 = 0.4;
+const BESIDE: f64 = 0.24;
 const OTHER: f64 = 0.12;
 
 /// Tries the verdict, with so many connections in about so many seconds. What cannot be done is said in the run's proof. The run is judged
@@ -69,10 +71,16 @@ pub(crate) fn prove_all(
     begin(lab, setup, own, &stand);
     let suspect = own.map(|own| own.id);
     let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
-    of_turns.sort_by_key(|row| Some(row.id) != suspect);
+    let verdict = lab.run.findings.bottleneck.id.clone();
+    let share = |row: &Lever| match Some(row.id) == suspect {
+        true => OWN,
+        false if own.is_some() && row.tests.contains(&verdict.as_str()) => BESIDE,
+        false => OTHER,
+    };
+    of_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
     let mut left_s = seconds;
     for row in of_turns {
-        let share = if Some(row.id) == suspect { OWN } else { OTHER };
+        let share = share(row);
         left_s -= in_turns(lab, setup, &stand, row, seconds * share)?;
     }
     in_slots(lab, setup, &[stand], |_| true, left_s)

@@ -9,7 +9,7 @@ use run::Run;
 use sha2::{Digest as _, Sha256};
 
 use super::html_table::TableHtml;
-use crate::plot::{Frame, Intervals, bars_svg, intervals_svg, plot_svg};
+use crate::plot::{Chain, Frame, Intervals, bars_svg, chain_svg, intervals_svg, plot_svg};
 use crate::{Bars, Block, Doc, Plot, ReportError, Section, Style, Tone, Weight};
 
 #[derive(Template)]
@@ -79,7 +79,7 @@ fn body(blocks: &[Block]) -> Result<String, ReportError> {
     let mut out = String::new();
     let mut in_grid = false;
     for block in blocks {
-        let chart = matches!(block, Block::Plot(_) | Block::Bars(_) | Block::Intervals(_));
+        let chart = matches!(block, Block::Plot(_) | Block::Bars(_) | Block::Intervals(_) | Block::Chain(_));
         if chart != in_grid {
             out.push_str(if chart { "<div class=\"charts\">" } else { "</div>" });
             in_grid = chart;
@@ -98,6 +98,7 @@ fn block(block: &Block) -> Result<String, ReportError> {
         Block::Plot(plot) => figure(plot),
         Block::Bars(bars) => bar_figure(bars),
         Block::Intervals(chart) => interval_figure(chart),
+        Block::Chain(chain) => chain_figure(chain),
         Block::Multiples(plots) => multiples(plots),
         _ => filled(&Words { block }),
     }
@@ -118,6 +119,11 @@ fn bar_figure(bars: &Bars) -> Result<String, ReportError> {
 fn interval_figure(chart: &Intervals) -> Result<String, ReportError> {
     let charts = vec![("page", intervals_svg(chart, Frame::HALF)), ("phone", intervals_svg(chart, Frame::NARROW))];
     filled(&Figure { title: &chart.title, caption: &chart.caption, wide: false, charts })
+}
+
+fn chain_figure(chain: &Chain) -> Result<String, ReportError> {
+    let charts = vec![("page", chain_svg(chain, Frame::WIDE)), ("phone", chain_svg(chain, Frame::NARROW))];
+    filled(&Figure { title: &chain.title, caption: &chain.caption, wide: true, charts })
 }
 
 fn multiples(plots: &[Plot]) -> Result<String, ReportError> {

@@ -69,6 +69,11 @@ fn block(block: &Block) -> String {
             let rows: Vec<Vec<String>> = bars.rows.iter().map(row).collect();
             format!("{}\n\n{}", escape(&bars.title), markdown_table(&["", "value"], &rows))
         }
+        Block::Chain(chain) => {
+            let line =
+                |(i, step): &(usize, usize)| format!("{}- {}\n", "  ".repeat(*step), escape(&chain.links[*i].told()));
+            format!("{}\n\n{}", escape(&chain.title), chain.order().iter().map(line).collect::<String>())
+        }
         // Curves are in the HTML form; their points are in the tables.
         Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
     }

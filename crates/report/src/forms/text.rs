@@ -6,7 +6,7 @@ use run::Run;
 use super::paint::{code, paint};
 use super::text_table::table;
 use super::wrap::{clean, cut, wrap};
-use crate::{Bars, Block, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight};
+use crate::{Bars, Block, Chain, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight};
 use run::number::quantity;
 
 /// Width of the names in front of figures and lists.
@@ -80,6 +80,7 @@ impl Page {
                 self.lines.extend(lines);
             }
             Block::Bars(bars) => self.bars(bars),
+            Block::Chain(chain) => self.chain(chain),
             // A curve needs a page: it is in the HTML form.
             Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
         }
@@ -162,6 +163,19 @@ impl Page {
             let name = format!("{:<names$}", cut(&row.label, names));
             let bar = self.paint(&bar, if row.strong { "33" } else { "36" });
             self.lines.push(format!("{name}  {bar} {}", quantity(row.sum(), bars.unit)));
+        }
+    }
+
+    /// A line a box, each step further in; what is full stands out.
+    fn chain(&mut self, chain: &Chain) {
+        self.wrapped("", "", &chain.title, "2");
+        for (i, step) in chain.order() {
+            // A terminal has no room for more steps.
+            let inwards = "  ".repeat(step.min(6));
+            let (first, next) = (format!("{inwards}{}", if step > 0 { "-> " } else { "" }), format!("{inwards}   "));
+            let link = &chain.links[i];
+            let color = if link.full.is_empty() { "" } else { code(Tone::Bad) };
+            self.wrapped(&first, &next, &link.told(), color);
         }
     }
 

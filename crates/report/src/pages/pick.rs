@@ -38,3 +38,17 @@ pub(super) fn name(trial: &Trial) -> String {
         Intensity::SClients { descriptors, .. } => format!("{} descriptors", count(u64::from(*descriptors))),
     }
 }
+
+/// What a load keeps under way, a figure and of what: `16` `connections`.
+pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
+    match &trial.intensity {
+        Intensity::Closed { connections: n, .. } => connections(f64::from(*n)),
+        Intensity::Open { rate, .. } => [number(*rate), "requests/s".into()],
+        Intensity::SClients { descriptors, .. } => [count(u64::from(*descriptors)), "descriptors".into()],
+    }
+}
+
+/// So many connections, a figure and the word.
+pub(super) fn connections(n: f64) -> [String; 2] {
+    [number(n), if n == 1.0 { "connection" } else { "connections" }.into()]
+}

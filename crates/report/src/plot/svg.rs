@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::labels::escape;
-use super::{Bars, Frame, Intervals, Plot, bars, intervals, lines};
+use super::{Bars, Chain, Frame, Intervals, Plot, bars, chain_drawn, intervals, lines};
 
 /// A chart as one SVG element. It has no colours and fonts of its own: the style sheet has.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
@@ -24,6 +24,13 @@ pub fn intervals_svg(chart: &Intervals, frame: Frame) -> String {
     let (height, body) = intervals::body(chart, frame);
     let told = chart.rows.iter().map(|row| format!("{} {}", row.label, intervals::between(row, chart.unit)));
     wrap(frame.width, height, &chart.title, &told.collect::<Vec<_>>().join("; "), &body)
+}
+
+/// A chain as one SVG element.
+pub fn chain_svg(drawn: &Chain, frame: Frame) -> String {
+    let (height, body) = chain_drawn::body(drawn, frame);
+    let told: Vec<String> = drawn.order().iter().map(|(i, _)| drawn.links[*i].told()).collect();
+    wrap(frame.width, height, &drawn.title, &told.join("; "), &body)
 }
 
 fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String {

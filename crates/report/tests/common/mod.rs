@@ -285,6 +285,41 @@ fn findings() -> Findings {
     }
 }
 
+/// The same with a chain behind the server, whose names are a stranger's and long.
+pub fn behind() -> Run {
+    let load = |address: String, from: &str, depth, limit| run::BehindLoad {
+        behind: run::Behind {
+            address,
+            from: from.into(),
+            depth,
+            processes: vec!["<i>a-process-with-a-long-name</i>:812".into(), "python3:813".into()],
+            ..run::Behind::default()
+        },
+        connections: Some(1_048_576.0),
+        cpu_used: Some(0.98),
+        cpu_allowed: Some(2.0),
+        busiest_thread: Some(0.98),
+        limit,
+        ..run::BehindLoad::default()
+    };
+    let long = format!("unix:/{}", "a-directory/".repeat(30));
+    let mut run = find();
+    run.findings.behind = vec![
+        load("127.0.0.1:8001".into(), "", 1, Some(run::BehindLimit::Thread)),
+        load(long.clone(), "127.0.0.1:8001", 2, None),
+        load("[2001:db8:1111:2222:3333:4444:5555:6666]:65535".into(), &long, 3, None),
+    ];
+    run.findings.bottleneck.waits_for =
+        Some(run::WaitsFor { address: "127.0.0.1:8001".into(), ..run::WaitsFor::default() });
+    let elasticity = run::Elasticity {
+        lever: "behind-cpu".into(),
+        estimate: run::Estimate::around(0.97, 0.05),
+        ..run::Elasticity::default()
+    };
+    run.findings.proof = Some(run::Proof { elasticities: vec![elasticity], ..run::Proof::default() });
+    run
+}
+
 /// A run in which everything that can be awkward is.
 pub fn awkward() -> Run {
     let hostile = "<script>alert('x')</script> & \"quotes\" | pipe \u{1b}[31m\n=cmd()".to_string();

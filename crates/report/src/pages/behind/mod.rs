@@ -1,0 +1,111 @@
+//! The chain: the client, the server, and what stands behind the server, each with how busy it was and how much of
+//! throughput followed it.
+
+mod drawn;
+mod stop;
+
+use run::{Estimate, Run};
+
+use self::stop::{Stop, figure, stops};
+use super::pick;
+use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let (Some(trial), false) = (run.picked(|p| p.shown), run.findings.behind.is_empty()) else { return Vec::new() };
+    let stops = stops(run);
+    let what = match figure(run) {
+        "share" => "Share: how much of what the response time grows by is its own when everything is slower.",
+        _ => "Elasticity: how much of a change of the speed of its CPU, or of what of it is full, throughput follows.",
+    };
+    let caption = format!(
+        "The two ends at {}, what stands behind the server under the most connections of the highest rate. {what}",
+        pick::name(trial)
+    );
+    let mut blocks =
+        vec![Block::Chain(drawn::chain(&stops, figure(run), caption)), Block::Table(table(&stops, figure(run)))];
+    blocks.extend(unwatched(run));
+    vec![Section::new("behind", "Behind the server", Weight::Main, blocks)]
+}
+
+fn unwatched(run: &Run) -> Option<Block> {
+    let some = run.findings.behind.iter().any(|load| load.cpu_used.is_none());
+    let text = "What answers at an address without a process is on another host, or belongs to another user: what it does is not \
+                known here.";
+    some.then(|| Note::block(Tone::Plain, text))
+}
+
+/// The figures of all of them. The drawing says the same in a terminal.
+fn table(stops: &[Stop], figure: &str) -> Table {
+    let columns = vec![
+        Col::words("at", 0),
+        Col::words("process", 0),
+        Col::words("connected from", 2),
+        Col::figures("connections", 1),
+        Col::figures("CPUs used", 0),
+        Col::figures("CPUs allowed", 3),
+        Col::figures("busiest thread", 1),
+        Col::figures(figure, 1),
+        Col::words("full", 0),
+    ];
+    let rows = stops.iter().map(|stop| row(stops, stop)).collect();
+    let mut table = Table { columns, rows, brief: Some(0), ..Table::default() };
+    table.explain_absent();
+    table
+}
+
+fn row(stops: &[Stop], stop: &Stop) -> Vec<Cell> {
+    let known = |text: String| if text.is_empty() { Cell::absent("not known") } else { Cell::new(text) };
+    let cpus = |value: Option<f64>| known(value.map_or_else(String::new, number));
+    let full = if stop.full.is_empty() { Cell::from("no") } else { Cell::from(stop.full).toned(Tone::Bad) };
+    let from = stop.from.map(|from| stops[from].at.clone());
+    vec![
+        stop.at.clone().into(),
+        known(drawn::who(&stop.processes)),
+        from.clone().unwrap_or_default().into(),
+        if from.is_none() { Cell::default() } else { known(stop.connections[0].clone()) },
+        cpus(stop.cpu_used),
+        cpus(stop.cpu_allowed),
+        known(stop.busiest_thread.map_or_else(String::new, |share| quantity(share, Unit::Share))),
+        stop.follows.map_or_else(|| Cell::absent("not tried"), |e| told(&e).into()),
+        full,
+    ]
+}
+
+fn told(e: &Estimate) -> String {
+    format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Behind, BehindLimit, BehindLoad, Elasticity, Estimate, Proof, Run, Trial, WaitsFor};
+
+    #[test]
+    fn the_chain_is_drawn_with_what_is_full_and_what_throughput_followed() {
+        let mut run = Run { trials: vec![Trial::default()], ..Run::default() };
+        let load = |address: &str, process: &[&str], limit| BehindLoad {
+            behind: Behind {
+                address: address.into(),
+                depth: 1,
+                processes: process.iter().map(|p| (*p).to_string()).collect(),
+                ..Behind::default()
+            },
+            connections: Some(8.0),
+            limit,
+            ..BehindLoad::default()
+        };
+        let found = &mut run.findings;
+        found.picks.shown = Some(0);
+        found.behind =
+            vec![load("127.0.0.1:8001", &["<app>:812"], Some(BehindLimit::Thread)), load("10.0.0.9:5432", &[], None)];
+        found.bottleneck.waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), ..WaitsFor::default() });
+        let elasticity =
+            Elasticity { lever: "behind-cpu".into(), estimate: Estimate::around(0.97, 0.05), ..Default::default() };
+        found.proof = Some(Proof { elasticities: vec![elasticity], ..Proof::default() });
+        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        for said in ["Behind the server", "&#60;app&#62;:812", "one thread", "0.97 (0.92 to 1.02)", "10.0.0.9:5432"] {
+            assert!(html.contains(said), "{said} is not in {html}");
+        }
+        assert!(html.contains("is on another host, or belongs to another user"), "{html}");
+    }
+}

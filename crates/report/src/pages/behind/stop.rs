@@ -1,0 +1,131 @@
+//! What is known of each in the chain: the two ends of the load, and what stands behind the server.
+
+use run::{BehindLimit, BehindLoad, Device, Estimate, ProofOf, Run, Side};
+
+use super::super::pick;
+
+/// One in the chain. What is not known is absent.
+#[derive(Default)]
+pub(super) struct Stop {
+    /// `client`, `server` or an address.
+    pub(super) at: String,
+    pub(super) processes: Vec<String>,
+    /// Place of what its connections come from; none for the client.
+    pub(super) from: Option<usize>,
+    /// How many of what they are.
+    pub(super) connections: [String; 2],
+    pub(super) cpu_used: Option<f64>,
+    pub(super) cpu_allowed: Option<f64>,
+    pub(super) busiest_thread: Option<f64>,
+    /// What of it was the busiest, and the share of its time.
+    pub(super) busy: Option<(String, f64)>,
+    pub(super) follows: Option<Estimate>,
+    /// What of it is full; empty where nothing is.
+    pub(super) full: &'static str,
+}
+
+/// All of them, each after the one that its connections come from.
+pub(super) fn stops(run: &Run) -> Vec<Stop> {
+    let Some(trial) = run.picked(|picks| picks.shown) else { return Vec::new() };
+    let mut stops = vec![end(run, "client", &trial.client, CLIENT)];
+    if let Some(server) = &trial.server {
+        let connections = pick::in_flight(trial);
+        stops.push(Stop { from: Some(0), connections, ..end(run, "server", server, SERVER) });
+    }
+    let server = stops.len() - 1;
+    for load in &run.findings.behind {
+        let from = stops[server + 1..].iter().position(|stop| stop.at == load.behind.from);
+        stops.push(Stop { from: Some(from.map_or(server, |n| server + 1 + n)), ..stop(run, load) });
+    }
+    stops
+}
+
+/// Levers that slow one of the two ends: what follows the most of them is what follows that end.
+const CLIENT: &[&str] = &["client-cpu"];
+const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
+
+/// One of the two ends of the load.
+fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
+    let read = |id: &str| side.counters.get(&run::CounterId(id.to_string().into())).and_then(run::Reading::value);
+    let span_s = run.picked(|p| p.shown).map(|t| side.recording.span_s(t.measured.window)).filter(|s| *s > 0.0);
+    let busiest = busiest(run, name);
+    Stop {
+        at: name.into(),
+        processes: side.processes.clone(),
+        cpu_used: read("process.cpu").zip(span_s).map(|(us, s)| us / 1e6 / s),
+        cpu_allowed: read("cpu.online"),
+        full: busiest.filter(|device| device.full).map_or("", |device| named(device.kind, "one thread")),
+        busy: busiest.map(|device| (named(device.kind, "busiest thread").into(), device.busy)),
+        follows: levers.iter().filter_map(|lever| found(run, lever)).max_by(|a, b| a.value.total_cmp(&b.value)),
+        ..Stop::default()
+    }
+}
+
+/// A kind of device; a thread is called what it is among others.
+fn named(kind: &'static str, thread: &'static str) -> &'static str {
+    if kind == "thread" { thread } else { kind }
+}
+
+/// The busiest device that is this side's alone.
+fn busiest<'a>(run: &'a Run, side: &str) -> Option<&'a Device> {
+    run.findings.devices.get(run.findings.picks.shown?)?.iter().find(|device| device.side == side)
+}
+
+/// What stands behind.
+fn stop(run: &Run, load: &BehindLoad) -> Stop {
+    let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(|w| w.address == load.behind.address);
+    let lever = match load.limit {
+        Some(BehindLimit::Quota) => "behind-quota",
+        Some(BehindLimit::Disk) => "disk",
+        _ => "behind-cpu",
+    };
+    Stop {
+        at: load.behind.address.clone(),
+        processes: load.behind.processes.clone(),
+        connections: load.connections.map_or_else(Default::default, pick::connections),
+        cpu_used: load.cpu_used,
+        cpu_allowed: load.cpu_allowed,
+        busiest_thread: load.busiest_thread,
+        busy: busy(load),
+        follows: found(run, lever).filter(|_| waited_for),
+        full: load.limit.map_or("", full),
+        ..Stop::default()
+    }
+}
+
+/// What of it was the busiest: what is full, where something is.
+fn busy(load: &BehindLoad) -> Option<(String, f64)> {
+    let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
+    let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
+    let thread = load.busiest_thread.map(|share| ("busiest thread".to_string(), share));
+    match load.limit {
+        Some(BehindLimit::Quota) => load.throttled.map(|share| ("quota ran out".to_string(), share)),
+        Some(BehindLimit::Lock) => load.cpu_used.map(|used| ("one CPU".to_string(), used)),
+        Some(BehindLimit::Cpu) => cpus,
+        _ => cpus.into_iter().chain(thread).max_by(|a, b| a.1.total_cmp(&b.1)),
+    }
+}
+
+fn full(limit: BehindLimit) -> &'static str {
+    match limit {
+        BehindLimit::Quota => "its CPU quota",
+        BehindLimit::Disk => "its host's disk",
+        BehindLimit::Cpu => "its CPUs",
+        BehindLimit::Lock => "one thread at a time",
+        BehindLimit::Thread => "one thread",
+    }
+}
+
+/// What an experiment said of a lever.
+fn found(run: &Run, lever: &str) -> Option<Estimate> {
+    let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
+    all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
+}
+
+/// What the estimates of the run's experiment are.
+pub(super) fn figure(run: &Run) -> &'static str {
+    match run.findings.proof.as_ref().map(|proof| proof.of) {
+        None | Some(ProofOf::Throughput) => "elasticity",
+        Some(_) => "share",
+    }
+}

@@ -1,0 +1,129 @@
+//! A chain of boxes joined by arrows, without any form: who waits for whom, how busy each is, and how much follows it.
+
+use run::Estimate;
+use run::number::{Unit, quantity};
+
+/// Boxes and what joins them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chain {
+    /// What is to be seen, in a sentence.
+    pub title: String,
+    /// What was measured.
+    pub caption: String,
+    /// Each after the one that it is joined to.
+    pub links: Vec<Link>,
+}
+
+/// One box, and the arrow that leads to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Link {
+    /// What it is.
+    pub name: String,
+    /// Who that is; may be empty.
+    pub who: String,
+    /// Place of the box that the arrow comes from; none for the first.
+    pub from: Option<usize>,
+    /// How many of what the arrow stands for: `8` `connections`; may be empty.
+    pub joined: [String; 2],
+    /// What of it is the busiest, and the share of its time, 0 to 1; absent where nobody looked.
+    pub busy: Option<(String, f64)>,
+    /// How much follows its speed, and what that is called; absent where that was not tried.
+    pub follows: Option<(&'static str, Estimate)>,
+    /// What of it is full; empty where nothing is.
+    pub full: String,
+}
+
+impl Chain {
+    /// The boxes in the order of reading, each with its steps from the first: those that one leads to come right after it.
+    pub(crate) fn order(&self) -> Vec<(usize, usize)> {
+        let mut order: Vec<(usize, usize)> = Vec::new();
+        for (i, link) in self.links.iter().enumerate() {
+            // What comes from nowhere that was before begins a chain of its own.
+            let parent = link.from.and_then(|from| order.iter().position(|(at, _)| *at == from));
+            let Some(parent) = parent else {
+                order.push((i, 0));
+                continue;
+            };
+            let step = order[parent].1 + 1;
+            let end = order[parent + 1..].iter().position(|(_, of)| *of < step).map_or(order.len(), |n| parent + 1 + n);
+            order.insert(end, (i, step));
+        }
+        order
+    }
+}
+
+impl Link {
+    /// All that it says, in words.
+    pub(crate) fn told(&self) -> String {
+        let who = if self.who.is_empty() { String::new() } else { format!(" ({})", self.who) };
+        let joined = self.joined.join(" ");
+        let mut told: Vec<String> = (!joined.trim().is_empty()).then_some(joined).into_iter().collect();
+        told.extend([self.busy_told(), self.follows_told()]);
+        told.extend((!self.full.is_empty()).then(|| self.full_told()));
+        format!("{}{who}: {}", self.name, told.join(", "))
+    }
+
+    fn busy_told(&self) -> String {
+        match &self.busy {
+            Some((what, share)) => format!("{what} {}", quantity(*share, Unit::Share)),
+            None => "not watched".into(),
+        }
+    }
+
+    fn follows_told(&self) -> String {
+        match &self.follows {
+            Some((what, e)) => format!("{what} {}", estimate(e)),
+            None => "elasticity not tried".into(),
+        }
+    }
+
+    pub(super) fn full_told(&self) -> String {
+        format!("FULL: {}", self.full)
+    }
+}
+
+/// An estimate with its interval.
+fn estimate(e: &Estimate) -> String {
+    format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::plot) fn link(name: &str, from: Option<usize>) -> Link {
+        Link { name: name.into(), from, joined: ["8".into(), "connections".into()], ..Link::default() }
+    }
+
+    /// A client, a server, an application with a database behind it, and a cache.
+    pub(in crate::plot) fn chain() -> Chain {
+        let links = vec![
+            link("client", None),
+            link("server", Some(0)),
+            link("app", Some(1)),
+            link("cache", Some(1)),
+            link("<db>", Some(2)),
+        ];
+        Chain { links, ..Chain::default() }
+    }
+
+    #[test]
+    fn what_a_box_leads_to_comes_right_after_it() {
+        assert_eq!(chain().order(), [(0, 0), (1, 1), (2, 2), (4, 3), (3, 2)]);
+        let lost =
+            Chain { links: vec![link("a", Some(7)), link("b", Some(1)), link("c", Some(0))], ..Chain::default() };
+        assert_eq!(lost.order(), [(0, 0), (2, 1), (1, 0)], "what comes from nowhere begins a chain of its own");
+    }
+
+    #[test]
+    fn the_same_is_said_in_words() {
+        let mut app = link("10.0.0.1:80", Some(1));
+        assert_eq!(app.told(), "10.0.0.1:80: 8 connections, not watched, elasticity not tried");
+        app.who = "python3:812".into();
+        app.busy = Some(("busiest thread".into(), 0.98));
+        app.follows = Some(("elasticity", Estimate::around(0.97, 0.05)));
+        app.full = "one thread".into();
+        let told = "10.0.0.1:80 (python3:812): 8 connections, busiest thread 98 %, elasticity 0.97 (0.92 to 1.02), FULL: one thread";
+        assert_eq!(app.told(), told);
+    }
+}

@@ -1,0 +1,138 @@
+//! One box of a chain: its name, who that is, how busy it is, and how much follows it.
+
+use std::fmt::Write as _;
+
+use super::chain::Link;
+use super::labels::{cut, escape};
+use run::Estimate;
+use run::number::{Unit, quantity};
+
+const LINE: f64 = 17.0;
+/// A line with a gauge below it.
+const GAUGED: f64 = 29.0;
+/// From the edge to what is inside.
+const INSIDE: f64 = 10.0;
+const GAUGE: f64 = 5.0;
+/// Part of the room that a name may take by the estimate of its width: fonts are wider, and bold ones more so.
+const FONTS: f64 = 0.84;
+
+/// Height of a link's box.
+pub(super) fn height(link: &Link) -> f64 {
+    let lines = [!link.who.is_empty(), !link.full.is_empty()].into_iter().filter(|said| *said).count() as f64;
+    let gauges = f64::from(u8::from(link.busy.is_some()) + u8::from(link.follows.is_some()));
+    INSIDE + LINE * (1.0 + lines) + GAUGED * gauges + LINE * (2.0 - gauges) + 6.0
+}
+
+/// The box with its upper left corner.
+pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
+    let kind = match (&link.busy, link.full.as_str()) {
+        (_, full) if !full.is_empty() => " full",
+        (None, _) => " unseen",
+        _ => "",
+    };
+    let high = height(link);
+    let mut out = format!(
+        "<rect class=\"box{kind}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" rx=\"8\"/>"
+    );
+    let mut page = Inside { x: x + INSIDE, y: y + INSIDE - 4.0, wide: wide - 2.0 * INSIDE, out: &mut out };
+    page.text(&link.name, "t strong");
+    if !link.who.is_empty() {
+        page.text(&link.who, "t q");
+    }
+    let full = !link.full.is_empty();
+    page.busy(link.busy.as_ref(), if full { "ha" } else { "h1" });
+    page.follows(link.follows.as_ref());
+    if full {
+        page.text(&link.full_told(), "t strong ha");
+    }
+    out
+}
+
+/// The room inside of a box, from where the next line goes.
+struct Inside<'a> {
+    x: f64,
+    y: f64,
+    wide: f64,
+    out: &'a mut String,
+}
+
+impl Inside<'_> {
+    fn text(&mut self, text: &str, class: &str) {
+        self.y += LINE;
+        let text = escape(&cut(text, self.wide * FONTS));
+        let _ = write!(self.out, "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", self.x, self.y - 4.0);
+    }
+
+    /// A name to the left, a figure to the right, and the empty gauge below; gives the height of the gauge.
+    fn gauge(&mut self, name: &str, figure: &str) -> f64 {
+        self.text(name, "t q");
+        let (right, base) = (self.x + self.wide, self.y - 4.0);
+        let _ = write!(
+            self.out,
+            "<text class=\"t\" x=\"{right:.1}\" y=\"{base:.1}\" text-anchor=\"end\">{}</text>",
+            escape(figure)
+        );
+        let at = self.y + 1.0;
+        self.y += GAUGED - LINE;
+        self.bar("track", (at, GAUGE), (0.0, 1.0));
+        at
+    }
+
+    /// Part of a gauge, between two shares of it.
+    fn bar(&mut self, class: &str, (y, high): (f64, f64), (from, to): (f64, f64)) {
+        let (x, wide) = (self.x + from * self.wide, ((to - from) * self.wide).max(0.6));
+        let _ = write!(
+            self.out,
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high}\" rx=\"2\"/>"
+        );
+    }
+
+    fn busy(&mut self, busy: Option<&(String, f64)>, hue: &str) {
+        let Some((what, share)) = busy else { return self.text("not watched", "t q") };
+        let at = self.gauge(what, &quantity(*share, Unit::Share));
+        self.bar(&format!("{hue} seg"), (at, GAUGE), (0.0, of_one(*share)));
+    }
+
+    fn follows(&mut self, follows: Option<&(&'static str, Estimate)>) {
+        let Some((what, e)) = follows else { return self.text("elasticity not tried", "t q") };
+        let at = self.gauge(what, &format!("{:.2} ({:.2}–{:.2})", e.value, e.low, e.high));
+        self.bar("h2 seg between", (at, GAUGE), (of_one(e.low), of_one(e.high).max(of_one(e.low))));
+        let (x, y) = (self.x + of_one(e.value) * self.wide, at + GAUGE / 2.0);
+        let _ = write!(self.out, "<circle class=\"h2 dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>");
+    }
+}
+
+/// As far as a gauge goes.
+fn of_one(share: f64) -> f64 {
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_full_is_marked_and_what_nobody_watched_is_told_from_it() {
+        let full = Link { busy: Some(("CPUs".into(), 0.99)), full: "its CPUs".into(), ..Link::default() };
+        let drawn = link_box(&full, (0.0, 0.0), 200.0);
+        assert!(drawn.contains("box full") && drawn.contains("FULL: its CPUs") && drawn.contains("ha seg"), "{drawn}");
+        let drawn = link_box(&Link::default(), (0.0, 0.0), 200.0);
+        assert!(drawn.contains("box unseen") && drawn.contains("not watched") && !drawn.contains("FULL"), "{drawn}");
+        assert!(height(&full) > height(&Link::default()));
+    }
+
+    #[test]
+    fn no_figure_leaves_its_gauge() {
+        for value in [f64::NAN, f64::INFINITY, -3.0, 7.0] {
+            let estimate = Estimate { value, low: -9.0, high: f64::NAN };
+            let link = Link { busy: Some(("a".into(), value)), follows: Some(("b", estimate)), ..Link::default() };
+            let drawn = link_box(&link, (0.0, 0.0), 200.0);
+            let shapes = drawn.split('<').filter(|e| e.starts_with("rect") || e.starts_with("circle"));
+            let shapes: Vec<&str> = shapes.collect();
+            assert!(
+                shapes.iter().all(|e| !e.contains("NaN") && !e.contains("inf") && !e.contains("\"-")),
+                "{shapes:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! How a chain becomes SVG. Where a box has room enough they stand beside one another, a step a column; else one below the other, each
+//! step further in.
+
+use super::Frame;
+use super::chain::{Chain, Link};
+use super::chain_box::{height, link_box};
+use super::labels::{cut, escape};
+
+/// A box that is narrower than this has no room for its figures.
+const LEAST: f64 = 195.0;
+/// Wider boxes say nothing more.
+const MOST: f64 = 300.0;
+/// Room for an arrow with its two words, and between two boxes in a column.
+const ACROSS: f64 = 86.0;
+const BETWEEN: f64 = 28.0;
+/// How far a step stands in, where boxes stand below one another.
+const IN: f64 = 18.0;
+/// Height at which arrows meet a box, from its top.
+const MEETS: f64 = 24.0;
+/// Length of the head of an arrow.
+const HEAD: f64 = 7.0;
+
+/// Where a box stands.
+#[derive(Clone, Copy)]
+struct Place {
+    x: f64,
+    y: f64,
+    wide: f64,
+}
+
+/// Height and inner elements.
+pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
+    let order = chain.order();
+    let steps = order.iter().map(|(_, step)| *step).max().unwrap_or(0) as f64;
+    let wide = (frame.width - steps * ACROSS) / (steps + 1.0);
+    let beside = wide >= LEAST;
+    let (places, high) = if beside { columns(chain, &order, wide.min(MOST)) } else { rows(chain, &order, frame.width) };
+    let mut out = String::new();
+    for (i, link) in chain.links.iter().enumerate() {
+        if let Some(from) = link.from.filter(|from| *from < i) {
+            out.push_str(&if beside {
+                arrow(across(places[from], places[i])) + &above_and_below(link, places[i])
+            } else {
+                arrow(down(places[from], height(&chain.links[from]), places[i])) + &over(link, places[i])
+            });
+        }
+        let Place { x, y, wide } = places[i];
+        out.push_str(&link_box(link, (x, y), wide));
+    }
+    (high, out)
+}
+
+/// A path and the head at its end.
+fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
+    format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
+}
+
+/// A step a column; the first that a box leads to stands beside it, the others below that.
+fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f64) {
+    let mut places = vec![Place { x: 0.0, y: 1.0, wide }; chain.links.len()];
+    let (mut top, mut bottom, mut last) = (1.0_f64, 0.0_f64, None);
+    for (i, step) in order {
+        // Not further along the row: a new one begins below all that there is.
+        if last.is_some_and(|last| *step <= last) {
+            top = bottom + BETWEEN;
+        }
+        places[*i] = Place { x: *step as f64 * (wide + ACROSS) + 1.0, y: top, wide: wide - 2.0 };
+        bottom = bottom.max(top + height(&chain.links[*i]));
+        last = Some(*step);
+    }
+    (places, bottom + 2.0)
+}
+
+/// One below the other.
+fn rows(chain: &Chain, order: &[(usize, usize)], width: f64) -> (Vec<Place>, f64) {
+    let mut places = vec![Place { x: 0.0, y: 1.0, wide: width }; chain.links.len()];
+    let deepest = order.iter().map(|(_, step)| *step).max().unwrap_or(0).max(1) as f64;
+    let inwards = IN.min((width - LEAST).max(0.0) / deepest);
+    let mut y = 1.0;
+    for (i, step) in order {
+        let x = *step as f64 * inwards + 1.0;
+        places[*i] = Place { x, y, wide: (width - x - 1.0).min(MOST * 1.4) };
+        y += height(&chain.links[*i]) + BETWEEN;
+    }
+    (places, y - BETWEEN + 2.0)
+}
+
+/// The path of an arrow between columns, and its tip.
+fn across(from: Place, to: Place) -> (String, (f64, f64)) {
+    let (right, y) = (from.x + from.wide, to.y + MEETS);
+    let trunk = right + 8.0;
+    let path = format!("M{right:.1} {:.1}H{trunk:.1}V{y:.1}H{:.1}", from.y + MEETS, to.x - HEAD);
+    (path, (to.x, y))
+}
+
+/// The path of an arrow to a box further below, and its tip.
+fn down(from: Place, high: f64, to: Place) -> (String, (f64, f64)) {
+    let (x, y) = ((from.x + to.x) / 2.0, to.y + MEETS);
+    (format!("M{x:.1} {:.1}V{y:.1}H{:.1}", from.y + high, to.x - HEAD), (to.x, y))
+}
+
+/// How many above the arrow, of what below it.
+fn above_and_below(link: &Link, to: Place) -> String {
+    let middle = to.x - (ACROSS - 8.0) / 2.0;
+    let text = |y: f64, text: &str| {
+        let text = escape(&cut(text, ACROSS - 14.0));
+        format!("<text class=\"t q\" x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{text}</text>")
+    };
+    let [count, of] = &link.joined;
+    text(to.y + MEETS - 6.0, count) + &text(to.y + MEETS + 15.0, of)
+}
+
+/// Both over the box.
+fn over(link: &Link, to: Place) -> String {
+    let text = escape(&cut(&link.joined.join(" "), to.wide));
+    format!("<text class=\"t q\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", to.x + 2.0, to.y - 8.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::tests::chain;
+    use super::*;
+
+    #[test]
+    fn boxes_stand_beside_one_another_where_there_is_room_and_never_leave_the_frame() {
+        for frame in [Frame::WIDE, Frame::HALF, Frame::NARROW] {
+            let (chain, order) = (chain(), chain().order());
+            let (wide_enough, (high, out)) = (frame == Frame::WIDE, body(&chain, frame));
+            assert_eq!(out.matches("class=\"tip\"").count(), 4, "an arrow to each but the first: {out}");
+            let (places, _) =
+                if wide_enough { columns(&chain, &order, 195.0) } else { rows(&chain, &order, frame.width) };
+            assert_eq!(places[0].y == places[1].y, wide_enough);
+            for (place, link) in places.iter().zip(&chain.links) {
+                assert!(place.x >= 0.0 && place.x + place.wide <= frame.width, "{} {}", place.x, place.wide);
+                assert!(place.wide >= LEAST - 2.0 && place.y + height(link) <= high, "{} of {high}", place.y);
+            }
+            let tops: Vec<f64> = [2, 3].map(|i| places[i].y).to_vec();
+            assert!(tops[1] >= tops[0] + height(&chain.links[2]), "the cache stands below the application: {tops:?}");
+        }
+    }
+
+    #[test]
+    fn a_stranger_s_name_is_cut_and_only_text() {
+        let mut chain = chain();
+        chain.links[2].name = "x".repeat(4000);
+        let (_, out) = body(&chain, Frame::NARROW);
+        assert!(out.contains("&lt;db&gt;") && !out.contains("<db>") && out.len() < 8000, "{}", out.len());
+    }
+}
