@@ -50,7 +50,7 @@ impl Kept {
         let report = is_ours(&out.join("report.html"), REPORT_MARK)?;
         ensure!(
             earlier != Some(false) && report != Some(false) && (earlier.is_some() || report.is_none()),
-            "{} holds a run.json or report.html that is no run of loadline; name another directory with --out",
+            "{} holds a run.json or report.html that is not a run of loadline; name another directory with --out",
             out.display()
         );
         if earlier.is_some() && !force {

@@ -23,7 +23,7 @@ const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>().ok();
     let addr = port.map(|port| SocketAddr::from(([127, 0, 0, 1], port))).or_else(|| text.parse().ok());
-    addr.ok_or_else(|| format!("{text:?} is no address; write it like 9100 (loopback) or 192.0.2.1:9100"))
+    addr.ok_or_else(|| format!("{text:?} is not an address; write it like 9100 (loopback) or 192.0.2.1:9100"))
 }
 
 /// Listens, and answers until the program ends.

@@ -85,7 +85,7 @@ fn rules() -> Vec<Row> {
 }
 
 fn principles() -> Vec<Row> {
-    let page = |p: &judge::Principle| format!("{}\n\nWhat the program does about it: {}", p.text, p.does);
+    let page = |p: &judge::Principle| format!("{}\n\nWhat loadline does about it: {}", p.text, p.does);
     judge::PRINCIPLES.iter().map(|p| row(p.id, p.title, page(p))).collect()
 }
 

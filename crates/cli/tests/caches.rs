@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use testkit::{alone, binary, eventually, free_port, json, nginx, num, one_loop, script_server, skip, total};
+use testkit::{alone, binary, free_port, json, nginx, num, one_loop, script_server, skip, total};
 
 /// How skewed: from hardly to mostly the same few.
 const SKEWS: [&str; 3] = ["0.6", "0.99", "1.3"];
@@ -36,7 +36,7 @@ fn hit_share_and_capacity_grow_with_skew() {
         let made = total(&run, "completed");
         assert_eq!(run["trials"][0]["errors"], serde_json::json!({}), "{skew}");
         logged += made as usize;
-        let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|text| text.lines().count() >= logged));
+        let text = testkit::logged(&log, logged);
         assert_eq!(text.lines().count(), logged, "the log has each request once");
         let of = |status: &str| text.lines().filter(|line| line.starts_with(&format!("{status} /{skew}/"))).count();
         let (hits, misses) = (of("HIT"), of("MISS"));

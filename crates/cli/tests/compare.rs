@@ -106,7 +106,7 @@ fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
     let (status, said) = code(&["--old", old, &old_again, "--new", new, &new_again, "--json"]);
     assert!(status == Some(1) && said.contains("24"), "{said}");
     let (status, said) = code(&["--old", old, &format!("{old}/run.json"), "--new", new]);
-    assert!(status == Some(2) && said.contains("twice"), "a run is no repeat of itself: {said}");
+    assert!(status == Some(2) && said.contains("twice"), "a run is not a repeat of itself: {said}");
 
     let with = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));

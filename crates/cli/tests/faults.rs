@@ -240,7 +240,7 @@ fn a_server_pid_of_no_process_is_refused() {
     // One that lives and serves nobody.
     let sleeps = Held::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
     let pid = sleeps.pid().to_string();
-    refused(&["load", &url, "--server-pid", &pid, "--duration", "300ms"], "holds a socket, so it is no server");
+    refused(&["load", &url, "--server-pid", &pid, "--duration", "300ms"], "holds a socket, so it is not a server");
 }
 
 #[test]

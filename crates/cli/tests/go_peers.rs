@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
-use testkit::{Held, alone, binary, eventually, first_line, go_peers, has, json, served, total};
+use testkit::{Held, alone, binary, eventually, first_line, go_peers, has, json, served, status, total};
 
 /// A server of Go with a folder of its own.
 struct Server {
@@ -83,10 +83,6 @@ fn what_net_http_counts_is_what_is_counted_here() {
             assert_eq!(connections, total(&run, "attempted"), "{scheme} {more:?}");
         }
     }
-}
-
-fn status(run: &Value, name: &str) -> u64 {
-    run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Group models whose further group cannot be made or cannot serve, for want of descriptors: what it was given is reset
+//! Group models whose further group cannot be made or cannot serve, for lack of descriptors: what it was given is reset
 //! and said, never left hanging, and the groups that live go on.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json as value};
-use testkit::{Held, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
+use testkit::{Held, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total};
 
 /// Answers with the message twice; every third call of `Third` fails, and what is called `None` is not there. A thread
 /// writes the count down.
@@ -81,10 +81,6 @@ impl Server {
         assert_eq!(run["trials"][0]["errors"], value!({}), "{more:?}");
         run
     }
-}
-
-fn status(run: &Value, name: &str) -> u64 {
-    run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json as value};
 use tempfile::TempDir;
-use testkit::{Running, alone, binary, eventually, free_port, json, loadline, nginx, skip, total};
+use testkit::{Running, alone, binary, free_port, json, loadline, logged_by_nginx, nginx, skip, total};
 
 /// Bytes of the page.
 const PAGE: u64 = 50_000;
@@ -43,12 +43,7 @@ impl Server {
 
     /// Lines of the log since they were looked at last, once there are as many as expected.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
-        let log = self.dir.path().join("log");
-        let lines = || std::fs::read_to_string(&log).unwrap_or_default();
-        let text = eventually(|| Some(lines()).filter(|text| text.lines().count() as u64 >= expected));
-        std::fs::write(&log, "").unwrap();
-        self.nginx.signal("USR1");
-        text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+        logged_by_nginx(&self.nginx, &self.dir.path().join("log"), expected)
     }
 }
 

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
 use testkit::{
-    Held, Running, alone, binary, eventually, first_line, free_port, has, json, loadline, program, skip, total,
+    Held, Running, alone, assert_logged_in, binary, eventually, first_line, free_port, has, json, logged,
+    login_sequence, program, refused, skip, total,
 };
 
 /// node's server, with prior knowledge; what it was asked is written down every 20 ms.
@@ -99,8 +100,7 @@ fn apache_logs_what_is_counted_here() {
         assert_eq!(run["trials"][0]["stream_limit"], value!(9));
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 3000, "{streams}: {completed}");
         seen += completed as usize;
-        let lines = || std::fs::read_to_string(&log).unwrap_or_default();
-        let text = eventually(|| Some(lines()).filter(|text| text.lines().count() >= seen));
+        let text = logged(&log, seen);
         assert_eq!(text.lines().count(), seen, "{streams}");
         assert!(text.lines().all(|line| line == "HTTP/2.0 200"), "{:?}", text.lines().find(|l| *l != "HTTP/2.0 200"));
     }
@@ -128,21 +128,6 @@ const server = http2.createServer((request, response) => {
 server.listen(0, "127.0.0.1", () => console.log("127.0.0.1:" + server.address().port));
 "#;
 
-const SEQUENCE: &str = r#"
-order = "sequence"
-
-[[request]]
-name = "login"
-path = "/login"
-body = '{"user": "user {{seq}}"}'
-capture = { token = "json:/auth/token", trace = "header:X-Trace" }
-
-[[request]]
-name = "me"
-path = "/me?trace={{trace}}"
-headers = { Authorization = "Bearer {{token}}" }
-"#;
-
 #[test]
 fn a_sequence_takes_tokens_and_cookies_along() {
     let _alone = alone();
@@ -156,23 +141,21 @@ fn a_sequence_takes_tokens_and_cookies_along() {
         std::fs::write(dir.path().join(name), text).unwrap();
         dir.path().join(name).display().to_string()
     };
-    let mix = file("mix.toml", SEQUENCE);
+    let toml = login_sequence(r#"{"user": "user {{seq}}"}"#, "");
+    let mix = file("mix.toml", &toml);
     let run = load(&url, &["--requests", &mix]);
     let trial = &run["trials"][0];
     // One me without its token, trace or cookies would be a status that is not expected.
     assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
-    let [login, me] = [0, 1].map(|class| trial["classes"][class]["total"]["completed"].as_u64().unwrap());
-    // Each of three connections may end after a login, and the request before the load is one.
-    assert!(me > 3 && (me..=me + 4).contains(&login), "{login} logins, {me} after one");
+    assert_logged_in(&run, 3);
 
     // A pointer to nothing is told before any load; a second request on its way before the answer is refused.
-    let wrong = file("wrong.toml", &SEQUENCE.replace("/auth/token", "/auth/tokn"));
+    let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     for (mix, more, says) in [
         (&wrong, &[][..], "what is captured from it is not in it"),
         (&mix, &["--streams", "4"], "leave --pipeline (--streams) out"),
     ] {
-        let output = loadline(binary!(), &[&["load", &url, "--http2", "--requests", mix], more].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && said.contains(says), "{said}");
+        let said = refused(binary!(), &[&["load", &url, "--http2", "--requests", mix], more].concat());
+        assert!(said.contains(says), "{said}");
     }
 }

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::Command;
 
 use serde_json::{Value, json as value};
-use testkit::{Running, alone, binary, free_port, json, loadline, program, skip, total};
+use testkit::{Running, alone, binary, free_port, json, program, refused, skip, total};
 
 /// redis-server without persistence, with a password where one is given.
 fn server(test: &str, password: Option<&str>) -> Option<Running> {
@@ -77,9 +77,7 @@ fn a_password_is_shown_and_its_lack_is_named() {
     assert!(total(&run, "completed") > 100 && !run.to_string().contains("secret-of-the-test"));
     std::fs::write(&file, "wrong").unwrap();
     let url = format!("redis://{}", server.addr);
-    let output = loadline(binary!(), &["load", &url, "--auth-file", &file.display().to_string()]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said = refused(binary!(), &["load", &url, "--auth-file", &file.display().to_string()]);
     assert!(said.contains("WRONGPASS") && said.contains("--auth-file"), "{said}");
 }
 

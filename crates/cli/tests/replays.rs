@@ -11,7 +11,8 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use sys::hiccups::HiccupMeter;
 use testkit::{
-    Running, alone, apache_with_log, binary, eventually, free_port, json_of, loadline, nginx, num, serve, skip,
+    Running, alone, apache_with_log, binary, completed_by_class, eventually, free_port, json_of, loadline, nginx, num,
+    refused, serve, skip,
 };
 
 const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i""#;
@@ -63,11 +64,6 @@ fn ask(addr: SocketAddr, method: &str, path: &str) {
     drop(stream.read_to_end(&mut Vec::new()));
 }
 
-fn classes(run: &Value) -> BTreeMap<String, u64> {
-    let all = run["trials"][0]["classes"].as_array().unwrap().iter();
-    all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()
-}
-
 fn load(url: &str, log: &Path, more: &[&str]) -> Value {
     json_of(Command::new(binary!()).args(["load", url, "--at-rest", "0s", "--replay"]).arg(log).args(more))
 }
@@ -94,7 +90,11 @@ fn logs_of_nginx_and_apache_are_made_again() {
         let after = server.counts(total + 41);
         let more = |request: &str| after[request] - before.get(request).copied().unwrap_or(0);
         assert_eq!((more("GET /file"), more("GET /none?a=b"), more("POST /file")), (31, 10, 0), "{name}");
-        assert_eq!(classes(&run), [("GET /file".to_owned(), 31), ("GET /none".to_owned(), 10)].into(), "{name}");
+        assert_eq!(
+            completed_by_class(&run),
+            [("GET /file".to_owned(), 31), ("GET /none".to_owned(), 10)].into(),
+            "{name}"
+        );
         let set = &run["plan"]["load"]["requests"];
         assert!(
             set["from"].as_str().unwrap().contains("5 POST (it may change things; allow it with --allow POST)"),
@@ -104,7 +104,7 @@ fn logs_of_nginx_and_apache_are_made_again() {
 
         // By frequency: three of four.
         let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
-        let counts = classes(&run);
+        let counts = completed_by_class(&run);
         let all: u64 = counts.values().sum();
         let share = counts["GET /file"] as f64 / all as f64;
         assert!(all > 50 && (share - 0.75).abs() < 4.0 * (0.1875 / all as f64).sqrt(), "{name}: {counts:?}");
@@ -124,7 +124,6 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
     let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
     let trial = &run["trials"][0];
-    // What is due between two moments is the area under the ramp, which stays at 400/s after its end.
     // What is due up to a moment is the area under the ramp, which stays at 400/s after its end. The measured window has a
     // length that is known, and begins somewhat after the load.
     let length_s = num(&trial["measured"]["length_s"]);
@@ -276,7 +275,6 @@ fn requests_come_at_the_times_of_a_file() {
     let trial = &load(&hosts)["trials"][0];
     let counts = ["due", "sent", "completed"].map(|count| num(&trial[count]));
     assert_eq!((counts, &trial["errors"]), ([61.0; 3], &value!({})), "each of four agents has its share: {trial}");
-    let output = loadline(binary!(), &["load", &url, "--arrivals", &file]);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && text.contains("line 1, column 1: several values"), "{text}");
+    let text = refused(binary!(), &["load", &url, "--arrivals", &file]);
+    assert!(text.contains("line 1, column 1: several values"), "{text}");
 }

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::process::Command;
 
-use serde_json::{Value, json as value};
-use testkit::{Running, alone, binary, eventually, free_port, json, loadline, nginx, num, program, skip, total};
+use serde_json::json as value;
+use testkit::{
+    Running, alone, assert_logged_in, binary, free_port, json, logged, login_sequence, nginx, num, program, refused,
+    skip, total,
+};
 
 /// POST /login gives a token and a cookie for a user and a password; GET /me wants both, and says whose they are.
 const APP: &str = r#"
@@ -38,28 +41,6 @@ class App(BaseHTTPRequestHandler):
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), App).serve_forever()
 "#;
 
-const MIX: &str = r#"
-order = "sequence"
-
-[[request]]
-name = "login"
-path = "/login"
-headers = { Content-Type = "application/json" }
-body = '{"user": "{{user}}", "password": "{{password}}"}'
-capture = { token = "json:/auth/token", trace = "header:X-Trace" }
-
-[[request]]
-name = "me"
-path = "/me?trace={{trace}}"
-headers = { Authorization = "Bearer {{token}}" }
-expect-text = '"user": "'
-"#;
-
-fn by_class(run: &Value, what: &str) -> BTreeMap<String, u64> {
-    let all = run["trials"][0]["classes"].as_array().unwrap().iter();
-    all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"][what].as_u64().unwrap())).collect()
-}
-
 #[test]
 fn a_login_gives_the_next_request_its_token_and_cookie() {
     let _alone = alone();
@@ -69,7 +50,8 @@ fn a_login_gives_the_next_request_its_token_and_cookie() {
         std::fs::write(dir.path().join(name), text).unwrap();
         dir.path().join(name).display().to_string()
     };
-    let (app, mix) = (file("app.py", APP), file("mix.toml", MIX));
+    let toml = login_sequence(r#"{"user": "{{user}}", "password": "{{password}}"}"#, r#"expect-text = '"user": "'"#);
+    let (app, mix) = (file("app.py", APP), file("mix.toml", &toml));
     let users = file("users.csv", "user,password\nann,one\nbob,two\neve,three\n");
     let mut command = Command::new(python);
     command.args([&app, &port.to_string()]);
@@ -82,23 +64,17 @@ fn a_login_gives_the_next_request_its_token_and_cookie() {
     let run = load(&mix, &users);
     let trial = &run["trials"][0];
     assert_eq!((&trial["errors"], num(&trial["unexpected_status"])), (&value!({}), 0.0), "{trial}");
-    let counts = by_class(&run, "completed");
-    assert!(counts["me"] > 3 && counts["login"] >= counts["me"] && counts["login"] <= counts["me"] + 4, "{counts:?}");
+    assert_logged_in(&run, 3);
     // The passwords of the file are nowhere in the run.
     assert!(!run.to_string().contains("three") && run["plan"]["load"]["requests"]["data"]["columns"][1] == "password");
 
     // A pointer to nothing, and a name that nothing has, are told before any load.
-    let wrong = file("wrong.toml", &MIX.replace("/auth/token", "/auth/tokn"));
-    let output = loadline(binary!(), &["load", &url, "--requests", &wrong, "--data", &users]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && said.contains("what is captured from it is not in it"), "{said}");
-    let typo = file("typo.toml", &MIX.replace("{{token}}", "{{tokne}}"));
-    let output = loadline(binary!(), &["load", &url, "--requests", &typo, "--data", &users]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        output.status.code() == Some(2) && said.contains("request 2 (me)") && said.contains("did you mean {{token}}?"),
-        "{said}"
-    );
+    let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
+    let said = refused(binary!(), &["load", &url, "--requests", &wrong, "--data", &users]);
+    assert!(said.contains("what is captured from it is not in it"), "{said}");
+    let typo = file("typo.toml", &toml.replace("{{token}}", "{{tokne}}"));
+    let said = refused(binary!(), &["load", &url, "--requests", &typo, "--data", &users]);
+    assert!(said.contains("request 2 (me)") && said.contains("did you mean {{token}}?"), "{said}");
 }
 
 #[test]
@@ -126,7 +102,7 @@ fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
     assert_eq!(run["trials"][0]["errors"], value!({}));
     let completed = total(&run, "completed") as usize;
     let log = dir.path().join("log");
-    let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|text| text.lines().count() >= completed));
+    let text = logged(&log, completed);
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
     assert_eq!(lines.len(), completed);
     for (at, what) in [(0, "numbers"), (2, "UUIDs"), (3, "rows")] {
@@ -136,9 +112,8 @@ fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
     let expected = completed as f64 / sum;
     let first = lines.iter().filter(|line| line[1] == "1").count() as f64;
     assert!((first - expected).abs() < 5.0 * expected.sqrt(), "{first} of {expected} by Zipf's law");
-    let output = loadline(binary!(), &[&args[..], &["--duration", "60s"]].concat());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && said.contains("12000 rows of data are not enough"), "{said}");
+    let said = refused(binary!(), &[&args[..], &["--duration", "60s"]].concat());
+    assert!(said.contains("12000 rows of data are not enough"), "{said}");
 }
 
 /// Hosts that are this one: what starts processes there throws the name away.
@@ -167,7 +142,7 @@ fn rows_of_data_are_split_over_hosts_agents_and_threads_and_none_comes_twice() {
     assert_eq!(run["trials"][0]["errors"], value!({}));
     let completed = total(&run, "completed") as usize;
     let log = dir.path().join("log");
-    let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|text| text.lines().count() >= completed));
+    let text = logged(&log, completed);
     let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
     assert!(completed > 100 && all >= completed, "{completed} of {all}");
     assert_eq!(once.len(), all, "each row once");

@@ -7,7 +7,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
 use tempfile::TempDir;
-use testkit::{Running, alone, binary, eventually, free_port, json, loadline, nginx, program, serve, skip, total};
+use testkit::{
+    Running, alone, binary, free_port, has, json, loadline, logged_by_nginx, nginx, program, refused, serve, skip,
+    total,
+};
 
 /// An authority and what it signed, made by openssl.
 struct Certificates {
@@ -28,8 +31,7 @@ sign client 2 'extendedKeyUsage=clientAuth\\n'
 
 impl Certificates {
     fn make(test: &str) -> Option<Self> {
-        if program("openssl").is_none() {
-            skip(test, "openssl is not installed");
+        if !has(test, "openssl") {
             return None;
         }
         let dir = tempfile::tempdir().unwrap();
@@ -78,12 +80,7 @@ impl Tls {
 
     /// Lines of the log since they were looked at last, once there are as many as expected.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
-        let log = self.certificates.file("log");
-        let lines = || std::fs::read_to_string(&log).unwrap_or_default();
-        let text = eventually(|| Some(lines()).filter(|text| text.lines().count() as u64 >= expected));
-        std::fs::write(&log, "").unwrap();
-        self.nginx.signal("USR1");
-        text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+        logged_by_nginx(&self.nginx, Path::new(&self.certificates.file("log")), expected)
     }
 
     fn load(&self, more: &[&str]) -> Value {
@@ -139,28 +136,19 @@ fn sessions_are_taken_up_again_as_often_as_the_server_says() {
     }
 }
 
-/// What is said where nothing is measured.
-#[track_caller]
-fn refused(args: &[&str]) -> String {
-    let output = loadline(binary!(), args);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    said
-}
-
 #[test]
 fn what_is_wrong_with_a_server_is_said_in_a_sentence() {
     let Some(server) = Tls::start("https refusals", "other", "") else { return };
     let (url, ca) = (server.url(), server.certificates.file("ca.pem"));
-    let said = refused(&["load", &url, "--cacert", &ca]);
+    let said = refused(binary!(), &["load", &url, "--cacert", &ca]);
     assert!(said.contains("is not for \"127.0.0.1\" but for") && said.contains("other.example"), "{said}");
-    let said = refused(&["load", &url]);
+    let said = refused(binary!(), &["load", &url]);
     assert!(said.contains("--cacert FILE") && said.contains("--insecure"), "{said}");
     let plain = format!("http://127.0.0.1:{}/", server.port);
-    assert!(refused(&["load", &plain]).contains("HTTPS port"));
+    assert!(refused(binary!(), &["load", &plain]).contains("HTTPS port"));
     let tls = format!("https://{}/file", server.nginx.addr);
-    assert!(refused(&["load", &tls, "--insecure"]).contains("http:// instead of https://"));
-    assert!(refused(&["load", &plain, "--insecure"]).contains("write https://"));
+    assert!(refused(binary!(), &["load", &tls, "--insecure"]).contains("http:// instead of https://"));
+    assert!(refused(binary!(), &["load", &plain, "--insecure"]).contains("write https://"));
     let run = server.load(&["--insecure"]);
     assert!(run["notes"].to_string().contains("certificate is not verified"), "{}", run["notes"]);
     let output = loadline(binary!(), &["load", &url, "--insecure", "--duration", "200ms"]);
@@ -180,7 +168,7 @@ fn a_client_certificate_is_shown_where_it_is_wanted() {
     let (cert, key) = (certificates.file("client.pem"), certificates.file("client.key"));
     let run = server.load(&["--cert", &cert, "--key", &key]);
     assert_eq!(server.logged(total(&run, "completed")).len() as u64, total(&run, "completed"));
-    let said = refused(&["load", &server.url(), "--cacert", &server.certificates.file("ca.pem")]);
+    let said = refused(binary!(), &["load", &server.url(), "--cacert", &server.certificates.file("ca.pem")]);
     assert!(said.contains("400") && said.contains("certificate"), "{said}");
 }
 

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use testkit::{Held, Watched, alone, binary, eventually, free_port, has, json, loadline, total, watched};
+use testkit::{Held, Watched, alone, binary, free_port, has, json, total, watched};
 
 /// What a process of loadline may have in memory at most, KiB: a little more than a chain of 1 MiB would take if it were
 /// kept by each of 16 connections, in pieces and as a whole.
@@ -22,17 +22,7 @@ fn server(dir: &Path, port: u16, more: &[&str]) -> Held {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
     command.args(more).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    listening(&mut command, port)
-}
-
-/// Starts a server and waits until it listens.
-fn listening(command: &mut Command, port: u16) -> Held {
-    let mut held = Held::start(command);
-    eventually(|| {
-        assert!(held.runs(), "{command:?} ended at once");
-        TcpStream::connect(("127.0.0.1", port)).ok()
-    });
-    held
+    Held::listening(&mut command, port)
 }
 
 /// A folder with a certificate, or a test that is left out.
@@ -49,9 +39,7 @@ fn folder(test: &str) -> Option<tempfile::TempDir> {
 fn refused(port: u16, more: &[&str]) -> String {
     let url = format!("https://localhost:{port}/");
     let args = ["load", &url, "--insecure", "--duration", "100ms", "--timeout", "5s"];
-    let output = loadline(binary!(), &[&args[..], more].concat());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
+    let said = testkit::refused(binary!(), &[&args[..], more].concat());
     assert!(said.lines().count() <= 4, "{more:?}: {said}");
     said
 }
@@ -102,7 +90,7 @@ fn a_server_that_insists_on_renegotiating_is_named() {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key", "-tls1_2"]);
     command.current_dir(dir.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut server = listening(&mut command, port);
+    let mut server = Held::listening(&mut command, port);
     let (mut stdin, mut stdout) = (server.0.stdin.take().unwrap(), server.0.stdout.take().unwrap());
     let asks = std::thread::spawn(move || {
         let (mut said, mut piece) = (Vec::new(), [0; 4096]);

@@ -101,7 +101,7 @@ def app(asked, begin):
     let server = Held::start(&mut command);
     eventually(|| UnixStream::connect(&socket).ok());
     let url = format!("unix://{}:/page", socket.display());
-    let (mut expected, lines) = (0, || std::fs::read_to_string(&log).unwrap_or_default());
+    let mut expected = 0;
     for more in [&[][..], &["--new-connections"]] {
         let args = ["load", &url, "--connections", "4", "--duration", "1s", "--warmup", "0s"];
         let run = json(binary!(), &[&args[..], more].concat());
@@ -109,7 +109,7 @@ def app(asked, begin):
         let completed = total(&run, "completed");
         assert!(completed > 20 && total(&run, "sent") == completed, "{more:?}: {completed}");
         expected += completed as usize;
-        let text = eventually(|| Some(lines()).filter(|text| text.lines().count() >= expected));
+        let text = testkit::logged(&log, expected);
         assert_eq!(text.lines().filter(|line| *line == "200 /page").count(), expected, "{more:?}");
         // Its worker, which the one that listens started, is found from the socket as well.
         let processes = run["trials"][0]["server"]["processes"].to_string();

@@ -110,7 +110,7 @@ pub(crate) fn sentence(load: &BehindLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     match load.limit {
         Some(BehindLimit::Thread) => format!(
-            "the server waits for {}, of which one thread was on CPU or wanted to {} of the time",
+            "the server waits for {}, of which one thread ran or waited for a CPU {} of the time",
             named(&load.behind),
             percent(load.busiest_thread.unwrap_or(0.0))
         ),
@@ -141,7 +141,7 @@ pub(crate) fn sentence(load: &BehindLoad) -> String {
 /// `127.0.0.1:8001 (python3:812)`.
 fn named(behind: &Behind) -> String {
     match behind.processes.as_slice() {
-        [] => format!("{} (on no host that is watched)", behind.address),
+        [] => format!("{} (not on a watched host)", behind.address),
         [one] => format!("{} ({one})", behind.address),
         [one, more @ ..] => format!("{} ({one} and {} more)", behind.address, more.len()),
     }

@@ -80,7 +80,7 @@ const HOST_CPU: &str = "Time of all CPUs of the host, whoever used it. It holds 
 const PROCESS: &str = "Charged to the side's own processes, children included. Soft interrupts that ran on a process's back are part of it on kernels without interrupt time accounting.";
 const NET: &str = "The rate before any load is taken off, so what remains is what the load caused (the source subtracts its clock interrupts in the same way).";
 const WIRE: &str = "Counted by the network namespace of this side: on loopback both directions of both ends pass through the one interface. Segments that the kernel merges or splits later (GSO, GRO) count once.";
-const SWITCH: &str = "A voluntary switch is a thread that waited for something, an involuntary one was displaced while it still had work. Many voluntary switches per request mean that the work is handed from thread to thread.";
+const SWITCH: &str = "A voluntary switch is a thread that waited for something, an involuntary one was preempted while it still had work. Many voluntary switches per request mean that the work is handed from thread to thread.";
 
 const RECORDS: &str =
     "Counted by the record server itself. A read that is split into several requests takes as many records.";
@@ -167,7 +167,7 @@ pub const COSTS: &[CostSpec] = &[
         &[p("process.involuntary_switches")],
         Plain,
         Gross,
-        "times that a thread was displaced",
+        "times that a thread was preempted",
         SWITCH,
     ),
     row("packets_in", &[p("ip.in_receives"), maybe("ip6.in_receives")], Plain, Gross, "IP packets in", WIRE),
@@ -194,11 +194,11 @@ pub const COSTS: &[CostSpec] = &[
     ),
     row("connections_accepted", &[p("tcp.passive_opens")], Plain, Gross, "connections accepted", WIRE),
     row("connections_opened", &[p("tcp.active_opens")], Plain, Gross, "connections opened", WIRE),
-    row("forks", &[p("system.forks")], Plain, Gross, "processes and threads made", NET),
+    row("forks", &[p("system.forks")], Plain, Gross, "processes and threads created", NET),
     row("minor_faults", &[p("process.minor_faults")], Plain, Gross, "page faults without a disk", PROCESS),
     row("major_faults", &[p("process.major_faults")], Plain, Gross, "page faults with a disk", PROCESS),
-    row("disk_read_bytes", &[p("process.read_bytes")], Bytes, Gross, "bytes the side fetched from a disk", PROCESS),
-    row("disk_write_bytes", &[p("process.write_bytes")], Bytes, Gross, "bytes the side sent to a disk", PROCESS),
+    row("disk_read_bytes", &[p("process.read_bytes")], Bytes, Gross, "bytes the side read from a disk", PROCESS),
+    row("disk_write_bytes", &[p("process.write_bytes")], Bytes, Gross, "bytes the side wrote to a disk", PROCESS),
     row(
         "cache_hits",
         &[p("record.cache_hits")],

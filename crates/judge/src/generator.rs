@@ -65,14 +65,9 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
         return None;
     }
     let mut evidence: Vec<Evidence> = threads.iter().take(4).map(|t| thread_line(view, t)).collect();
-    evidence.push(Evidence {
-        text: format!("it completed {} with that", rate(view.trial.rates.completed_rate)),
-        counter: "completed_rate".into(),
-        value: Some(view.trial.rates.completed_rate),
-        unit: FigureUnit::PerSecond,
-        place: view.place(""),
-        limit: None,
-    });
+    let completed = view.trial.rates.completed_rate;
+    let with_that = format!("it completed {} meanwhile", rate(completed));
+    evidence.push(measured(view, ("completed_rate", ""), (completed, FigureUnit::PerSecond), None, with_that));
     evidence.extend(piled_up.and_then(|w| w.line(facts)));
     let ran =
         format!("its threads were on CPU {} of the time and waited for one {}", percent(busy), percent(wants - busy));

@@ -13,7 +13,7 @@ pub struct Principle {
     pub title: &'static str,
     /// What it means.
     pub text: &'static str,
-    /// What the program does about it.
+    /// What loadline does about it.
     pub does: &'static str,
 }
 
@@ -29,7 +29,7 @@ pub const PRINCIPLES: &[Principle] = &[
     },
     Principle {
         id: "rule-2",
-        title: "Behind every bottleneck stands the next",
+        title: "Behind every bottleneck is the next",
         text: "Taking one bottleneck away raises the rate only as far as the next one allows, and that may be very near.",
         does: "Each verdict names the next bottleneck with the rate at which it would bind: the device with the largest \
                demand after it, at one over that demand.",

@@ -83,7 +83,7 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
 
 /// Twice the clients or more brought less than [`FLAT`], the share that ends the sweep of `loadline find` too: a sweep
 /// that ended because more clients brought nothing is flat here, even where its decisive step is its last. One that ended
-/// for want of time is flat where an open loop asked for more than its best and got no more.
+/// for lack of time is flat where an open loop asked for more than its best and got no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NotTried;

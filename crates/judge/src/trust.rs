@@ -156,7 +156,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
         let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
         if host.busy > (1.02 + ticks) * host.online {
             said.warn(format!(
-                "{}: {} CPUs' worth of work on {} CPUs: the counters contradict themselves",
+                "{}: {} CPUs' worth of work on {} CPUs: the counters contradict each other",
                 view.place(""),
                 figure(host.busy),
                 figure(host.online)
@@ -212,7 +212,7 @@ fn ceiling(facts: &Facts<'_>, said: &mut Said) {
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
     if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST) * knee.x_max) {
         said.warn(format!(
-            "the open loop completed {} at {} offered, the sweep {}: that is no highest rate, and the knee is higher than {}",
+            "the open loop completed {} at {} offered, the sweep {}: the sweep did not reach the highest rate, and the knee is higher than {}",
             rate(good(most)),
             rate(most.rates.offered_rate),
             rate(knee.x_max),
@@ -309,7 +309,7 @@ fn left_out(capacity: Option<&Capacity>, said: &mut Said) {
         |with| format!("they are left out; with them the capacity is {}", rate(with)),
     );
     said.warn(format!(
-        "a machine stood still {} times, {} s in all, while the capacity of {} was searched: {became}",
+        "a host paused {} times, {} s in all, during the search for the capacity of {}: {became}",
         l.pauses,
         figure(l.seconds),
         rate(capacity.rate)

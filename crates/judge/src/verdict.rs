@@ -13,6 +13,26 @@ const NOT_WATCHED: [&str; 2] = [
     "the generator's side: whether it, the network or the server was the limit (loadline find)",
 ];
 
+/// What the other rules answered: why each is not the verdict, and what is missing for those that cannot say.
+fn others(winner: &Rule, confidence: f64, answers: &[(&Rule, Verdict)]) -> (Vec<RuledOut>, Vec<String>) {
+    let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
+    for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != "unknown") {
+        let mut out = |why| ruled_out.push(RuledOut { id: rule.id.into(), why });
+        match answer {
+            Verdict::RuledOut(why) => out(why.clone()),
+            // What would only matter behind a sure verdict is not worth a line.
+            Verdict::CannotSay(what) if winner.id == "unknown" || confidence < 0.9 => {
+                missing.extend(what.iter().map(|w| format!("{}: {w}", rule.id)));
+            }
+            Verdict::CannotSay(_) => {}
+            Verdict::Binds { sentence: also, .. } => {
+                out(format!("its signs are there too ({also}), but {} comes before it and explains them", winner.id));
+            }
+        }
+    }
+    (ruled_out, missing)
+}
+
 /// Asks all rules.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     // No rule reads the counters of a trial in which the server or the generator died.
@@ -26,22 +46,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         return Bottleneck::default();
     };
     let is_unknown = winner.id == "unknown";
-    let mut ruled_out = Vec::new();
-    let mut missing = Vec::new();
-    for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != "unknown") {
-        match answer {
-            Verdict::RuledOut(why) => ruled_out.push(RuledOut { id: rule.id.into(), why: why.clone() }),
-            // What would only matter behind a sure verdict is not worth a line.
-            Verdict::CannotSay(what) if is_unknown || *confidence < 0.9 => {
-                missing.extend(what.iter().map(|w| format!("{}: {w}", rule.id)));
-            }
-            Verdict::CannotSay(_) => {}
-            Verdict::Binds { sentence: also, .. } => ruled_out.push(RuledOut {
-                id: rule.id.into(),
-                why: format!("its signs are there too ({also}), but {} comes before it and explains them", winner.id),
-            }),
-        }
-    }
+    let (ruled_out, mut missing) = others(winner, *confidence, &answers);
     if facts.run.only_watched() {
         missing = NOT_WATCHED.map(str::to_string).into();
     }
@@ -79,7 +84,7 @@ fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String)
     }
     if let Some((taken, online)) = facts.strangers() {
         confidence = confidence.min((0.9 - taken / online).max(0.3));
-        sentence += &format!(" (other programs used {} of {} CPUs meanwhile)", figure(taken), figure(online));
+        sentence += &format!("; other programs used {} of {} CPUs meanwhile", figure(taken), figure(online));
     }
     (confidence, sentence)
 }

@@ -163,7 +163,7 @@ mod tests {
         let b = verdict([0.83, 0.05, 3500.0], [0.55, 0.09, 40.0]);
         assert!(b.id == "client-cpu" && b.confidence < 0.8, "{b:#?}");
         let b = verdict([0.6, 0.05, 100.0], [0.8, 0.1, 3500.0]);
-        assert!(b.id == "server-cpu" && b.sentence.contains("hardly rest"), "{b:#?}");
+        assert!(b.id == "server-cpu" && b.sentence.contains("nearly always busy"), "{b:#?}");
         let b = verdict([0.6, 0.05, 1000.0], [0.8, 0.1, 1500.0]);
         assert!(b.id == "unknown" && b.sentence.contains("one load alone"), "{b:#?}");
     }

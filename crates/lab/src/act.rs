@@ -278,18 +278,23 @@ impl<'w> Act<'w> {
             trial.notes.push(format!("the load was made by {agents} agent processes"));
         }
         trial.notes.extend(missing);
-        let mut incidents = self.samplers.close(&mut trial);
-        // Agents that are told to drain end by themselves.
-        incidents.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
-        incidents.extend(self.died);
-        if incidents.is_empty() {
-            incidents.extend(self.progress.silence(window.begin_s, window.end_s));
-        }
-        incidents.sort_by(|a, b| a.begin_s.total_cmp(&b.begin_s));
-        trial.notes.extend(incidents.iter().map(|i| i.text.clone()));
-        trial.incidents = incidents;
+        let seen = self.samplers.close(&mut trial);
+        trial.incidents = incidents(seen, self.died, &self.progress, window);
+        trial.notes.extend(trial.incidents.iter().map(|i| i.text.clone()));
         Ok((trial, if all_wait { self.group } else { AgentGroup::default() }))
     }
+}
+
+/// What happened, in order: what the observers saw and which agents ended; where nothing did, a silence of the answers.
+fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
+    // Agents that are told to drain end by themselves.
+    seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
+    seen.extend(died);
+    if seen.is_empty() {
+        seen.extend(progress.silence(window.begin_s, window.end_s));
+    }
+    seen.sort_by(|a, b| a.begin_s.total_cmp(&b.begin_s));
+    seen
 }
 
 /// What stopped a trial before its time.

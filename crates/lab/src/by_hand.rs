@@ -36,7 +36,7 @@ impl ByHand {
         }
         trial.label = format!("{}, changed by hand", trial.label);
         trial.notes.push(format!(
-            "the rate was changed by hand {} times, the last time to {:.1}/s at {:.1} s: figures are of all of the window",
+            "the rate was changed by hand {} times, the last time to {:.1}/s at {:.1} s: the figures cover the whole window",
             self.rates.len() - 1,
             last.rate,
             last.t_s

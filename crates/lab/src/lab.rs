@@ -271,7 +271,7 @@ impl<'w> Lab<'w> {
 
     /// The server, or the way to it, went away in the last trial: it is said there, and nothing more is tried.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
-        let text = format!("the server, or the way to it, stopped answering: {why}");
+        let text = format!("the server, or the path to it, stopped answering: {why}");
         if let Some(trial) = self.run.trials.last_mut() {
             let begin_s = trial.measured.window.begin_s;
             trial.notes.push(text.clone());

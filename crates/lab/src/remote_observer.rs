@@ -131,9 +131,9 @@ impl Line {
 
     fn rows(&mut self, rows: Recording) {
         if self.rows.values() + rows.values() > MOST_VALUES {
-            self.lost = Some(format!("it handed over more than {MOST_VALUES} values of counters"));
+            self.lost = Some(format!("it sent more than {MOST_VALUES} values of counters"));
         } else if !self.rows.append(rows) {
-            self.lost = Some("it handed over pieces of a recording that do not fit together".into());
+            self.lost = Some("it sent pieces of a recording that do not fit together".into());
         }
     }
 
@@ -181,7 +181,7 @@ impl Line {
             let (had, until) = (self.rows.t_s.len(), Instant::now() + self.patience());
             self.hear_until(until, |line| line.came >= line.wanted || line.rows.t_s.len() > had);
             if self.came < self.wanted && self.rows.t_s.len() == had && self.lost.is_none() {
-                self.lost = Some("it did not hand over what it saw in time".into());
+                self.lost = Some("it did not send what it saw in time".into());
             }
         }
     }

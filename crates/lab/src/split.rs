@@ -32,7 +32,7 @@ pub(crate) fn room(agents: usize, descriptors: u64) -> Result<Option<String>, La
     Ok(short.then(|| {
         format!(
             "this program may hold {descriptors} descriptors and would need {} to read all counters: those that are \
-             missing are missing for that; raise the limit (ulimit -Hn)",
+             missing are missing because of that; raise the limit (ulimit -Hn)",
             OBSERVING + pipes
         )
     }))

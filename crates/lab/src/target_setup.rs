@@ -208,7 +208,7 @@ impl TargetSetup {
             }
             Some(pid) if probe::holds_sockets(pid) == Some(false) => {
                 let what = format!("watching process {pid} (--server-pid)");
-                let why = "neither it nor a process below it holds a socket, so it is no server; `ss -Hltnp` shows who \
+                let why = "neither it nor a process below it holds a socket, so it is not a server; `ss -Hltnp` shows who \
                            listens, and without the flag it is found";
                 return Err(LabError::set_up(what, why));
             }

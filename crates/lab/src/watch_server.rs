@@ -22,7 +22,7 @@ pub fn watch_server(
         Some(observation) => observation,
         None => Observation::of_server_alone(here(&mut lab, listener)?),
     };
-    lab.note("somebody else loads the server: its requests, their response times and errors are not known here");
+    lab.note("the load is not made here: requests, response times and errors are not known");
     let point = Point { label: "somebody's load".into(), kind: TrialKind::Watched, ..Point::default() };
     let trial = lab.look(&observation, &point);
     lab.keep(trial)?;

@@ -91,6 +91,17 @@ fn make(
     Ok(part)
 }
 
+fn confine(cpus: &[u32]) -> Result<(), LoadError> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    limits::confine_to_cpus(cpus).map_err(|errno| LoadError::System {
+        what: "confining the generator to its CPUs",
+        errno,
+        advice: "name CPUs that this machine has and this process may use",
+    })
+}
+
 fn with_client(
     client: &dyn AnyClient,
     plan: LoadPlan,
@@ -100,13 +111,7 @@ fn with_client(
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
     let (limit, mut notes) = descriptors(&plan);
-    if !plan.cpus.is_empty() {
-        limits::confine_to_cpus(&plan.cpus).map_err(|errno| LoadError::System {
-            what: "confining the generator to its CPUs",
-            errno,
-            advice: "name CPUs that this machine has and this process may use",
-        })?;
-    }
+    confine(&plan.cpus)?;
     let driver = drivers::choose(&plan, &mut notes)?;
     let threads = plan.threads.max(1);
     let common = Arc::new(Common {
@@ -318,16 +323,7 @@ fn conduct(
         if listening {
             // Waiting happens on the control channel, so a phase begins without delay.
             match control.recv_timeout(left.min(look)) {
-                Ok(AgentCommand::Enter { phase: next, at_ns }) => {
-                    if next != phase {
-                        let soonest = clock::monotonic_ns() + LONGEST_WAIT_NS + 500_000;
-                        common.orders.enter(next, at_ns.map_or(soonest, |at| at.max(soonest)));
-                    }
-                    phase = next;
-                }
-                Ok(AgentCommand::Rate { factor }) => common.orders.rate(factor),
-                Ok(AgentCommand::Stop) => common.orders.stop(),
-                Ok(_) => {}
+                Ok(command) => phase = order(&common.orders, command, phase),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     common.orders.stop();
@@ -353,6 +349,23 @@ fn conduct(
         }
     }
     failure.map_or(Ok(merged), Err)
+}
+
+/// Passes a command on; returns the phase that all are in after it.
+fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
+    match command {
+        AgentCommand::Enter { phase: next, at_ns } => {
+            if next != phase {
+                let soonest = clock::monotonic_ns() + LONGEST_WAIT_NS + 500_000;
+                orders.enter(next, at_ns.map_or(soonest, |at| at.max(soonest)));
+            }
+            return next;
+        }
+        AgentCommand::Rate { factor } => orders.rate(factor),
+        AgentCommand::Stop => orders.stop(),
+        _ => {}
+    }
+    phase
 }
 
 fn take(

@@ -31,7 +31,26 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
     let phase = plan.phase_of(shard, shards);
     let seed = plan.seed.wrapping_add(u64::from(shard).wrapping_mul(0xd134_2543_de82_ef95));
-    let intensity = match &plan.intensity {
+    Task {
+        intensity: shape(plan, (shard, shards), phase, limit),
+        new_connections: plan.new_connections,
+        connect_gap_ns: if plan.connect_rate > 0.0 { 1e9 * f64::from(shards) / plan.connect_rate } else { 0.0 },
+        blocks: Turns::of(plan),
+        timeout_ns: ns(plan.timeout_s),
+        connect_timeout_ns: ns(plan.connect_timeout_s),
+        drain_ns: ns(plan.drain_s),
+        seed,
+        origin_ns,
+        slots: plan.slots.is_some(),
+        slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
+        tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
+        items: items(plan, (shard, shards)),
+    }
+}
+
+/// This shard's share of the plan's intensity.
+fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -> Shape {
+    match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
             connections: share(*connections, shards, shard),
             pipeline: *pipeline,
@@ -60,21 +79,6 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
                 }),
             }
         }
-    };
-    Task {
-        intensity,
-        new_connections: plan.new_connections,
-        connect_gap_ns: if plan.connect_rate > 0.0 { 1e9 * f64::from(shards) / plan.connect_rate } else { 0.0 },
-        blocks: Turns::of(plan),
-        timeout_ns: ns(plan.timeout_s),
-        connect_timeout_ns: ns(plan.connect_timeout_s),
-        drain_ns: ns(plan.drain_s),
-        seed,
-        origin_ns,
-        slots: plan.slots.is_some(),
-        slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
-        tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
-        items: items(plan, (shard, shards)),
     }
 }
 
@@ -164,7 +168,7 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
         }
         let bound = socket::tcp(target).and_then(|fd| socket::bind(&fd, SocketAddr::new(source_addr, 0)));
         if bound == Err(Errno::ADDRNOTAVAIL) {
-            return wrong("it is no address of this host; `ip address` lists them");
+            return wrong("it is not an address of this host; `ip address` lists them");
         }
     }
     Ok(())

@@ -31,9 +31,9 @@ pub fn other_network(pid: u32) -> Option<u32> {
 /// Why a server's processes were not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The address is no address of this machine or of a namespace that can be entered.
+    /// The address is not an address of this machine or of a namespace that can be entered.
     #[error(
-        "{0} is no address of this machine: its server's counters cannot be read here; name the server's process with --server-pid if it does run here (behind address translation, say)"
+        "{0} is not an address of this machine: its server's counters cannot be read here; name the server's process with --server-pid if it does run here (behind address translation, say)"
     )]
     NotLocal(Address),
     /// The address is ours, and nothing listens there.

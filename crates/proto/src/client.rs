@@ -116,7 +116,7 @@ pub enum ProtoError {
         error: Box<ProtoError>,
     },
     /// The protocol is not spoken within TLS.
-    #[error("{0} is not spoken within TLS; https:// is")]
+    #[error("{0} is not supported over TLS; https:// is")]
     NoTls(&'static str),
     /// The protocol has no client in this build.
     #[error("no client speaks {0}; `loadline list protocols` names those that exist")]

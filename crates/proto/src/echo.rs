@@ -159,19 +159,7 @@ mod tests {
             let mut client = ClientPlan::new(bytes).session();
             let mut server = ServerSession::default();
             (0..messages).for_each(|_| client.begin(Request::default()));
-            let (mut buf, mut completed) = (vec![0; cut], 0);
-            loop {
-                let n = client.transmit(&mut buf);
-                if n > 0 {
-                    server.receive(&buf[..n]).unwrap();
-                }
-                let m = server.transmit(&mut buf);
-                if n + m == 0 {
-                    break;
-                }
-                completed += client.receive(&buf[..m], &mut drop).unwrap().completed;
-            }
-            prop_assert_eq!(completed, messages);
+            prop_assert_eq!(crate::testing::talked(&mut client, &mut server, cut).0, messages);
             prop_assert!(client.peer_closed(&mut drop).is_ok());
         }
     }

@@ -1,6 +1,24 @@
-//! What tests of servers share.
+//! What tests of protocols share.
 
-use crate::{Progress, Session};
+use crate::{Progress, Requester, Session};
+
+/// Lets both halves talk in pieces of `cut` bytes until neither has more to say: requests that the client saw completed, and
+/// the bytes each way.
+pub(crate) fn talked(client: &mut impl Requester, server: &mut impl Session, cut: usize) -> (u32, usize, usize) {
+    let (mut piece, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
+    loop {
+        let n = client.transmit(&mut piece);
+        if n > 0 {
+            server.receive(&piece[..n]).unwrap();
+        }
+        let m = server.transmit(&mut piece);
+        if n + m == 0 {
+            return (completed, up, down);
+        }
+        completed += client.receive(&piece[..m], &mut drop).unwrap().completed;
+        (up, down) = (up + n, down + m);
+    }
+}
 
 /// What a server says to bytes that come in pieces of `cut`, read a few at a time, and what became of the connection.
 pub(crate) fn said(mut server: impl Session, bytes: &[u8], cut: usize) -> (String, Progress) {

@@ -47,9 +47,9 @@ fn of_arrivals(answer: &WhatIf, asked: f64) -> String {
             format!("{} requests/s are more than it takes: {} stops it", number(asked), resource.id)
         }
         Some(resource) => {
-            format!("{} requests/s in {mean} on the mean: {} is nearly full", number(asked), resource.id)
+            format!("{} requests/s in {mean} on average: {} is nearly full", number(asked), resource.id)
         }
-        None => format!("{} requests/s in {mean} on the mean, and room left everywhere", number(asked)),
+        None => format!("{} requests/s in {mean} on average, and room left everywhere", number(asked)),
     }
 }
 
@@ -79,11 +79,11 @@ fn response(response_us: &Estimate) -> KeyFigure {
     match (response_us.value.is_finite(), response_us.high.is_finite()) {
         (false, _) => figure("grows without end".into(), "more requests arrive than are served".into()),
         (true, false) => {
-            figure(quantity(response_us.value), format!("{} or more on the mean", quantity(response_us.low)))
+            figure(quantity(response_us.value), format!("{} or more on average", quantity(response_us.low)))
         }
         (true, true) => {
             let between = format!("{} to {}", quantity(response_us.low), quantity(response_us.high));
-            figure(quantity(response_us.value), format!("{between} on the mean"))
+            figure(quantity(response_us.value), format!("{between} on average"))
         }
     }
 }
@@ -132,7 +132,7 @@ fn plots(answer: &WhatIf) -> [Plot; 2] {
     };
     let response = Plot {
         title: format!("Response time against {against}"),
-        caption: "On the mean, without thinking.".into(),
+        caption: "On average, without think time.".into(),
         x,
         y: Axis::new("response time", Unit::Micros, Scale::Log),
         series: between(answer, |p| [p.response_us, p.response_low_us, p.response_high_us]),

@@ -28,7 +28,7 @@ pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<Recorded, Read
 fn recorded(mut times: Vec<f64>) -> Result<Recorded, Wrong> {
     times.sort_by(f64::total_cmp);
     let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
-        return Err((None, "it has no times; write one in seconds a line".into()));
+        return Err((None, "it has no times; write one a line, in seconds".into()));
     };
     if times.len() < 2 || last - first > LONGEST_S {
         let why =
@@ -85,7 +85,7 @@ fn several(row: &csv::StringRecord) -> String {
 /// Seconds, of any origin.
 fn time(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && seconds.abs() < 1e12);
-    seconds.ok_or_else(|| format!("{} is no time; write seconds, such as 12.345 or 1700000000.25", shown(text)))
+    seconds.ok_or_else(|| format!("{} is not a time; write seconds, such as 12.345 or 1700000000.25", shown(text)))
 }
 
 fn wrong(e: csv::Error) -> Wrong {
@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn mistakes_have_their_line() {
         for (text, column, says) in [
-            ("1\n2\nthree\n", None, "line 3, column 1: \"three\" is no time"),
-            ("1\nnan\n", None, "line 2, column 1: \"nan\" is no time"),
+            ("1\n2\nthree\n", None, "line 3, column 1: \"three\" is not a time"),
+            ("1\nnan\n", None, "line 2, column 1: \"nan\" is not a time"),
             ("at,path\n1,/a\n", None, "line 1, column 1: several values: \"at,path\"; name the column"),
             ("at,path\n1,/a\n", Some("att"), "did you mean at?"),
             ("at,path\n1,/a\n2\n", Some("at"), "line 3"),

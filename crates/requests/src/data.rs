@@ -66,7 +66,7 @@ fn names(columns: &[String]) -> Result<(), Wrong> {
     let good = |name: &String| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     match columns.iter().position(|name| !good(name)) {
         Some(at) => {
-            let why = format!("{} is no name of a column; use letters, digits, _, - and .", shown(&columns[at]));
+            let why = format!("{} is not a name of a column; use letters, digits, _, - and .", shown(&columns[at]));
             Err((Some((1, 1)), why))
         }
         None => Ok(()),
@@ -78,7 +78,7 @@ fn json_lines(text: &str) -> Result<Rows, Wrong> {
     let mut rows = Vec::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let object: Map<String, Value> = serde_json::from_str(line)
-            .map_err(|e| (Some((number, e.column().max(1))), format!("no JSON object: {e}")))?;
+            .map_err(|e| (Some((number, e.column().max(1))), format!("not a JSON object: {e}")))?;
         if columns.is_empty() {
             columns = object.keys().cloned().collect();
             names(&columns)?;
@@ -119,7 +119,7 @@ mod tests {
     fn mistakes_have_their_line() {
         for (text, says) in [
             ("a,b\n1,2\n3\n", "line 3, column 1: 1 values where the first line names 2 columns"),
-            ("a b\n1\n", "is no name of a column"),
+            ("a b\n1\n", "is not a name of a column"),
             ("a\n\"x\ny\"\n", "line 2, column 1: the value of \"a\" in row 1 has a line end"),
             ("{\"a\": 1}\n{\"b\": 1}\n", "line 2, column 1: it has no \"a\""),
             ("{\"a\": 1}\n{\n", "line 2, column"),

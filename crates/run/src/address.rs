@@ -59,7 +59,9 @@ impl std::str::FromStr for Address {
         match text.strip_prefix(UNIX) {
             Some("") => Err(format!("{UNIX} needs the path of a socket, such as {UNIX}/run/app.sock")),
             Some(path) => Ok(Self::Unix(path.into())),
-            None => text.parse().map(Self::Inet).map_err(|_| format!("{text:?} is no ADDRESS:PORT and no {UNIX}PATH")),
+            None => {
+                text.parse().map(Self::Inet).map_err(|_| format!("{text:?} is neither ADDRESS:PORT nor {UNIX}PATH"))
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     // The whole host.
     c("system.interrupts", "System", Count, Cumulative, "/proc/stat intr: hardware interrupts"),
     c("system.context_switches", "System", Count, Cumulative, "/proc/stat ctxt: context switches of all CPUs"),
-    c("system.forks", "System", Count, Cumulative, "/proc/stat processes: processes and threads made"),
+    c("system.forks", "System", Count, Cumulative, "/proc/stat processes: processes and threads created"),
     c("system.running", "System", Count, Gauge, "/proc/stat procs_running: threads that run or want to"),
     c("system.blocked", "System", Count, Gauge, "/proc/stat procs_blocked: threads that wait for a disk"),
     c(
@@ -156,7 +156,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         .largest(),
     // IP version 4.
     c("ip.in_receives", "IP", Count, Cumulative, "snmp Ip InReceives: packets in"),
-    c("ip.in_discards", "IP", Count, Cumulative, "snmp Ip InDiscards: packets in that were dropped for want of memory"),
+    c("ip.in_discards", "IP", Count, Cumulative, "snmp Ip InDiscards: packets in that were dropped for lack of memory"),
     c("ip.out_requests", "IP", Count, Cumulative, "snmp Ip OutRequests: packets out"),
     c("ip.out_discards", "IP", Count, Cumulative, "snmp Ip OutDiscards: packets out that were dropped"),
     c("ip.in_octets", "IP", Bytes, Cumulative, "netstat IpExt InOctets: bytes in, IP headers included"),
@@ -168,7 +168,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         "IP",
         Count,
         Cumulative,
-        "snmp6 Ip6InDiscards: packets in that were dropped for want of memory",
+        "snmp6 Ip6InDiscards: packets in that were dropped for lack of memory",
     ),
     c("ip6.out_requests", "IP", Count, Cumulative, "snmp6 Ip6OutRequests: packets out"),
     c("ip6.out_discards", "IP", Count, Cumulative, "snmp6 Ip6OutDiscards: packets out that were dropped"),
@@ -230,7 +230,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         "TCP",
         Count,
         Cumulative,
-        "netstat TCPAbortOnMemory: connections dropped for want of memory",
+        "netstat TCPAbortOnMemory: connections dropped for lack of memory",
     ),
     c("tcp.abort_on_data", "TCP", Count, Cumulative, "netstat TCPAbortOnData: closed with unread data"),
     c("tcp.abort_on_close", "TCP", Count, Cumulative, "netstat TCPAbortOnClose"),
@@ -431,7 +431,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         "Disk",
         Microseconds,
         Cumulative,
-        "/proc/diskstats time of flush requests, which is no part of the time with a request out",
+        "/proc/diskstats time of flush requests, which is not part of the time with a request out",
     ),
     // Pressure (PSI).
     c(

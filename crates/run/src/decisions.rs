@@ -22,7 +22,7 @@ pub struct Limits {
     /// Longest mean, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
-    /// Largest share of requests that may fail, 0 to 1.
+    /// Largest share of failed requests allowed, 0 to 1.
     #[serde(with = "Figure")]
     pub errors: f64,
     /// All in words: `p99 <= 20.0 ms and errors <= 0.100 %`.

@@ -71,7 +71,7 @@ impl Expectation {
         let (name, rest) = text.split_at(at);
         let row = EXPECTED.iter().find(|e| e.0 == name.trim());
         let (figure, unit) =
-            row.ok_or_else(|| format!("{:?} is no figure to expect; take one of {}", name.trim(), known()))?;
+            row.ok_or_else(|| format!("{:?} is not a figure to expect; take one of {}", name.trim(), known()))?;
         let at_least = rest.starts_with('>');
         let value = rest[1..].trim_start_matches('=').trim();
         Ok(Self { figure: (*figure).into(), at_least, limit: limit(*unit, value)?, text: text.trim().into() })
@@ -88,7 +88,7 @@ mod tests {
         let one = parse("p99.9 <= 20").unwrap();
         assert_eq!((one.figure.as_str(), one.at_least, one.limit), ("p99.9", false, 20.0));
         assert!(parse("capacity>=5000").unwrap().at_least);
-        for (wrong, words) in [("p99", "write it as"), ("p98<3", "no figure"), ("p99<x", "no number")] {
+        for (wrong, words) in [("p99", "write it as"), ("p98<3", "not a figure"), ("p99<x", "no number")] {
             assert!(parse(wrong).unwrap_err().contains(words), "{wrong}");
         }
     }

@@ -435,7 +435,7 @@ pub const BOTTLENECKS: &[BottleneckSpec] = &[
     b("server-cpu-quota", "the server's control group is throttled by its CPU quota"),
     b(
         "server-concurrency",
-        "a fixed number of workers, a lock or a wait downstream: CPUs idle while the service time stays constant",
+        "a fixed number of workers, a lock or a wait downstream: CPUs idle while the service time stays the same",
     ),
     b("server-fds", "the server has no descriptors left"),
     b("server-disk", "the server waits for its disk"),
@@ -449,7 +449,7 @@ pub const BOTTLENECKS: &[BottleneckSpec] = &[
     b("client-cpu", "the generator has no CPU time left"),
     b("client-ports", "the generator has no local ports left"),
     b("client-fds", "the generator has no descriptors left"),
-    b("client-connects", "the generator itself opens connections in a storm that its load does not need"),
+    b("client-connects", "the generator itself opens a storm of connections that its load does not need"),
     b("not-saturated", "nothing was at its limit in the range that was tried"),
     b("unknown", "the evidence does not single out one cause"),
 ];

@@ -289,7 +289,7 @@ pub enum Io {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
-    /// Median of the response time that must hold, microseconds. Without any limit on the response time, one that is made
+    /// Longest median response time allowed, microseconds. Without any limit on the response time, one that is made
     /// from the unloaded median counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
@@ -301,7 +301,7 @@ pub struct Objective {
     /// Mean of it, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
-    /// Largest share of requests that may fail (0 to 1).
+    /// Largest share of failed requests allowed (0 to 1).
     pub errors: f64,
 }
 

@@ -130,22 +130,10 @@ impl LoadPlan {
 
     /// Checks every range of the load part.
     pub fn check(&self) -> Result<(), PlanError> {
-        let range = |ok: bool, what, value: f64, advice| {
-            if ok { Ok(()) } else { Err(PlanError::Range { what, value: value.to_string(), advice }) }
-        };
+        let (duration_s, timeout_s) = (self.duration_s, self.timeout_s);
         range((1..=1024).contains(&self.threads), "load.threads", f64::from(self.threads), "give 1 to 1024")?;
-        range(
-            (0.001..=LONGEST_S).contains(&self.duration_s),
-            "load.duration_s",
-            self.duration_s,
-            "give 1 ms to 366 days",
-        )?;
-        range(
-            self.timeout_s > 0.0 && self.timeout_s.is_finite(),
-            "load.timeout_s",
-            self.timeout_s,
-            "give a time above zero",
-        )?;
+        range((0.001..=LONGEST_S).contains(&duration_s), "load.duration_s", duration_s, "give 1 ms to 366 days")?;
+        range(timeout_s > 0.0 && timeout_s.is_finite(), "load.timeout_s", timeout_s, "give a time above zero")?;
         range((0.0..1.0).contains(&self.phase), "load.phase", self.phase, "give a share of a gap, 0 to below 1")?;
         self.check_blocks()?;
         self.check_connect_rate()?;
@@ -159,49 +147,35 @@ impl LoadPlan {
             1.0,
             "leave --two-process out: a TLS session cannot be passed to another process",
         )?;
-        let a_rate = |rate: f64| {
-            range(
-                rate > 0.0 && rate <= 1e8,
-                "rate",
-                rate,
-                "give a rate above 0 and at most 100,000,000 requests a second",
-            )
-        };
-        match &self.intensity {
-            Intensity::Closed { connections, pipeline, .. } => {
-                range(
-                    (1..=1_000_000).contains(connections),
-                    "connections",
-                    f64::from(*connections),
-                    "give 1 to 1,000,000",
-                )?;
-                range((1..=4096).contains(pipeline), "pipeline", f64::from(*pipeline), "give 1 to 4096")
-            }
-            Intensity::Open { rate, .. } => a_rate(*rate),
-            Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
-                pace.as_ref().map_or(Ok(()), |pace| a_rate(pace.rate))?;
-                range(
-                    pace.is_none() || think.mean_ms == 0.0,
-                    "think.mean_ms",
-                    think.mean_ms,
-                    "leave it out: S-Clients follow either think times or an arrival process",
-                )?;
-                range(
-                    (1..=1_000_000).contains(descriptors),
-                    "descriptors",
-                    f64::from(*descriptors),
-                    "give 1 to 1,000,000",
-                )?;
-                let t = *connect_timeout_ms;
-                range(
-                    (1.0..=600_000.0).contains(&t),
-                    "connect_timeout_ms",
-                    t,
-                    "give 1 ms to 10 minutes; it must exceed the round trip",
-                )
-            }
+        check_intensity(&self.intensity)
+    }
+}
+
+fn check_intensity(intensity: &Intensity) -> Result<(), PlanError> {
+    match intensity {
+        Intensity::Closed { connections, pipeline, .. } => {
+            a_million("connections", *connections)?;
+            range((1..=4096).contains(pipeline), "pipeline", f64::from(*pipeline), "give 1 to 4096")
+        }
+        Intensity::Open { rate, .. } => a_rate(*rate),
+        Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
+            pace.as_ref().map_or(Ok(()), |pace| a_rate(pace.rate))?;
+            let either = "leave it out: S-Clients follow either think times or an arrival process";
+            range(pace.is_none() || think.mean_ms == 0.0, "think.mean_ms", think.mean_ms, either)?;
+            a_million("descriptors", *descriptors)?;
+            let (t, times) = (*connect_timeout_ms, "give 1 ms to 10 minutes; it must exceed the round trip");
+            range((1.0..=600_000.0).contains(&t), "connect_timeout_ms", t, times)
         }
     }
+}
+
+fn a_million(what: &'static str, n: u32) -> Result<(), PlanError> {
+    range((1..=1_000_000).contains(&n), what, f64::from(n), "give 1 to 1,000,000")
+}
+
+fn a_rate(rate: f64) -> Result<(), PlanError> {
+    let advice = "give a rate above 0 and at most 100,000,000 requests a second";
+    range(rate > 0.0 && rate <= 1e8, "rate", rate, advice)
 }
 
 impl LoadPlan {
@@ -256,7 +230,11 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
             "what is captured from an answer, and its cookies, are for the next request: leave --pipeline (--streams) out",
         ),
         Some((r, of)) if r.gaps_us.len() != r.items.len() || r.items.iter().any(|item| usize::from(*item) >= of) => {
-            wrong("load.requests.recorded", format!("{} times", r.gaps_us.len()), "give each time a request of the set")
+            wrong(
+                "load.requests.recorded",
+                format!("{} times", r.gaps_us.len()),
+                "give every time a request of the set",
+            )
         }
         Some((r, _)) if !(0.001..=100_000.0).contains(&r.speed) => {
             wrong("load.requests.recorded.speed", r.speed.to_string(), "give 0.001 to 100,000")

@@ -82,9 +82,7 @@ fn patiently(
             }
             Err(Errno::ADDRINUSE) => {
                 let why = std::io::Error::from(Errno::ADDRINUSE);
-                return Err(format!(
-                    "{why}, and still after it was waited for {waited_ms} ms; stop what listens there"
-                ));
+                return Err(format!("{why}, and still so after {waited_ms} ms; stop what listens there"));
             }
             Err(e) => return Err(std::io::Error::from(e).to_string()),
             Ok(fd) => {

@@ -38,7 +38,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("status", "status", "http, h2: every page has this status; grpc: every call has this one"),
     row("streams", "count", "h2, grpc: streams of a connection at once (default 128)"),
     row("source_bytes", "bytes", "source: bytes a connection, then it is closed (default: without end)"),
-    row("tls", "0|1", "within TLS; with a self-signed certificate for localhost where none is given"),
+    row("tls", "0|1", "over TLS; with a self-signed certificate for localhost where none is given"),
     row("tls_cert", "file", "the server's certificate chain (PEM)"),
     row("tls_key", "file", "its private key (PEM)"),
     row("direct", "0|1", "record: the file is read past the page cache (O_DIRECT)"),

@@ -4,8 +4,8 @@
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
+use crate::Result;
 use crate::epoll::{Epoll, Event, Interest};
-use crate::{Errno, Result};
 
 /// Room for the events of one wait, of which each wait may use a part.
 #[derive(Default)]
@@ -78,21 +78,14 @@ pub fn wait(epoll: &Epoll, slots: &mut Slots, max: usize, timeout_ns: Option<u64
             0_usize,
         )
     };
-    match usize::try_from(n) {
-        Ok(n) => {
-            slots.used = n.min(max);
-            Ok(slots.used)
-        }
-        Err(_) => match crate::last_errno() {
-            Errno::INTR => Ok(0),
-            e => Err(e),
-        },
-    }
+    slots.used = crate::ready(n)?.min(max);
+    Ok(slots.used)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Errno;
     use std::io::Write;
 
     #[test]

@@ -47,6 +47,17 @@ pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
+/// How many of the descriptors that were waited for are ready, by what the system call returned; a signal brings none.
+pub(crate) fn ready(returned: i64) -> Result<usize> {
+    match usize::try_from(returned) {
+        Ok(n) => Ok(n),
+        Err(_) => match last_errno() {
+            Errno::INTR => Ok(0),
+            e => Err(e),
+        },
+    }
+}
+
 /// A time span as the kernel takes it.
 pub(crate) const fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as _ }

@@ -3,7 +3,7 @@
 
 use std::os::fd::RawFd;
 
-use crate::{Errno, Result};
+use crate::Result;
 
 /// A set of descriptor numbers.
 #[derive(Clone, Debug, Default)]
@@ -81,13 +81,7 @@ pub fn select(
     let n = unsafe {
         libc::syscall(libc::SYS_pselect6, bits as libc::c_int, read, write, except, timeout, std::ptr::null::<u8>())
     };
-    match usize::try_from(n) {
-        Ok(n) => Ok(n),
-        Err(_) => match crate::last_errno() {
-            Errno::INTR => Ok(0),
-            e => Err(e),
-        },
-    }
+    crate::ready(n)
 }
 
 #[cfg(test)]

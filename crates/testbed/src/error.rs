@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
     /// The medium's text does not name one.
-    #[error("{text:?} is no medium: {why}; `loadline list media` shows them all")]
+    #[error("{text:?} is not a medium: {why}; `loadline list media` shows them all")]
     Medium {
         /// What was given.
         text: String,

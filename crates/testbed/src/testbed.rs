@@ -167,7 +167,7 @@ impl MediumSpeed {
     /// Gives every wire of the medium this share of its rate from now on; 1 is all of it.
     pub fn set(&self, share: f64) -> Result<()> {
         if !(Self::LEAST..=1.0).contains(&share) {
-            return Err(TestbedError::Speed(format!("{share} is no share of its rate from {} to 1", Self::LEAST)));
+            return Err(TestbedError::Speed(format!("{share} is not a share of its rate from {} to 1", Self::LEAST)));
         }
         let medium = self.0.upgrade().ok_or_else(|| TestbedError::Speed("its testbed has ended".into()))?;
         medium.set_speed(share).map_err(TestbedError::Speed)

@@ -13,6 +13,8 @@ mod control_group;
 mod echoing;
 mod go;
 mod loadline;
+mod log;
+mod login;
 mod need;
 mod process;
 #[cfg(feature = "virtual-server")]
@@ -32,8 +34,11 @@ pub use control_group::ControlGroup;
 pub use echoing::echoing;
 pub use go::go_peers;
 pub use loadline::{
-    Watched, bottleneck, json, json_of, loadline, num, release_binary, serve, served, total, verdict, watched,
+    Watched, bottleneck, json, json_of, loadline, num, refused, release_binary, serve, served, status, total, verdict,
+    watched,
 };
+pub use log::{logged, logged_by_nginx};
+pub use login::{assert_logged_in, completed_by_class, login_sequence};
 pub use need::{
     Without, has, has_testbed, installed, is_root, or_skip, program, python_with, required, skip, two_processors,
 };

@@ -40,6 +40,15 @@ pub fn loadline(binary: &Path, args: &[&str]) -> Output {
     Command::new(binary).args(args).stdin(Stdio::null()).output().unwrap()
 }
 
+/// What loadline says where it refuses a command line and measures nothing.
+#[track_caller]
+pub fn refused(binary: &Path, args: &[&str]) -> String {
+    let output = loadline(binary, args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    said
+}
+
 /// Runs loadline with `--json` and reads what it printed.
 #[track_caller]
 pub fn json(binary: &Path, args: &[&str]) -> Value {
@@ -106,6 +115,11 @@ fn trial(trial: &Value) -> String {
 /// A number of a run; NaN where there is none.
 pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// How many answers of the first trial had this status.
+pub fn status(run: &Value, name: &str) -> u64 {
+    run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }
 
 /// Sum of a count over all trials.

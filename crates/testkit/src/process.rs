@@ -123,6 +123,16 @@ impl Held {
         Self(command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}")))
     }
 
+    /// Starts a server and waits until it listens on a port of loopback.
+    pub fn listening(command: &mut Command, port: u16) -> Self {
+        let mut held = Self::start(command);
+        eventually(|| {
+            assert!(held.runs(), "{command:?} ended at once");
+            TcpStream::connect(("127.0.0.1", port)).ok()
+        });
+        held
+    }
+
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.0.id()
@@ -216,11 +226,7 @@ impl Running {
     pub fn start(mut command: Command, port: u16, dir: TempDir) -> Self {
         let addr = SocketAddr::from(([127, 0, 0, 1], port));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut held = Held::start(&mut command);
-        eventually(|| {
-            assert!(held.runs(), "{command:?} ended at once");
-            TcpStream::connect(addr).ok()
-        });
+        let held = Held::listening(&mut command, port);
         Self { held, addr, dir }
     }
 

@@ -191,11 +191,7 @@ fn work(
             .map(|mut worker| {
                 let (rows, notes, done) = (&rows, &notes, &done);
                 scope.spawn(move || {
-                    let wanted = nice(&part.process, worker.spec);
-                    if let (true, Err(e)) = (wanted != 0, sys::limits::set_nice(wanted.clamp(-20, 19))) {
-                        let note = format!("priority {} was not granted ({e}); run as root", part.process.priority);
-                        push(notes, note);
-                    }
+                    prioritized(part, worker.spec).into_iter().for_each(|note| push(notes, note));
                     let recorded = worker.run(part.seconds, stop);
                     stop.store(true, Relaxed);
                     if !done.swap(true, Relaxed) {
@@ -212,6 +208,13 @@ fn work(
         Some(error) => Err(error),
         None => Ok((taken(rows), taken(notes))),
     }
+}
+
+/// Gives this thread the priority that its row wants; a note where that is not granted.
+fn prioritized(part: &Part, spec: &ThreadSpec) -> Option<String> {
+    let wanted = nice(&part.process, spec);
+    let refused = (wanted != 0).then(|| sys::limits::set_nice(wanted.clamp(-20, 19)))?.err()?;
+    Some(format!("priority {} was not granted ({refused}); run as root", part.process.priority))
 }
 
 fn push<T>(list: &std::sync::Mutex<Vec<T>>, value: T) {

@@ -57,7 +57,7 @@ fn process(path: &Path, line: &Line, note: &mut impl FnMut(String)) -> Result<Pr
     if !keyword.eq_ignore_ascii_case("PROCESS") || rest.len() > 2 {
         return Err(wrong(path, line, FORM));
     }
-    let data_pages = pages.parse().map_err(|_| wrong(path, line, format!("{pages:?} is no number of pages")))?;
+    let data_pages = pages.parse().map_err(|_| wrong(path, line, format!("{pages:?} is not a number of pages")))?;
     let letters = [("I", "idle"), ("N", "normal"), ("H", "high"), ("R", "realtime")];
     let priority = letter(path, line, rest.get(1), &letters)?;
     let name = rest.first().map_or("probeprc", |n| n.trim_end_matches(".EXE").trim_end_matches(".exe"));
@@ -158,10 +158,10 @@ fn parameter(path: &Path, line: &Line, keyword: &str, spec: &mut ThreadSpec) -> 
         "RECORDSIZE" => {
             let value = one()?;
             spec.record_bytes =
-                value.parse().map_err(|_| wrong(path, line, format!("{value:?} is no number of bytes")))?;
+                value.parse().map_err(|_| wrong(path, line, format!("{value:?} is not a number of bytes")))?;
         }
         "FILEACTION" => spec.actions = one()?.to_ascii_uppercase(),
-        other => return Err(wrong(path, line, format!("{other:?} is no parameter of a thread"))),
+        other => return Err(wrong(path, line, format!("{other:?} is not a parameter of a thread"))),
     }
     Ok(())
 }
@@ -175,7 +175,7 @@ fn letter(path: &Path, line: &Line, word: Option<&String>, letters: &[(&str, &st
     let found = letters.iter().find(|(letter, _)| word.eq_ignore_ascii_case(letter));
     found.map(|(_, name)| (*name).to_string()).ok_or_else(|| {
         let known = letters.iter().map(|(l, _)| *l).collect::<Vec<_>>().join(", ");
-        wrong(path, line, format!("{word:?} is no priority; they are {known}"))
+        wrong(path, line, format!("{word:?} is not a priority; they are {known}"))
     })
 }
 

@@ -24,7 +24,7 @@ fn header(text: &str, secrets: &mut Secrets) -> anyhow::Result<Header> {
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     anyhow::ensure!(
         !name.is_empty() && name.chars().all(token) && !value.contains(['\r', '\n']),
-        "a header has a name that is no name, or a line end in its value; write it like 'K: V'"
+        "a header has a name that is not a valid name, or a line end in its value; write it like 'K: V'"
     );
     Ok((name.into(), from_environment(name, value.trim(), secrets)?))
 }

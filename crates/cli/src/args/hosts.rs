@@ -34,7 +34,7 @@ pub(crate) struct HostArgs {
     /// Generators on each of them [default: 1]
     #[arg(long, value_name = "N", help_heading = "Other hosts", requires = "client_hosts")]
     agents_per_host: Option<u32>,
-    /// What --via is, for the clients' hosts alone
+    /// --via for the clients' hosts alone
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "client_hosts")]
     client_via: Option<String>,
     #[command(flatten)]

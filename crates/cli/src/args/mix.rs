@@ -23,7 +23,7 @@ struct Given {
     /// Form of the file of requests, where its content does not tell
     #[arg(long, value_name = "FORM", requires = "requests", help_heading = "Requests")]
     requests_format: Option<String>,
-    /// The request of a command line of curl, as a browser copies it: 'curl -X POST http://… -d …'
+    /// The request of a curl command line, as a browser copies it: 'curl -X POST http://… -d …'
     #[arg(long, value_name = "COMMAND", conflicts_with = "requests", help_heading = "Requests")]
     curl: Option<String>,
     /// The requests of an access log (nginx, Apache, Common Log Format, JSON lines; gzip too), each as often as it was made
@@ -57,7 +57,7 @@ fn data_order(text: &str) -> Result<DataOrder, String> {
         "cycle" => Ok(DataOrder::Cycle),
         "unique" => Ok(DataOrder::Unique),
         "random" => Ok(DataOrder::Random),
-        _ => Err(format!("{text:?} is no order of data (cycle, unique, random)")),
+        _ => Err(format!("{text:?} is not an order of data (cycle, unique, random)")),
     }
 }
 
@@ -69,7 +69,7 @@ fn order(text: &str) -> Result<RequestOrder, String> {
         _ => {
             let near = run::nearest(text, ["weighted", "sequence", "shuffle"]);
             let near = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
-            Err(format!("{text:?} is no order (weighted, sequence, shuffle){near}"))
+            Err(format!("{text:?} is not an order (weighted, sequence, shuffle){near}"))
         }
     }
 }

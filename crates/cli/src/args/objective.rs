@@ -8,22 +8,22 @@ use super::units;
 /// Limits that all have to hold.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ObjectiveArgs {
-    /// Median of the response time that must hold
+    /// Longest median response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     p50: Option<f64>,
-    /// 99th percentile of the response time that must hold
+    /// Longest 99th percentile of the response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     p99: Option<f64>,
-    /// 99.9th percentile of the response time that must hold
+    /// Longest 99.9th percentile of the response time allowed
     #[arg(long = "p99.9", value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     p99_9: Option<f64>,
-    /// Mean response time that must hold
+    /// Longest mean response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     mean: Option<f64>,
-    /// Largest share of requests that may fail
+    /// Largest share of failed requests allowed
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Objective")]
     errors: Option<f64>,
-    /// Fail with status 1 unless it is so: 'p99<20ms', 'capacity>=5000' (p50, p99, p99.9, mean, rate, capacity, errors)
+    /// Exit with status 1 unless this holds: 'p99<20ms', 'capacity>=5000' (p50, p99, p99.9, mean, rate, capacity, errors)
     #[arg(long, value_name = "EXPECTED", value_parser = expectation, help_heading = "Objective")]
     expect: Vec<Expectation>,
 }

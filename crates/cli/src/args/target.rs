@@ -22,7 +22,7 @@ pub(crate) struct TargetArgs {
     /// The target is outside this machine and private networks, and loading it is allowed
     #[arg(long, help_heading = "Target")]
     pub(crate) authorized: bool,
-    /// CPU time of a request at the embedded server; 0 for its bare page [default: 50us]
+    /// CPU time per request of the embedded server; 0 for its bare page [default: 50us]
     #[arg(long, value_name = "TIME", value_parser = super::units::seconds, help_heading = "Target")]
     embedded_work: Option<f64>,
     #[command(flatten)]

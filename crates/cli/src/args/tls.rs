@@ -17,13 +17,13 @@ pub(crate) struct TlsArgs {
     /// The client's private key (PEM)
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = "TLS")]
     key: Option<String>,
-    /// Take any certificate of the server; every result says so
+    /// Accept any server certificate; every result says so
     #[arg(long, help_heading = "TLS")]
     insecure: bool,
     /// The only version to offer, 1.2 or 1.3 [default: both]
     #[arg(long = "tls", value_name = "VERSION", help_heading = "TLS")]
     tls_version: Option<TlsVersion>,
-    /// Connections that take up an earlier session: on, off or a share such as 50% [default: off]
+    /// Connections that resume an earlier session: on, off or a share such as 50% [default: off]
     #[arg(long, value_name = "SHARE", value_parser = resume, help_heading = "TLS")]
     resume: Option<f64>,
 }
@@ -34,7 +34,7 @@ impl TlsArgs {
         if !within(&plan.target.url) {
             anyhow::ensure!(
                 !self.any(),
-                "--cacert, --cert, --key, --insecure, --tls and --resume are for targets within TLS: write https://HOST:PORT/PATH"
+                "--cacert, --cert, --key, --insecure, --tls and --resume are for targets over TLS: write https://HOST:PORT/PATH"
             );
             return Ok(());
         }

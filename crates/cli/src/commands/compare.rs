@@ -177,7 +177,7 @@ fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     };
     let mut seen = std::collections::BTreeSet::new();
     match paths.iter().find(|path| !seen.insert(place(path))) {
-        Some(twice) => bail!("{side} names {} twice: a run is no repeat of itself; name each once", twice.display()),
+        Some(twice) => bail!("{side} names {} twice: a run is not a repeat of itself; name each once", twice.display()),
         None => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// the next request
     #[arg(long, value_name = "N", requires = "think", conflicts_with_all = ["connections", "pipeline"], help_heading = "Search")]
     users: Option<u32>,
-    /// Whether the verdict is tried by an experiment: a quarter of the budget, with busy threads at a lower priority beside
+    /// Test the verdict by an experiment: a quarter of the budget, with busy threads at a lower priority beside
     /// server and generator
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
     prove: Proving,

@@ -43,7 +43,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     text += &left_out.map_or(String::new(), |words| format!("# {words}\n"));
     if !secrets.is_empty() {
         let names = secrets.join(", ");
-        text += &format!("# Secrets may stand here ({names}): write $env:NAME in the place of a value to keep.\n");
+        text += &format!(
+            "# Secrets may stand here ({names}): put $env:NAME in their place to keep them out of this file.\n"
+        );
     }
     text += "# Make them with: loadline find http://HOST:PORT/ --requests THIS-FILE\n\n";
     output::print(&(text + &requests::to_toml(&set)))?;

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// A CSV file of counters, one line an operating point, or a run. At most 10,000 lines and 8 MiB of CSV, 10,000 trials
     /// and 256 MiB of run.json
     file: PathBuf,
-    /// In which form (`loadline list forms`)
+    /// Output form (`loadline list forms`)
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = Names::Rows("forms"))]
     form: String,
     /// Write to a file [default: standard output]

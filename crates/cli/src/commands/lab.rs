@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(medium) = &args.medium {
         anyhow::ensure!(
             plan.lab.contains_key("medium"),
-            "experiment {} is played on this machine alone: leave --medium out",
+            "experiment {} runs on this machine only: leave --medium out",
             args.name
         );
         set(&mut plan, "medium", medium.clone().into());
@@ -97,7 +97,7 @@ fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
         );
         return Ok(());
     }
-    anyhow::ensure!(args.medium.is_none(), "hosts are joined by what joins them: leave --medium out");
+    anyhow::ensure!(args.medium.is_none(), "real hosts have a network of their own: leave --medium out");
     plan.lab.remove("medium");
     if let Some(listen) = &args.listen {
         set(plan, "listen", listen.clone().into());

@@ -22,20 +22,20 @@ pub(crate) struct Args {
     /// Closed loop of people: so many, each with a connection, who think for --think between an answer and the next request
     #[arg(long, value_name = "N", help_heading = "Intensity", requires = "think", conflicts_with_all = ["rate", "s_clients", "connections", "speed"])]
     users: Option<u32>,
-    /// Closed loop: connects a second, one after the other; all are silent until the last is up
+    /// Closed loop: open R connections per second, one after the other; requests begin when all are open
     #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients", "new_connections"])]
     connect_rate: Option<f64>,
     /// Open loop: requests per second, whatever the server does; with --s-clients, connects per second. 100..5000/60s is a
     /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat; [[load.stages]] of --config are any
     #[arg(long, value_name = "R", value_parser = rate, help_heading = "Intensity")]
     rate: Option<Rate>,
-    /// Make requests at the times of a file: one in seconds a line, or a column of a CSV file (--arrivals-column)
+    /// Make requests at the times in a file: seconds, one a line, or a column of a CSV file (--arrivals-column)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "connections", "s_clients", "users", "replay"], help_heading = "Intensity")]
     arrivals: Option<std::path::PathBuf>,
     /// The column of the times
     #[arg(long, value_name = "NAME", requires = "arrivals", help_heading = "Intensity")]
     arrivals_column: Option<String>,
-    /// Make the requests of --replay when they were made, or those of --arrivals when it says, so many times as fast
+    /// Keep the recorded times of --replay or --arrivals, N times as fast
     #[arg(long, value_name = "N", value_parser = speed, conflicts_with_all = ["rate", "connections", "s_clients"], help_heading = "Intensity")]
     speed: Option<f64>,
     #[arg(long, value_name = "HOW", value_parser = arrival, help = arrival_help(), help_heading = "Intensity", requires = "rate")]

@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Prove(Box<prove::Args>),
     /// Compare runs, or two live servers in turns
     Compare(Box<compare::Args>),
-    /// Watch the counters of a server that somebody else loads
+    /// Watch the counters of a server without loading it
     Watch(Box<watch::Args>),
     /// Print requests of any form (URLs, curl, HAR, vegeta) as TOML, to edit and keep
     Import(import::Args),
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Lab(Box<lab::Args>),
     /// Judge an old run again and draw its report
     Report(report::Args),
-    /// Judge counters that somebody else collected (CSV), or an old run
+    /// Judge counters from another tool (CSV), or an old run
     Judge(judge::Args),
     /// List what there is: models, protocols, counters, rules, experiments, …
     List(list::Args),

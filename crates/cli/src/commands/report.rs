@@ -10,7 +10,7 @@ use crate::{Exit, output};
 pub(crate) struct Args {
     /// Directory of a run, or its run.json
     run: PathBuf,
-    /// In which form (`loadline list forms`)
+    /// Output form (`loadline list forms`)
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = Names::Rows("forms"))]
     form: String,
     /// Write to a file [default: standard output]

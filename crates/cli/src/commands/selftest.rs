@@ -20,7 +20,7 @@ pub(crate) struct Args {
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
-    let mut text = format!("descriptors a process    {descriptors}\n");
+    let mut text = format!("descriptors per process  {descriptors}\n");
     text.push_str(&format!("CPUs allowed       {:?}\n", sys::limits::allowed_cpus().unwrap_or_default()));
     let plan = LoadPlan {
         io: Io::Null,

@@ -48,13 +48,13 @@ pub(crate) struct Args {
     /// proxy and model event: back end of the event API (epoll, uring, poll, select)
     #[arg(long, value_name = "NAME")]
     events: Option<String>,
-    /// A request whose head takes longer is given up with 408; 0s is never
+    /// Longest time for the head of a request, then 408; 0s: no limit
     #[arg(long, value_name = "TIME", value_parser = units::seconds, default_value = "10s")]
     header_timeout: f64,
-    /// Serve within TLS, with a self-signed certificate where none is given
+    /// Serve over TLS, with a self-signed certificate where none is given
     #[arg(long)]
     tls: bool,
-    /// The server's certificate chain (PEM); serves within TLS
+    /// The server's certificate chain (PEM); serves over TLS
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<String>,
     /// Its private key (PEM)
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     while sys::interrupt::seen() == 0 {
         std::thread::sleep(Duration::from_millis(50));
         let failures = server.failures();
-        failures.iter().skip(told).for_each(|why| eprintln!("note: a thread that serves has ended: {why}"));
+        failures.iter().skip(told).for_each(|why| eprintln!("note: a server thread has ended: {why}"));
         told = failures.len();
     }
     server.stop();

@@ -60,5 +60,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn listener(text: &str) -> Result<SocketAddr, String> {
     let bare = text.parse::<u16>().ok().filter(|port| *port > 0).map(|port| SocketAddr::from(([0, 0, 0, 0], port)));
     bare.or_else(|| text.parse().ok())
-        .ok_or_else(|| format!("{text:?} is no port; write it like 8080 or 127.0.0.1:8080"))
+        .ok_or_else(|| format!("{text:?} is not a port; write it like 8080 or 127.0.0.1:8080"))
 }

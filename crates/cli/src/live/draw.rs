@@ -281,7 +281,7 @@ fn devices(model: &Model) -> Vec<Line<'static>> {
 
 fn errors(model: &Model) -> Line<'static> {
     if model.watches {
-        return Line::from("errors   not known: who loads it counts them").dim();
+        return Line::from("errors   not known: they are counted where the load is made").dim();
     }
     let all = model.errors();
     if all.is_empty() {

@@ -56,7 +56,7 @@ fn words(trial: &Trial) -> String {
     format!(
         "{held:.0} connections were held by {0} processes on each side, opened in {1:.1} s: {2} bytes of user memory each at \
          the generator, {3} at the server, {4} in the kernel for both ends; {5:.0} messages/s on random ones of them took \
-         {6:.0} us in the median, {7:.0} us at p99.",
+         {6:.0} us at the median, {7:.0} us at p99.",
         trial.key.processes.unwrap_or(0),
         r.opened_s.unwrap_or(0.0),
         bytes(r.client_memory_per_connection_bytes),
@@ -74,7 +74,7 @@ fn beside(run: &Run) -> Option<String> {
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();
     let connections = few.key.connections.filter(|n| Some(*n) != all.key.connections)?;
     Some(format!(
-        "With {connections} connections the same messages took {:.0} us in the median, {:.0} us at p99, and the server {:.1} us \
+        "With {connections} connections the same messages took {:.0} us at the median, {:.0} us at p99, and the server {:.1} us \
          of CPU time each, with all of them {:.1} us.",
         few.latency_us.p50,
         few.latency_us.p99,

@@ -18,7 +18,7 @@ impl Stage {
             Ok(stage) => stage,
             Err(why) => {
                 lab.note(format!(
-                    "there is no namespace for the connections, so they are on this machine's loopback: {why}"
+                    "there is no network namespace for the connections, so they are on this machine's loopback: {why}"
                 ));
                 Self { server: Box::new(Local::default()), client: Box::new(Local::default()), bed: None }
             }

@@ -13,7 +13,7 @@ asked for, and too much is refused with what there is room for.
 
 `connects` connections a second are made, one after the other, and are silent until those of their process are up. Then
 `rate` messages a second of `message_bytes` bytes, on random ones of them: each connection thinks for a time that is drawn at
-random, `connections` / `rate` in the mean. After all are up and the rate is steady, `seconds` are measured.
+random, `connections` / `rate` on average. After all are up and the rate is steady, `seconds` are measured.
 
 The same is done with `few` connections (1,000) and as many processes before. User memory of a connection is the
 difference of the resident memory of all processes of a side over the difference in connections, so what a process takes

@@ -1,11 +1,13 @@
 //! `lab proxy`: the proxy of source 2 on each back end, with ever more cold connections.
 
+use std::net::SocketAddr;
+
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, ColdPlan, Intensity, Key, LoadPlan, Run, ServePlan, ThinkTime, Trial, TrialKind};
 
 use super::stand::{on, places};
 use crate::Parameters;
-use lab::{Lab, LabError, Load, Local, Observation, Point, Watched, start_server, target};
+use lab::{Lab, LabError, Load, Local, Observation, Places, Point, Watched, start_server, target};
 
 /// Conducts the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
@@ -20,32 +22,10 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
         ..ServePlan::default()
     };
     let (_behind, to, _) = start_server(&Local::default(), lab.program(), upstream)?;
-    let connections = parameters.count("connections", 32).max(1);
     let mut levels: Vec<u32> = parameters.numbers("cold", &[0.0, 1000.0]).iter().map(|c| *c as u32).collect();
     levels.sort_unstable();
     for name in parameters.texts("backends", &["epoll", "uring", "poll", "select"]) {
-        let mut plan = ServePlan { service: "proxy".into(), cpus: places.server.clone(), ..ServePlan::default() };
-        plan.options.insert("upstream".into(), to.to_string());
-        plan.options.insert("events".into(), name.clone());
-        let (group, addr, _) = match start_server(&Local::default(), lab.program(), plan) {
-            Ok(started) => started,
-            Err(why) => {
-                lab.note(format!("{name} is left out: {why}"));
-                continue;
-            }
-        };
-        let watched = Watched::started("localhost", &group, None, addr, &places);
-        let observation = lab.observation(addr, Some(watched));
-        let url = format!("http://{addr}/");
-        let load = LoadPlan {
-            protocol: target::resolve(&url, &lab.run.plan.load.protocol)?.protocol,
-            intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },
-            duration_s: parameters.number("seconds", 2.0),
-            warmup_s: parameters.number("warmup_s", 0.5),
-            cpus: places.client.clone(),
-            ..LoadPlan::default()
-        };
-        sweep(lab, &observation, &name, &load, &levels, parameters.number("pace", 5000.0))?;
+        backend(lab, parameters, (&places, to), &name, &levels)?;
         if lab.stopped() {
             break;
         }
@@ -54,7 +34,39 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// One back end: cold connections are added and stay.
+/// One back end: a proxy on it, and the sweep over cold connections.
+fn backend(
+    lab: &mut Lab<'_>,
+    parameters: &Parameters,
+    (places, to): (&Places, SocketAddr),
+    name: &str,
+    levels: &[u32],
+) -> Result<(), LabError> {
+    let mut plan = ServePlan { service: "proxy".into(), cpus: places.server.clone(), ..ServePlan::default() };
+    plan.options.insert("upstream".into(), to.to_string());
+    plan.options.insert("events".into(), name.into());
+    let (group, addr, _) = match start_server(&Local::default(), lab.program(), plan) {
+        Ok(started) => started,
+        Err(why) => {
+            lab.note(format!("{name} is left out: {why}"));
+            return Ok(());
+        }
+    };
+    let watched = Watched::started("localhost", &group, None, addr, places);
+    let observation = lab.observation(addr, Some(watched));
+    let connections = parameters.count("connections", 32).max(1);
+    let load = LoadPlan {
+        protocol: target::resolve(&format!("http://{addr}/"), &lab.run.plan.load.protocol)?.protocol,
+        intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },
+        duration_s: parameters.number("seconds", 2.0),
+        warmup_s: parameters.number("warmup_s", 0.5),
+        cpus: places.client.clone(),
+        ..LoadPlan::default()
+    };
+    sweep(lab, &observation, name, &load, levels, parameters.number("pace", 5000.0))
+}
+
+/// Cold connections are added and stay.
 fn sweep(
     lab: &mut Lab<'_>,
     observation: &Observation,

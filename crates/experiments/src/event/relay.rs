@@ -28,7 +28,7 @@ const WARM_UP: Duration = Duration::from_millis(150);
 
 /// The web server behind the proxy. It serves its page from memory, so no first run has to fill a cache.
 pub(super) struct Web {
-    _crew: AgentGroup,
+    _server: AgentGroup,
     addr: SocketAddr,
     /// Receive buffer of the proxy's connections to it, bytes. Each read takes all that the window allows and lets the next
     /// piece in: a large file is thousands of events, and the proxy, not its web server, decides how many at a time.
@@ -50,7 +50,7 @@ impl Web {
         };
         plan.options.insert("congestion".into(), CONGESTION.into());
         let (group, addr, _) = start_server(&Local::default(), lab.program(), plan)?;
-        Ok(Self { _crew: group, addr, buffer_bytes: parameters.count("upstream_buffer", 8192) })
+        Ok(Self { _server: group, addr, buffer_bytes: parameters.count("upstream_buffer", 8192) })
     }
 }
 

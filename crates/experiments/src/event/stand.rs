@@ -39,7 +39,7 @@ impl Contender {
             match word {
                 "unchecked" => contender.options = contender.options.recheck(false),
                 "untold" => contender.told = false,
-                other => return Err(format!("{other:?} says nothing of a back end; give unchecked or untold")),
+                other => return Err(format!("{other:?} is not a variant of a back end; give unchecked or untold")),
             }
         }
         Ok(contender)
@@ -115,7 +115,7 @@ impl Bench {
         agents.push(opened);
         self.cold.extend(accepted);
         if !all {
-            lab.note(format!("{to} cold connections could not be had, so the sweep ends here"));
+            lab.note(format!("{to} cold connections could not be opened, so the sweep ends here"));
         }
         Ok(all)
     }

@@ -24,7 +24,7 @@ pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, 
     for Contender { name, .. } in bench.plain() {
         let relay = Relay::start(lab, (&web, &bench.cpus), name, (cold, PACE))?;
         for &clients in &sweep.clients {
-            let _crew = relay.clients(lab, clients)?;
+            let _clients = relay.clients(lab, clients)?;
             let arrays = sweep.arrays_for(clients);
             let mut points: Vec<Rounds> = arrays.iter().map(|_| Rounds::default()).collect();
             for round in 0..sweep.rounds + sweep.more {

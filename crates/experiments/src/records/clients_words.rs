@@ -51,7 +51,7 @@ fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static s
     }
     match (a_read[1] <= a_read[0] * 1.02, busy < SERVER_BUSY, r_us[1] > r_us[0] * 1.02) {
         (true, true, true) => "while the response time rises: the delay is outside of the server",
-        (_, false, _) => "and that is as good as full: clients wait for the server's CPU, or for what shares it",
+        (_, false, _) => "and that is practically full: clients wait for the server's CPU, or for what shares it",
         (false, true, true) => "which is part of the longer response time",
         (_, true, false) => "and the response time does not rise: nobody waits",
     }

@@ -15,7 +15,7 @@ use crate::Parameters;
 const WARMUP_S: f64 = 2.0;
 
 /// Where server and clients are.
-enum Ground {
+enum Hosts {
     Made(Box<Made>),
     Given(Box<OnHosts>),
 }
@@ -28,7 +28,7 @@ pub(super) struct TestBed {
     /// Fixed time of an exchange, milliseconds.
     pub(super) exchange_ms: f64,
     /// Declared last: observers go before what leads to their hosts.
-    ground: Ground,
+    hosts: Hosts,
 }
 
 impl TestBed {
@@ -47,27 +47,21 @@ impl TestBed {
         lab.run.plan.target.url = format!("record://{}", hosts.addr);
         lab.note("TCP of all hosts uses each host's own congestion control");
         let (addr, observation) = (hosts.addr, hosts.observation.clone());
-        Ok(Self {
-            ground: Ground::Given(Box::new(hosts)),
-            addr,
-            observation,
-            seconds: seconds(parameters),
-            exchange_ms,
-        })
+        Ok(Self { hosts: Hosts::Given(Box::new(hosts)), addr, observation, seconds: seconds(parameters), exchange_ms })
     }
 
     fn made(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         let plan = |exchange_ms| serve_plan(parameters, exchange_ms, clients);
         let (made, addr, observation) = Made::build(lab, parameters, clients, plan)?;
         let exchange_ms = made.exchange_ms;
-        Ok(Self { ground: Ground::Made(Box::new(made)), addr, observation, seconds: seconds(parameters), exchange_ms })
+        Ok(Self { hosts: Hosts::Made(Box::new(made)), addr, observation, seconds: seconds(parameters), exchange_ms })
     }
 
     /// How many clients can have a place of their own.
     pub(super) fn places(&self) -> u32 {
-        match &self.ground {
-            Ground::Made(made) => made.namespace_hosts.len() as u32,
-            Ground::Given(hosts) => hosts.places().len() as u32,
+        match &self.hosts {
+            Hosts::Made(made) => made.namespace_hosts.len() as u32,
+            Hosts::Given(hosts) => hosts.places().len() as u32,
         }
     }
 
@@ -98,9 +92,9 @@ impl TestBed {
     }
 
     fn clients(&self) -> Vec<&dyn Host> {
-        match &self.ground {
-            Ground::Made(made) => made.namespace_hosts.iter().map(|host| host as &dyn Host).collect(),
-            Ground::Given(hosts) => hosts.places(),
+        match &self.hosts {
+            Hosts::Made(made) => made.namespace_hosts.iter().map(|host| host as &dyn Host).collect(),
+            Hosts::Given(hosts) => hosts.places(),
         }
     }
 
@@ -110,9 +104,9 @@ impl TestBed {
 
     /// What was made; none where the hosts were given.
     fn bed(&self) -> Option<&Made> {
-        match &self.ground {
-            Ground::Made(made) => Some(made),
-            Ground::Given(_) => None,
+        match &self.hosts {
+            Hosts::Made(made) => Some(made),
+            Hosts::Given(_) => None,
         }
     }
 

@@ -13,14 +13,14 @@ use lab::{Lab, LabError, Point};
 const MOST_REPEATS: u32 = 4;
 
 /// Where server and clients are.
-enum Ground {
+enum Hosts {
     Bed(Box<Bed>),
     Far(Box<Far>),
 }
 
 /// A server under test with its clients around it.
 pub(crate) struct Arena {
-    ground: Ground,
+    hosts: Hosts,
     /// Trials that were made a second time.
     repeats: u32,
 }
@@ -31,12 +31,12 @@ impl Arena {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
         }
-        Ok(Self { ground: Ground::Far(Box::new(Far::start(lab, parameters, server)?)), repeats: 0 })
+        Ok(Self { hosts: Hosts::Far(Box::new(Far::start(lab, parameters, server)?)), repeats: 0 })
     }
 
     /// Builds hosts from namespaces and starts the server in one of them.
     pub(crate) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
-        Ok(Self { ground: Ground::Bed(Box::new(Bed::build(lab, medium, clients, server)?)), repeats: 0 })
+        Ok(Self { hosts: Hosts::Bed(Box::new(Bed::build(lab, medium, clients, server)?)), repeats: 0 })
     }
 
     /// The same with the kernel's receiving work for the server on the server's own CPU.
@@ -46,22 +46,22 @@ impl Arena {
         clients: u32,
         server: &ServePlan,
     ) -> Result<Self, LabError> {
-        Ok(Self { ground: Ground::Bed(Box::new(Bed::build_receiving(lab, medium, clients, server)?)), repeats: 0 })
+        Ok(Self { hosts: Hosts::Bed(Box::new(Bed::build_receiving(lab, medium, clients, server)?)), repeats: 0 })
     }
 
     /// Sets a network sysctl of the server's host, where that is ours to set.
     pub(crate) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
-        match &self.ground {
-            Ground::Bed(bed) => bed.server_sysctl(key, value),
-            Ground::Far(_) => Ok(()),
+        match &self.hosts {
+            Hosts::Bed(bed) => bed.server_sysctl(key, value),
+            Hosts::Far(_) => Ok(()),
         }
     }
 
     /// Processors that the clients of a trial may use: those of the host whose counters it has first, the busiest.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
-        match &self.ground {
-            Ground::Bed(bed) => bed.client_cpus(),
-            Ground::Far(far) => far.client_cpus(&trial.client.host),
+        match &self.hosts {
+            Hosts::Bed(bed) => bed.client_cpus(),
+            Hosts::Far(far) => far.client_cpus(&trial.client.host),
         }
     }
 
@@ -106,9 +106,9 @@ impl Arena {
     }
 
     fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
-        match &mut self.ground {
-            Ground::Bed(bed) => bed.attempt(lab, point, plan),
-            Ground::Far(far) => far.attempt(lab, point, plan),
+        match &mut self.hosts {
+            Hosts::Bed(bed) => bed.attempt(lab, point, plan),
+            Hosts::Far(far) => far.attempt(lab, point, plan),
         }
     }
 }

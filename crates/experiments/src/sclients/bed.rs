@@ -1,4 +1,4 @@
-//! The ground of these experiments that is made from namespaces: one server host, client hosts, a medium, and a filter that
+//! Hosts for these experiments, made from namespaces: one server host, client hosts, a medium, and a filter that
 //! counts SYNs where they arrive.
 
 use std::net::SocketAddr;

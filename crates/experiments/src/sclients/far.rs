@@ -1,4 +1,4 @@
-//! The ground of these experiments that is the hosts of a plan: the server on its host, the clients on theirs. There is no
+//! Hosts for these experiments that a plan names: the server on its host, the clients on theirs. There is no
 //! filter at the server's interface and its settings are not ours, which is said.
 
 use run::{LoadPlan, ServePlan, Trial, Window};

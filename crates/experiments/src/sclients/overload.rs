@@ -127,7 +127,7 @@ fn decline(last: &Trial, best: f64) -> String {
             "{said}: every connection request that it drops takes {us:.1} µs of its CPU, so the more it is offered, the \
              less it completes."
         ),
-        None => format!("{said}: what a dropped connection request costs is not to be told from noise."),
+        None => format!("{said}: what a dropped connection request costs cannot be told from noise."),
     }
 }
 

@@ -100,60 +100,64 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
     lab.keep(trial).map(drop)
 }
 
+/// Connection requests a second that the server saw.
+fn syns(trial: &Trial) -> f64 {
+    trial.results.syn_rate.unwrap_or(trial.rates.sent_rate)
+}
+
 fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
-    let syns = |t: &Trial| t.results.syn_rate.unwrap_or(t.rates.sent_rate);
-    let flat: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
-    let mean = judge::average(&flat);
-    let spread = flat.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max);
-    let line: Vec<(f64, f64)> = run
-        .trials
-        .iter()
-        .filter_map(|t| Some((f64::from(t.key.descriptors?), t.rates.sent_rate)))
-        .filter(|(d, _)| d / timeout_ms * 1e3 <= capacity * PAST_CAPACITY * 1.01)
-        .collect();
+    let (mean, spread) = flat(run);
     let most = run.trials.iter().filter(|t| t.key.descriptors.is_some()).map(syns).fold(0.0, f64::max);
-    // Absent where there was no filter, as on hosts of their own.
-    let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
+    let flat = "simple clients are flat: largest deviation from their mean, from 4 clients on";
     let mut checks = vec![
-        Check::of(
-            "simple clients are flat: largest deviation from their mean, from 4 clients on",
-            spread,
-            AtMost,
-            FLAT,
-        ),
+        Check::of(flat, spread, AtMost, FLAT),
         Check::of("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
     ];
-    checks.extend(
-        apart.map(|apart| Check::of("largest difference of the three counts of SYNs, S-Clients", apart, AtMost, 0.005)),
-    );
-    if let Some(fit) = judge::fit::line_fit(&line, "descriptors", "requests_per_s") {
-        let slope = fit.coefficients.get("slope").copied().unwrap_or(f64::NAN);
-        checks.push(Check::of(
-            "R2 of S-Clients' rate against descriptors, up to 16 times the capacity",
-            fit.r2,
-            AtLeast,
-            0.999,
-        ));
-        checks.push(Check::of(
-            "slope against 1/T, relative difference",
-            (slope * timeout_ms / 1e3 - 1.0).abs(),
-            AtMost,
-            0.02,
-        ));
-        run.findings.fits.insert("s_clients".into(), fit);
-    }
+    // Absent where there was no filter, as on hosts of their own.
+    let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
+    let counts = "largest difference of the three counts of SYNs, S-Clients";
+    checks.extend(apart.map(|apart| Check::of(counts, apart, AtMost, 0.005)));
+    checks.extend(line(run, capacity, timeout_ms));
     run.findings.checks.extend(checks);
-    let end = ends.map_or_else(
-        || "their line did not end in the range that was tried".into(),
-        |e| format!("their line ends {e}"),
-    );
     run.findings.conclusions = vec![
         format!("The server completes about {capacity:.0} requests/s. {}", simple_clients(mean, spread)),
-        format!(
-            "S-Clients ask for D/T whatever the server does, up to {most:.0} requests/s, {:.0} times the capacity; {end}.",
-            most / capacity
-        ),
+        s_clients_words(most, capacity, ends),
     ];
+}
+
+/// The rate of simple clients, from 4 on, in the mean, and the largest relative deviation from that.
+fn flat(run: &Run) -> (f64, f64) {
+    let rates: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
+    let mean = judge::average(&rates);
+    (mean, rates.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max))
+}
+
+/// The line of the S-Clients' rate against descriptors: kept as a fit, and what is checked of it.
+fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
+    let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.descriptors?), t.rates.sent_rate)));
+    let points: Vec<(f64, f64)> =
+        sent.filter(|(d, _)| d / timeout_ms * 1e3 <= capacity * PAST_CAPACITY * 1.01).collect();
+    let Some(fit) = judge::fit::line_fit(&points, "descriptors", "requests_per_s") else { return Vec::new() };
+    let slope = fit.coefficients.get("slope").copied().unwrap_or(f64::NAN);
+    let off = (slope * timeout_ms / 1e3 - 1.0).abs();
+    let straight = "R2 of S-Clients' rate against descriptors, up to 16 times the capacity";
+    let checks = vec![
+        Check::of(straight, fit.r2, AtLeast, 0.999),
+        Check::of("slope against 1/T, relative difference", off, AtMost, 0.02),
+    ];
+    run.findings.fits.insert("s_clients".into(), fit);
+    checks
+}
+
+fn s_clients_words(most: f64, capacity: f64, ends: Option<&str>) -> String {
+    let times = most / capacity;
+    let end = match ends {
+        Some(end) => format!("their line ends {end}"),
+        None => "their line did not end in the range that was tried".into(),
+    };
+    format!(
+        "S-Clients ask for D/T whatever the server does, up to {most:.0} requests/s, {times:.0} times the capacity; {end}."
+    )
 }
 
 /// What simple clients ask for, from a few on; that it is the same however many they are only where it was.
@@ -163,7 +167,7 @@ fn simple_clients(mean: f64, spread: f64) -> String {
             "Simple clients ask it for {mean:.0} requests/s however many they are: each waits for the server, so the server sets their pace."
         ),
         false => format!(
-            "Simple clients asked it for {mean:.0} requests/s in the mean, up to {:.0} % apart: what else ran here changed their pace.",
+            "Simple clients asked it for {mean:.0} requests/s on average, up to {:.0} % apart: other programs changed their pace.",
             spread * 100.0
         ),
     }

@@ -162,9 +162,9 @@ fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a
 fn pooled_method(p: &Pooled) -> String {
     let left_out = match p.left_out {
         Some(l) if l.rate.is_some() => {
-            format!("; {} s in which a machine stood still are left out", figure(l.seconds))
+            format!("; {} s of pauses of a host are left out", figure(l.seconds))
         }
-        Some(l) => format!("; {} s in which a machine stood still are in them", figure(l.seconds)),
+        Some(l) => format!("; {} s of pauses of a host are included", figure(l.seconds)),
         None => String::new(),
     };
     format!("open loop, late requests of {} windows pooled{left_out}", p.windows)

@@ -36,7 +36,7 @@ fn a_part_that_became_dearer_does_not_outweigh_a_whole_that_became_cheaper() {
         run
     };
     let c = both(&side(300.0, 100.0), &side(250.0, 130.0));
-    assert_eq!(of(&c, "of that, system").word, ComparedWord::Slower, "it is shown all the same");
+    assert_eq!(of(&c, "of that, system").word, ComparedWord::Slower, "it is shown anyway");
     assert!(!c.regression && c.verdict == ComparedWord::Faster, "{:?} by {:?}", c.verdict, c.decided_by);
     assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
 }

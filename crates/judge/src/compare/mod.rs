@@ -91,7 +91,7 @@ fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
     }
     if runs.iter().all(Run::only_watched) {
         return Err(format!(
-            "{name} only watched a server that somebody else loaded: of its answers nothing is known; measure it with `loadline \
+            "{name} only watched a server: its response times and errors are not known; measure it with `loadline \
              load` or `loadline find`, and compare two such runs"
         ));
     }

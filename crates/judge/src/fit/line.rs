@@ -77,7 +77,7 @@ pub fn line_fit(points: &[(f64, f64)], x: &str, y: &str) -> Option<Fit> {
 fn quality(line: &Line) -> String {
     let i = line.slope_interval;
     if i.low <= 0.0 && i.high >= 0.0 {
-        return "the slope is not to be told from zero".into();
+        return "the slope cannot be told from zero".into();
     }
     match line.r2 {
         r if r >= 0.98 => "a straight line".into(),

@@ -137,12 +137,12 @@ fn quality(law: &Usl) -> String {
     let fit = match law.r2 {
         r if r >= 0.98 => "good",
         r if r >= 0.90 => "fair",
-        _ => "poor: do not read anything into the coefficients",
+        _ => "poor: the coefficients mean nothing",
     };
     let cause = match (law.sigma, law.kappa) {
         (s, k) if k > 0.0 && law.peak().is_some_and(|n| n < 1e4) && k * 100.0 > s => "agreeing (kappa) costs most",
         (s, _) if s > 0.01 => "contention (sigma) costs most",
-        _ => "it scales nearly in proportion",
+        _ => "it scales nearly linearly",
     };
     let peak = law.peak().map_or_else(|| "no peak".to_string(), |n| format!("peak near {} clients", figure(n)));
     format!("{fit} (R2 {}); {cause}; {peak}", percent(law.r2))

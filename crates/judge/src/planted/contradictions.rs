@@ -37,7 +37,7 @@ const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
     "R1 and the knee are too high",
-    "no highest rate",
+    "did not reach the highest rate",
     "the generator's threads used",
     "still growing",
     "it has stopped growing",
@@ -88,7 +88,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
         })
     }),
     // The open loop finds what the sweep did not: Xmax.
-    (Some("no highest rate"), || {
+    (Some("did not reach the highest rate"), || {
         PlantedRun::new(1000.0, 4000.0).rates(&[0.5, 0.9, 1.3]).change(|t, p| {
             if t.kind == TrialKind::Search && p.offered > 4000.0 {
                 slow_down(t, 1.0 / 1.25);
@@ -145,7 +145,7 @@ fn contradicts_nothing(run: &Run) {
         assert!(!c.held || c.failed_at.is_none_or(|at| at > 0.9 * c.rate), "{}: {c:?}", b.id);
     }
     if let Some(knee) = f.knee.as_ref().filter(|k| most > 1.05 * k.x_max) {
-        let told = f.trust.warnings.iter().any(|w| w.contains("no highest rate"));
+        let told = f.trust.warnings.iter().any(|w| w.contains("did not reach the highest rate"));
         assert!(told, "{}: Xmax {}, and {most} was seen", b.id, knee.x_max);
     }
     let beyond = f.picks.beyond.and_then(|at| f.outcomes.get(at)?.good_rate);

@@ -373,7 +373,11 @@ mod tests {
     fn a_wrong_argument_is_refuted_and_both_are_told() {
         let (proof, verdict) = tried("client-cpu", 0.9, 0.05);
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Refuted, "server-cpu"));
-        assert!(proof.why.contains("client-cpu") && proof.why.contains("follows the server's CPU"), "{}", proof.why);
+        assert!(
+            proof.why.contains("client-cpu") && proof.why.contains("of a change of speed: the server's CPU"),
+            "{}",
+            proof.why
+        );
         assert!(verdict.sentence.contains("the server's CPU"), "{}", verdict.sentence);
     }
 

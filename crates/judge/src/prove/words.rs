@@ -87,8 +87,8 @@ pub(super) fn shares_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> Str
         |(lever, e): &(String, Estimate)| format!("{} {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high);
     let all = shares.iter().map(one).collect::<Vec<_>>().join(", ");
     match of.is_throughput() {
-        true => format!("of a change of speed, throughput follows {all}"),
-        false => format!("of what {} grows by when everything is slower, each has its share: {all}", of.name()),
+        true => format!("throughput follows this share of a change of speed: {all}"),
+        false => format!("shares of the growth of {} when everything is slower: {all}", of.name()),
     }
 }
 

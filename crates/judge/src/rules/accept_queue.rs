@@ -103,7 +103,7 @@ fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     if syn < 3.0 || syn / tried < DROPPED || all - syn > 0.1 * syn {
         return None;
     }
-    let text = format!("{} SYNs were sent again, and nearly no other segment", figure(syn));
+    let text = format!("{} SYNs were sent again, and hardly any other segment", figure(syn));
     let evidence = vec![measured(&view, ("tcp.syn_retrans", ""), (syn, FigureUnit::Plain), Some(0.0), text), slow];
     let sentence =
         "connects are dropped and nothing else is: the server's accept queue overflows (seen from the client only)";

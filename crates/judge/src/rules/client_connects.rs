@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "Limit the pool: --max-connections, at twice the rate times the response time (Little's law).",
         "If the server itself pauses, look for that first: without pauses no pool grows past its need.",
     ],
-    explain: "A server that stands still for a moment leaves requests of an open loop waiting. A generator that opens a connection \
+    explain: "A server that pauses for a moment leaves requests of an open loop waiting. A generator that opens a connection \
               for each of them pushes the server into accepting instead of answering, so that it stays slow: the storm is the \
               generator's own, and a smaller pool carries the same rate. The pool here grows no faster than its need by \
               Little's law; connections that it opened and then did not need are counted, and so are those that it held back. \

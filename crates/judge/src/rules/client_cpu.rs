@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "Until then the figures are a lower bound: the server takes at least this much.",
     ],
     explain: "A generator that is at its own limit measures itself. It is when its load threads use 95 % of a CPU each; \
-              when they wait for one as good as all the time that they do not run (others took it); when they hardly rest and \
+              when they wait for one nearly all the time that they do not run (others took it); when they hardly rest and \
               the answers of a closed loop wait unread before them, not the requests before the server; when its control group \
               is throttled; or when the rate is within 20 % of what the generator reaches with the null driver \
               (`loadline selftest`). As long as one of these holds the server is not blamed, however busy it is.",
@@ -46,7 +46,7 @@ fn beside_server(facts: &Facts<'_>, limit: ClientLimit) -> Verdict {
     let Some((used, allowed)) = full.filter(|_| !Waiting::of(facts).is_some_and(|w| w.at_client())) else {
         return Verdict::Binds { confidence, sentence, evidence };
     };
-    let too = if used >= FULL * allowed { "are full too" } else { "hardly rest either" };
+    let too = if used >= FULL * allowed { "are full too" } else { "are nearly always busy, too" };
     sentence += &format!("; the server's CPUs {too} ({} of {})", figure(used), figure(allowed));
     Verdict::Binds { confidence: confidence.min(0.5), sentence, evidence }
 }

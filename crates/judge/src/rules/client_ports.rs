@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "A pair of addresses has as many connections to one server port as ip_local_port_range allows (28,232 by default), \
               and a port that was closed from this side is held for 60 s in TIME_WAIT: about 470 new connections a second \
-              and source address. Connects that failed for want of a port never left the machine and say nothing about the \
+              and source address. Connects that failed for lack of a port never left the machine and say nothing about the \
               server.",
 };
 

@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "A full link shows as throughput that no longer grows while every CPU idles, each further client only \
               lengthening the response time by 1 / Xmax. Then the bytes on the wire (24 B of preamble, check sequence and gap \
-              counted for each packet) are held against what the link carries. A shaper on the own interface shows as its \
+              counted for each packet) are held against what the link carries. A shaper on an interface of these hosts shows as its \
               queueing discipline's backlog, a bottleneck further away as a round trip that grows with the load.",
 };
 

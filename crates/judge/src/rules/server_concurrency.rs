@@ -29,77 +29,95 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let view = match server(facts) {
-        Ok(view) => view,
-        Err(verdict) => return verdict,
-    };
-    let flat = match facts.plateau {
-        Plateau::Flat { from, to, growth } => Some((from, to, growth)),
-        // The kernel counts the periods that were cut short: that needs no other load beside it.
-        Plateau::Grows | Plateau::NotTried if behind::held(&facts.behind) => None,
-        Plateau::Grows => return Verdict::RuledOut("more clients still brought more throughput".into()),
-        Plateau::NotTried => {
-            return Verdict::CannotSay(vec!["a sweep over the number of clients (loadline find)".into()]);
-        }
-    };
-    let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
-        return Verdict::CannotSay(vec!["process.cpu of the server's processes and cpu.online".into()]);
-    };
-    let share = ratio(used, allowed).unwrap_or(1.0);
-    let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
-    if view.processors_busy().is_some_and(|b| b > 0.8) && thread > 0.5 {
-        return Verdict::RuledOut(format!(
-            "the server's CPUs were full with other work, and its busiest thread ran or waited for one {} of the time",
-            percent(thread)
+    bind(facts).unwrap_or_else(|verdict| verdict)
+}
+
+/// The verdict that names the number of places, or the one that says why it is not this.
+fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
+    let view = server(facts)?;
+    let flat = flat(facts)?;
+    let used = idles(&view)?;
+    counts_places(facts)?;
+    let Some((queue, confidence)) = queue_place(facts, &view) else {
+        return Err(cannot_say(
+            "connection.rtt on the server's side: whether the queue is in the server or in the network",
         ));
-    }
-    if share > 0.8 || thread > 0.9 {
-        return Verdict::RuledOut(format!(
-            "the server was busy: {} of its CPUs, its busiest thread {}",
-            percent(share),
-            percent(thread)
-        ));
-    }
-    // A fixed number of places serves 2 clients twice as fast as 1 and never faster. Where it did, the time of the first
-    // one was not service but waking up, and Xmax R1 counts nothing.
-    if let Some(beyond) = crate::laws::beyond_bound(facts) {
-        return Verdict::CannotSay(vec![format!(
-            "a response time of one client that is service alone: {} clients did more than {} times its work",
-            figure(clients(beyond)),
-            figure(clients(beyond))
-        )]);
-    }
-    if facts.x_max().is_none() {
-        return Verdict::CannotSay(vec!["a rate of good answers".into()]);
-    }
-    // One place serves one client as fast as it can: less is no number of places.
-    if let Some(places) = held_places(facts).filter(|p| *p < LEAST_PLACES) {
-        return Verdict::RuledOut(format!(
-            "at most {} of what one client completed: a fixed number of places would keep that rate",
-            percent(places)
-        ));
-    }
-    let Some(place) = queue_place(facts, &view) else {
-        return Verdict::CannotSay(vec![
-            "connection.rtt on the server's side: whether the queue is in the server or in the network".into(),
-        ]);
     };
-    let flat = flat.map(|(from, to, growth)| {
-        let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
-        line(&view, "completed_rate", "", text)
-    });
-    let mut evidence: Vec<run::Evidence> = flat.into_iter().collect();
-    let text =
-        format!("the server used {} of {} CPUs, its busiest thread {}", figure(used), figure(allowed), percent(thread));
-    evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text));
-    evidence.push(place.0);
-    let (sentence, extra) = places(facts, &view);
-    evidence.extend(extra);
+    let mut evidence: Vec<run::Evidence> =
+        flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();
+    evidence.extend([used, queue]);
+    let (sentence, places) = places(facts, &view);
+    evidence.extend(places);
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
     evidence.extend(behind::evidence(&view, &facts.behind));
     let sentence = behind::full(&facts.behind).map_or(sentence, behind::sentence);
-    Verdict::Binds { confidence: place.1, sentence, evidence }
+    Ok(Verdict::Binds { confidence, sentence, evidence })
+}
+
+fn cannot_say(missing: impl Into<String>) -> Verdict {
+    Verdict::CannotSay(vec![missing.into()])
+}
+
+/// The sweep in words, where it has gone flat; nothing where what is behind the server says enough without one.
+fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
+    match facts.plateau {
+        Plateau::Flat { from, to, growth } => {
+            Ok(Some(format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth))))
+        }
+        // The kernel counts the periods that were cut short: that needs no other load beside it.
+        Plateau::Grows | Plateau::NotTried if behind::held(&facts.behind) => Ok(None),
+        Plateau::Grows => Err(Verdict::RuledOut("more clients still brought more throughput".into())),
+        Plateau::NotTried => Err(cannot_say("a sweep over the number of clients (loadline find)")),
+    }
+}
+
+/// What the server used of its CPUs, where neither they nor a thread of its is full.
+fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
+    let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
+        return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
+    };
+    let share = ratio(used, allowed).unwrap_or(1.0);
+    let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
+    if view.processors_busy().is_some_and(|b| b > 0.8) && thread > 0.5 {
+        return Err(Verdict::RuledOut(format!(
+            "the server's CPUs were full with other work, and its busiest thread ran or waited for one {} of the time",
+            percent(thread)
+        )));
+    }
+    if share > 0.8 || thread > 0.9 {
+        return Err(Verdict::RuledOut(format!(
+            "the server was busy: {} of its CPUs, its busiest thread {}",
+            percent(share),
+            percent(thread)
+        )));
+    }
+    let text =
+        format!("the server used {} of {} CPUs, its busiest thread {}", figure(used), figure(allowed), percent(thread));
+    Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text))
+}
+
+/// Whether Xmax R1 counts places at all.
+fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
+    // A fixed number of places serves 2 clients twice as fast as 1 and never faster. Where it did, the time of the first
+    // one was not service but waking up.
+    if let Some(beyond) = crate::laws::beyond_bound(facts) {
+        let n = figure(clients(beyond));
+        return Err(cannot_say(format!(
+            "a response time of one client that is service alone: {n} clients did more than {n} times its work"
+        )));
+    }
+    if facts.x_max().is_none() {
+        return Err(cannot_say("a rate of good answers"));
+    }
+    // One place serves one client as fast as it can: less is no number of places.
+    match held_places(facts).filter(|p| *p < LEAST_PLACES) {
+        Some(places) => Err(Verdict::RuledOut(format!(
+            "at most {} of what one client completed: a fixed number of places would keep that rate",
+            percent(places)
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Fewest places that a server can have, less what one measurement differs from another.
@@ -110,16 +128,16 @@ fn held_places(facts: &Facts<'_>) -> Option<f64> {
     Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
 }
 
-/// Share of the time with a thread stalled for a disk from which that is what the threads sleep for.
+/// Share of the time with a thread stalled for a disk from which that is what the threads wait for.
 const STALLED: f64 = 0.3;
 
-/// What the threads sleep for, where it is a disk that is not full: more of them would use it better.
+/// What the threads wait for, where it is a disk that is not full: more of them would use it better.
 fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
     let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
     let text = format!(
         "a request moves {} B to or from a disk, and a thread of the host waited for one {} of the time: that is what its \
-         threads sleep for, and the disk itself is not full",
+         threads wait for, and the disk itself is not full",
         figure(own),
         percent(stalled)
     );

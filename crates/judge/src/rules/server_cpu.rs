@@ -130,7 +130,8 @@ fn bind(
     let with = with.map_or(String::new(), |c| format!(", the generator on the same ones {}", figure(c)));
     evidence.extend(waiting(facts).filter(Waiting::at_server).and_then(|w| w.line(facts)));
     let (confidence, beside) = beside_client(facts, confidence);
-    let full = if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "hardly rest" } else { "are full" };
+    let full =
+        if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "are nearly always busy" } else { "are full" };
     let sentence = format!("the server's CPUs {full}: it used {} of {}{with}{beside}", figure(used), figure(allowed));
     Verdict::Binds { confidence, sentence, evidence }
 }

@@ -1,6 +1,6 @@
 //! The server waits for its disk.
 
-use run::FigureUnit;
+use run::{Evidence, FigureUnit};
 
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
@@ -8,6 +8,7 @@ use crate::disks::{Load, fullest, is_full, needed};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
 use crate::single::server_of;
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-disk",
@@ -26,67 +27,64 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let view = match server(facts) {
-        Ok(view) => view,
-        Err(verdict) => return verdict,
-    };
+    bind(facts).unwrap_or_else(|verdict| verdict)
+}
+
+/// The verdict that names the disk, or the one that says why it is not this.
+fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
+    let view = server(facts)?;
     // One client and its server take turns with the disk: where it is slower for several, it is full only with more.
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
-    let span_us = view.span_s.unwrap_or(0.0) * 1e6;
-    let Some(Load { disk, out, flushing }) = fullest(&view, span_us) else {
-        return Verdict::CannotSay(vec!["disk.busy of the server's host".into()]);
+    let Some(load) = fullest(&view, view.span_s.unwrap_or(0.0) * 1e6) else {
+        return Err(Verdict::CannotSay(vec!["disk.busy of the server's host".into()]));
     };
-    let busy = (out + flushing).min(1.0);
+    let busy = (load.out + load.flushing).min(1.0);
     let stalled = view.share_of_time("pressure.io_some");
-    let own = [view.per_request("process.read_bytes"), view.per_request("process.write_bytes")];
-    let waits = stalled.is_some_and(|s| s >= 0.5);
-    if busy < needed(stalled) || own.iter().flatten().sum::<f64>() < 1.0 && own.iter().any(Option::is_some) {
-        let own = own.iter().flatten().sum::<f64>();
-        return Verdict::RuledOut(format!(
+    let mut evidence = vec![disk_line(&view, &load, busy)];
+    evidence.extend(moved(&view, &load.disk, busy, busy >= needed(stalled))?);
+    evidence.extend(stalled.map(|s| {
+        let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
+        measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
+    }));
+    Ok(Verdict::Binds {
+        confidence: if stalled.is_some_and(|s| s >= 0.5) { 0.9 } else { 0.75 },
+        sentence: format!("the server waits for its disk {}, which was busy {} of the time", load.disk, percent(busy)),
+        evidence,
+    })
+}
+
+/// How busy the disk was, and with what.
+fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
+    let Load { disk, out, flushing } = load;
+    let flushes = if *flushing >= 0.01 { format!(" and flushing {}", percent(*flushing)) } else { String::new() };
+    let text = format!("{disk} was busy with requests {} of the time{flushes}", percent(*out));
+    measured(view, ("disk.busy", disk), (busy, FigureUnit::Plain), Some(1.0), text)
+}
+
+/// What a request of the server reads and writes, a line each: a full disk that others keep busy is not its limit.
+fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
+    let own = [("process.read_bytes", "reads from"), ("process.write_bytes", "writes to")]
+        .map(|(id, does)| (id, does, view.per_request(id)));
+    let known = own.iter().any(|(.., bytes)| bytes.is_some());
+    let all = own.iter().filter_map(|(.., bytes)| *bytes).sum::<f64>();
+    if !full || known && all < 1.0 {
+        return Err(Verdict::RuledOut(format!(
             "{disk} was busy {} of the time, of which the server moved {} B per request",
             percent(busy),
-            figure(own)
-        ));
+            figure(all)
+        )));
     }
-    if own.iter().all(Option::is_none) {
-        return Verdict::CannotSay(vec![
-            "process.read_bytes and process.write_bytes: whether the busy disk is busy for the server".into(),
-        ]);
+    if !known {
+        return Err(Verdict::CannotSay(vec![
+            "process.read_bytes and process.write_bytes: whether the server is what keeps the disk busy".into(),
+        ]));
     }
-    let mut evidence = vec![measured(
-        &view,
-        ("disk.busy", &disk),
-        (busy, FigureUnit::Plain),
-        Some(1.0),
-        match flushing >= 0.01 {
-            true => {
-                format!("{disk} was busy with requests {} of the time and flushing {}", percent(out), percent(flushing))
-            }
-            false => format!("{disk} was busy with requests {} of the time", percent(out)),
-        },
-    )];
-    for (id, bytes, what) in
-        [("process.read_bytes", own[0], "fetches from"), ("process.write_bytes", own[1], "sends to")]
-    {
-        if let Some(b) = bytes.filter(|b| *b >= 1.0) {
-            evidence.push(measured(
-                &view,
-                (id, ""),
-                (b, FigureUnit::BytesPerRequest),
-                None,
-                format!("a request {what} it {} B", figure(b)),
-            ));
-        }
-    }
-    if let Some(s) = stalled {
-        let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
-        evidence.push(measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text));
-    }
-    Verdict::Binds {
-        confidence: if waits { 0.9 } else { 0.75 },
-        sentence: format!("the server waits for its disk {disk}, which was busy {} of the time", percent(busy)),
-        evidence,
-    }
+    let large = own.into_iter().filter_map(|(id, does, bytes)| Some((id, does, bytes.filter(|b| *b >= 1.0)?)));
+    let line = |(id, does, bytes)| {
+        let text = format!("a request {does} it {} B", figure(bytes));
+        measured(view, (id, ""), (bytes, FigureUnit::BytesPerRequest), None, text)
+    };
+    Ok(large.map(line).collect())
 }
 
 #[cfg(test)]
@@ -137,6 +135,6 @@ mod tests {
     fn a_thread_that_waits_for_an_idle_disk_is_not_held_by_the_disk() {
         let b = flushed(360.0, 160.0);
         assert_eq!(b.id, "server-concurrency", "{b:#?}");
-        assert!(b.evidence.iter().any(|e| e.text.contains("what its threads sleep for")), "{b:#?}");
+        assert!(b.evidence.iter().any(|e| e.text.contains("what its threads wait for")), "{b:#?}");
     }
 }

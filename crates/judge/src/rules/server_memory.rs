@@ -57,7 +57,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     match view.share_of_time("pressure.memory_some") {
         Some(share) => Verdict::RuledOut(format!("threads waited for memory {} of the time", percent(share))),
         None if view.value("memory.swap_out").is_some() || view.value("process.major_faults").is_some() => {
-            Verdict::RuledOut("no swapping, no major faults to speak of, no drops for want of memory".into())
+            Verdict::RuledOut("no swapping, no major faults to speak of, no drops for lack of memory".into())
         }
         None => Verdict::CannotSay(vec!["pressure.memory_some and swap counters of the server's host".into()]),
     }
@@ -90,9 +90,9 @@ fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
         out.push((0.8, measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text)));
     }
     for (id, least, what) in [
-        ("tcp.abort_on_memory", 1.0, "connections were dropped for want of TCP memory"),
+        ("tcp.abort_on_memory", 1.0, "connections were dropped for lack of TCP memory"),
         ("tcp.memory_pressures", 1.0, "times TCP ran short of memory"),
-        ("cgroup.oom_kills", 1.0, "processes were killed for want of memory"),
+        ("cgroup.oom_kills", 1.0, "processes were killed for lack of memory"),
     ] {
         if let Some(n) = view.value(id).filter(|n| *n >= least) {
             out.push((

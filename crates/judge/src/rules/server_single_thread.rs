@@ -6,7 +6,7 @@ use super::rule::{Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::number::{figure, percent};
-use crate::view::FULL;
+use crate::view::{FULL, Task, View};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-single-thread",
@@ -22,48 +22,59 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let view = match full_server(facts) {
-        Ok(view) => view,
-        Err(verdict) => return verdict,
-    };
+    bind(facts).unwrap_or_else(|verdict| verdict)
+}
+
+/// The verdict that names the thread, or the one that says why it is not this.
+fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
+    let view = full_server(facts)?;
     let workers = view.workers();
     let Some(first) = workers.first() else {
-        return Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()]);
+        return Err(Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()]));
     };
-    let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
-    if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= 0.6 {
-        return Verdict::CannotSay(vec![
-            "thread.cpu: only whole processes were read, and the busiest may have several threads".into(),
-        ]);
-    }
-    let full = first.busy >= FULL || (first.wants() >= 0.97 && first.busy >= 0.6);
-    if !full {
-        return Verdict::RuledOut(format!("its busiest thread used {} of a CPU", percent(first.busy)));
-    }
-    let Some(allowed) = view.cpu_allowed() else {
-        return Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]);
-    };
-    if allowed < 1.5 {
-        return Verdict::RuledOut("the server may use one CPU only, and that is full".into());
-    }
-    if let Some(used) = view.cpu_used().filter(|u| *u >= 0.9 * allowed) {
-        let (used, allowed) = (figure(used), figure(allowed));
-        return Verdict::RuledOut(format!("all of its CPUs are full ({used} of {allowed}), not one thread"));
-    }
-    let mut evidence = vec![thread_line(&view, first)];
-    if let Some(second) = workers.get(1) {
-        evidence.push(thread_line(&view, second));
-    }
+    is_full(&view, first)?;
+    others_are_free(&view)?;
+    let mut evidence: Vec<run::Evidence> = workers.iter().take(2).map(|task| thread_line(&view, task)).collect();
     if let Some(host) = view.host() {
         let idle = (host.online - host.busy).max(0.0);
         let text = format!("{} of {} CPUs were idle meanwhile", figure(idle), figure(host.online));
         evidence.push(measured(&view, ("cpu.idle", "total"), (idle, FigureUnit::Processors), None, text));
     }
     evidence.extend(super::handshakes::work(facts, &view));
-    Verdict::Binds {
+    Ok(Verdict::Binds {
         confidence: if first.busy >= FULL && first.counter == "thread.cpu" { 0.95 } else { 0.8 },
         sentence: format!("one thread of the server is full ({}), and more CPUs would not help it", first.name),
         evidence,
+    })
+}
+
+/// Whether this is one thread, and full.
+fn is_full(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
+    let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
+    if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= 0.6 {
+        let whole = "thread.cpu: only whole processes were read, and the busiest may have several threads";
+        return Err(Verdict::CannotSay(vec![whole.into()]));
+    }
+    match first.busy >= FULL || (first.wants() >= 0.97 && first.busy >= 0.6) {
+        true => Ok(()),
+        false => Err(Verdict::RuledOut(format!("its busiest thread used {} of a CPU", percent(first.busy)))),
+    }
+}
+
+/// Whether there are CPUs that the thread leaves unused.
+fn others_are_free(view: &View<'_>) -> Result<(), Verdict> {
+    let Some(allowed) = view.cpu_allowed() else {
+        return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));
+    };
+    if allowed < 1.5 {
+        return Err(Verdict::RuledOut("the server may use one CPU only, and that is full".into()));
+    }
+    match view.cpu_used().filter(|used| *used >= 0.9 * allowed) {
+        Some(used) => {
+            let (used, allowed) = (figure(used), figure(allowed));
+            Err(Verdict::RuledOut(format!("all of its CPUs are full ({used} of {allowed}), not one thread")))
+        }
+        None => Ok(()),
     }
 }
 

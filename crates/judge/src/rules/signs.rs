@@ -29,7 +29,7 @@ pub(crate) fn failed_locally(
     }
     if n == 0 {
         return Verdict::RuledOut(format!(
-            "none of {} connects failed for want of a {thing}",
+            "none of {} connects failed for lack of a {thing}",
             figure(attempted as f64)
         ));
     }

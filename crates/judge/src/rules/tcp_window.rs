@@ -31,10 +31,10 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "One connection carries at most a window a round trip, and at most its send buffer. The rule names it when for more \
               than half of a request's time bytes wait behind those in flight (so a larger window would at least halve that \
-              time), the sender carries as good as a whole window (or half of its buffer) each round trip, and the kernel saw \
-              it stand still because of that. Not when the round trip has grown to 1.5 times its least (then a queue on the way \
+              time), the sender carries nearly a whole window (or half of its buffer) each round trip, and the kernel saw \
+              it stall because of that. Not when the round trip has grown to 1.5 times its least (then a queue on the way \
               is what holds the bytes), and not when the other end leaves half a window unread: a slow reader shows the same \
-              signs. Congestion controls that pace, BBR above all, hide most of the standing still, so the kernel's share \
+              signs. Congestion controls that pace, BBR above all, hide most of the stalls, so the kernel's share \
               alone decides nothing.",
 };
 
@@ -94,7 +94,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
     }
     if trial.server.is_none() {
-        missing.push("the server's connections: whether it stands still when it sends cannot be seen from here".into());
+        missing.push("the server's connections: whether sending stalls there cannot be seen from here".into());
     }
     match out {
         Some((_, why)) if missing.is_empty() => Verdict::RuledOut(why),
@@ -111,7 +111,7 @@ enum Not {
 fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verdict, Not> {
     let value = |id: &'static str| view.value(id).ok_or(Not::Known(id));
     let share = value(limit.share)?;
-    let text = format!("a sending connection stood still {} of its time because of {}", percent(share), limit.words);
+    let text = format!("a sending connection stalled {} of its time because of {}", percent(share), limit.words);
     if share < SEEN {
         return Err(Not::Limited(share, text));
     }
@@ -137,29 +137,20 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     if let Some(unread) = unread.filter(|bytes| *bytes >= 0.5 * room) {
         return Err(not(format!("the other end left {} B unread: it reads slowly", figure(unread))));
     }
-    let confidence = if unread.is_some() { 0.85 } else { 0.7 };
-    let sentence = format!("TCP stands still for {} of a request: {text}", percent(standing));
-    let trip = measured(
-        view,
-        ("connection.rtt", ""),
-        (rtt, FigureUnit::Micros),
-        None,
-        format!("its round trip took {}", duration(rtt)),
-    );
     let carried = format!("a round trip carried {} of the {} B of {}", percent(filled), figure(room), limit.words);
-    let evidence = vec![
-        measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(SEEN), text),
-        measured(
-            view,
-            (limit.standing, ""),
-            (standing, FigureUnit::Plain),
-            Some(MOST_OF_IT),
-            "bytes waited while it stood".into(),
-        ),
-        trip,
-        measured(view, (limit.room, ""), (room, FigureUnit::Bytes), None, carried),
-    ];
-    Ok(Verdict::Binds { confidence, sentence, evidence })
+    let trip = format!("its round trip took {}", duration(rtt));
+    let waited = format!("bytes waited for {} of a request's time", percent(standing));
+    let standing_of_it = (standing, FigureUnit::Plain);
+    Ok(Verdict::Binds {
+        confidence: if unread.is_some() { 0.85 } else { 0.7 },
+        sentence: format!("TCP stalls for {} of a request's time: {text}", percent(standing)),
+        evidence: vec![
+            measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(SEEN), text),
+            measured(view, (limit.standing, ""), standing_of_it, Some(MOST_OF_IT), waited),
+            measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), None, trip),
+            measured(view, (limit.room, ""), (room, FigureUnit::Bytes), None, carried),
+        ],
+    })
 }
 
 /// Share of a request's time in which its connection was seen standing. Connections without a request in flight do not

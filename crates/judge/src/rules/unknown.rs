@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "No rule found its signs, or the counters that it needs could not be read. The verdict then says what is known (the \
               rate went flat or not, where no queue was found) and what is missing, and names nothing. If the rate went flat \
-              while every measured host idles, the queue is outside of the measured devices.",
+              while every measured host idles, the queue is outside the measured devices.",
 };
 
 /// Use below which a device still has room.
@@ -40,7 +40,7 @@ fn busiest(facts: &Facts<'_>) -> Option<f64> {
     hosts.chain(own).chain(its).chain(client_limit_threads(facts)).reduce(f64::max).map(|b| b.min(1.0))
 }
 
-/// What can be said of a server that somebody else loaded: how near its counters are to their limits.
+/// What can be said of a server that somebody else loaded: how close its counters are to their limits.
 fn watched(trial: &Trial) -> Verdict {
     let mut evidence = Vec::new();
     let mut told = Vec::new();
@@ -60,7 +60,7 @@ fn watched(trial: &Trial) -> Verdict {
         }
     }
     let said = if told.is_empty() { "none of its counters could be read".into() } else { told.join(" and ") };
-    let sentence = format!("somebody else loaded the server, so nothing tells what its users felt; {said}");
+    let sentence = format!("the load was not made here, so response times and errors are not known; {said}");
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn none_good(run: &Run) -> Option<String> {
     let all: u64 = answered().map(|t| t.measured.tally.completed).sum();
     let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class} {}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) };
-    Some(format!("none of {} answers was good{each}, so nothing tells what load the server takes", figure(all as f64)))
+    Some(format!("none of {} answers was good{each}, so what load the server takes is not known", figure(all as f64)))
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -115,9 +115,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     let sentence = match (flat, busiest) {
         (true, Some(b)) if b < ROOM => {
-            "the queue is outside of the measured devices, and nothing tells which device it is at"
+            "the queue is outside the measured devices, and which device it is at is not known"
         }
-        (true, _) => "the rate has stopped growing, and what is known does not tell why",
+        (true, _) => "the rate has stopped growing, and the counters do not show why",
         (false, Some(_)) if facts.plateau == Plateau::NotTried => {
             "no device that is known was at its limit, and one load alone does not show what more of it would bring"
         }

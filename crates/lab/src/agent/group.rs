@@ -51,7 +51,7 @@ impl AgentGroup {
         let serial = self.started;
         self.started += 1;
         let (agent, pipes) = Agent::spawn(host, program, name, serial, spec)?;
-        let no_thread = |e: std::io::Error| fail(format!("the thread that reads it cannot be had: {e}"));
+        let no_thread = |e: std::io::Error| fail(format!("no thread could be started to read it: {e}"));
         if self.post.is_none() {
             self.post = Some(Post::start(Arc::clone(&self.desk)).map_err(no_thread)?);
         }
@@ -134,7 +134,7 @@ impl AgentGroup {
                     Ok(AgentReport::Pong { n, mono_ns }) => Said::Pong(n, mono_ns, at_ns),
                     Ok(report) => Said::Report(report.cleaned()),
                     Err(e) => Said::Gone(format!(
-                        "it wrote a line that is no report ({})",
+                        "it wrote a line that is not a report ({})",
                         run::visible(&e.to_string().chars().take(200).collect::<String>())
                     )),
                 },
@@ -378,7 +378,7 @@ mod tests {
         let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;
         for (script, words) in [
             (format!("{ready}; head -c 70000 /dev/zero; sleep 60"), "a line of more than 65536 bytes"),
-            (format!("{ready}; echo '{{\"is\":\"nonsense\"}}'; sleep 60"), "no report"),
+            (format!("{ready}; echo '{{\"is\":\"nonsense\"}}'; sleep 60"), "not a report"),
         ] {
             let (group, _) = group(&script).unwrap();
             let how = eventually(|| match group.hear(Instant::now() + Duration::from_millis(50)) {

@@ -222,7 +222,7 @@ impl Wire {
         let how = match self.ended {
             Some(at) if self.words_ended || at.elapsed() > LAST_WORDS => self.last_words(),
             None if silent => {
-                format!("nothing was heard of it for {SILENCE_S:.0} s; it, its host or the way there stands still")
+                format!("nothing was heard of it for {SILENCE_S:.0} s; it, its host or the network there hangs")
             }
             _ => return,
         };

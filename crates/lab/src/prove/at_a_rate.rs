@@ -44,7 +44,7 @@ pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     let dose = ((1.0 - at.busy) * PART).min(MOST_AT_A_RATE);
     match dose < LEAST {
         true => Err(format!(
-            "at this rate {:.0} % of what the server has is in use: any lever that shows would overload it; give a lower --rate",
+            "at this rate {:.0} % of what the server has is in use: a lever large enough to show would overload it; give a lower --rate",
             at.busy * 100.0
         )),
         false => Ok(dose),

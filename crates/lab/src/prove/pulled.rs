@@ -125,7 +125,7 @@ impl Pulled {
                     return Err(format!("the lever {} on {} was lost: {error}", agent.name(), agent.host()));
                 }
                 Some(_) => {}
-                None => return Err("a lever did not hand over what it did".into()),
+                None => return Err("a lever did not say what it did".into()),
             }
         }
         Ok(parts.into_iter().flatten().collect())

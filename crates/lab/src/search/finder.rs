@@ -77,7 +77,7 @@ impl Finder {
         if self.over(conductor) {
             sweep.end("the run ended");
         } else if n > 1 && conductor.elapsed_s() + length.whole_s() > self.budget.sweep_until_s() {
-            sweep.end("its share of the budget is used up");
+            sweep.end("its share of the budget is spent");
         } else {
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };

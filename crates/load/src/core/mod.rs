@@ -134,32 +134,42 @@ enum Mode {
     Handling,
 }
 
-impl Core {
-    /// All memory that the loop needs is taken here.
-    pub(crate) fn new(task: Task, client: &dyn AnyClient) -> Self {
-        let (capacity, depth) = (task.capacity() as usize, task.depth());
-        let mode = match &task.intensity {
-            Shape::Handling { .. } => Mode::Handling,
-            Shape::Closed { think, .. } => Mode::Closed { think: *think },
+impl Mode {
+    fn of(task: &Task, capacity: usize) -> Self {
+        match &task.intensity {
+            Shape::Handling { .. } => Self::Handling,
+            Shape::Closed { think, .. } => Self::Closed { think: *think },
             Shape::Open { arrivals, rate, .. } => {
                 let need = need::Need::new(*rate * arrivals.peak(), task.origin_ns);
-                Mode::Open(pool::Pool::new(due::Dues::new(arrivals, *rate, task.origin_ns), need, capacity))
+                Self::Open(pool::Pool::new(due::Dues::new(arrivals, *rate, task.origin_ns), need, capacity))
             }
             Shape::SClients { descriptors, timeout_ns, think, phase, pace, .. } => {
                 let spread = descriptors::Spread { timeout_ns: *timeout_ns, phase: *phase };
                 let dues = pace.as_ref().map(|p| due::Dues::new(&p.arrivals, p.rate, task.origin_ns));
-                Mode::SClients(descriptors::Descriptors::new(*descriptors, spread, *think, dues))
+                Self::SClients(descriptors::Descriptors::new(*descriptors, spread, *think, dues))
             }
-        };
-        let by_the_clock = match &task.intensity {
-            Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,
-            Shape::Handling { paced, .. } => *paced,
-            _ => false,
-        };
+        }
+    }
+}
+
+/// Whether requests have a moment at which they should leave, so that service time is another than response time.
+fn by_the_clock(intensity: &Shape) -> bool {
+    match intensity {
+        Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,
+        Shape::Handling { paced, .. } => *paced,
+        _ => false,
+    }
+}
+
+impl Core {
+    /// All memory that the loop needs is taken here.
+    pub(crate) fn new(task: Task, client: &dyn AnyClient) -> Self {
+        let (capacity, depth) = (task.capacity() as usize, task.depth());
+        let mode = Mode::of(&task, capacity);
         let mut sessions = client.sessions(capacity);
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = capacity > 0 && !sessions.at(0).ready();
-        let keeps = Keeps { service: by_the_clock, handshake, classes: mix.classes() };
+        let keeps = Keeps { service: by_the_clock(&task.intensity), handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
         let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         // In a closed loop every number is in use from the begin on.

@@ -41,7 +41,7 @@ pub struct Chunked {
 
 const EXTENSION: Fault = Fault::Malformed("a chunk extension");
 const TRAILER: Fault = Fault::Malformed("a trailer line");
-const NO_SIZE: Fault = Fault::Malformed("a chunk size is no hexadecimal number");
+const NO_SIZE: Fault = Fault::Malformed("a chunk size is not a hexadecimal number");
 const TOO_LARGE: Fault = Fault::Malformed("a chunk size is too large");
 
 impl Chunked {

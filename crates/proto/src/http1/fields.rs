@@ -81,7 +81,7 @@ impl Fields {
     pub(super) fn host(&mut self, value: &[u8]) -> Result<(), Refused> {
         self.hosts += 1;
         let right = std::str::from_utf8(value).is_ok_and(is_authority);
-        if right { Ok(()) } else { Err(bad("Host is no host with a port")) }
+        if right { Ok(()) } else { Err(bad("Host is not HOST or HOST:PORT")) }
     }
 
     pub(super) fn connection(&mut self, value: &[u8]) {

@@ -100,7 +100,7 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
 
 /// Authority and path of a target in the form that its method may have (RFC 9112, section 3.2).
 fn split_target<'a>(method: &str, target: &'a str) -> Result<(Option<&'a str>, &'a str), Refused> {
-    const WRONG: Refused = bad("the target is no path, no absolute URI and not * with OPTIONS");
+    const WRONG: Refused = bad("the target is neither a path nor an absolute URI, nor * with OPTIONS");
     if target.bytes().any(|b| b == b'#' || b <= b' ' || b == 0x7f) {
         return Err(WRONG);
     }

@@ -144,6 +144,21 @@ pub(super) fn unpadded(head: &Head, payload: &[u8]) -> Option<std::ops::Range<us
     Some(1..end)
 }
 
+/// What is said of SETTINGS that no peer may send.
+pub(super) const WRONG_SETTINGS: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
+
+/// The settings of a frame by name and value; nothing where it only acknowledges ours.
+pub(super) fn settings<'a>(
+    head: &Head,
+    payload: &'a [u8],
+) -> Result<Option<impl Iterator<Item = (u16, u32)> + use<'a>>, Fault> {
+    if head.stream != 0 {
+        return Err(WRONG_SETTINGS);
+    }
+    let of = |s: &[u8]| (u16::from_be_bytes([s[0], s[1]]), u32::from_be_bytes([s[2], s[3], s[4], s[5]]));
+    Ok((!head.has(ACK)).then(|| payload.chunks_exact(6).map(of)))
+}
+
 /// A number of four bytes.
 pub(super) fn number(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|b| u32::from_be_bytes(*b))

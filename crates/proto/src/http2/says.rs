@@ -29,7 +29,8 @@ impl Says {
             b"content-length" => {
                 let length = number(value);
                 if length.is_none() || self.length.is_some() && self.length != length {
-                    self.wrong = self.wrong.or(Some("a response of HTTP/2 whose content-length is no one number"));
+                    self.wrong =
+                        self.wrong.or(Some("a response of HTTP/2 whose content-length is not a single number"));
                 }
                 self.length = length;
             }

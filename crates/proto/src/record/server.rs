@@ -280,21 +280,9 @@ mod tests {
         let mut server = ServerSession::new(Arc::clone(&records));
         let mut client = ClientPlan::new(record).session();
         (0..times).for_each(|_| client.begin(Request::default()));
-        let (mut buf, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
-        loop {
-            let n = client.transmit(&mut buf);
-            if n > 0 {
-                server.receive(&buf[..n]).unwrap();
-            }
-            let m = server.transmit(&mut buf);
-            if n + m == 0 {
-                break;
-            }
-            completed += client.receive(&buf[..m], &mut drop).unwrap().completed;
-            (up, down) = (up + n, down + m);
-        }
+        let talked = crate::testing::talked(&mut client, &mut server, cut);
         assert_eq!(records.free.load(Relaxed), free, "every buffer is given back");
-        (completed, up, down)
+        talked
     }
 
     #[test]

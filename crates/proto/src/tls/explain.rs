@@ -39,7 +39,7 @@ pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> Stri
 }
 
 fn certificate(error: &CertificateError, name: &str) -> String {
-    const ANYWAY: &str = "or measure all the same with --insecure";
+    const ANYWAY: &str = "or measure anyway with --insecure";
     match error {
         CertificateError::Expired => format!("its certificate has expired; renew it, {ANYWAY}"),
         CertificateError::ExpiredContext { time, not_after } => {
@@ -57,7 +57,7 @@ fn certificate(error: &CertificateError, name: &str) -> String {
             format!("its certificate is not for {name:?} but for {has}; use a name that it has, {ANYWAY}")
         }
         CertificateError::UnknownIssuer => format!(
-            "its certificate is signed by nobody that is trusted here (self-signed, or by a private authority); give the \
+            "its certificate is not signed by an authority that is trusted here (self-signed, or by a private one); give the \
              authority's certificate with --cacert FILE, {ANYWAY}"
         ),
         CertificateError::Revoked => format!("its certificate was revoked; renew it, {ANYWAY}"),
@@ -73,7 +73,7 @@ fn certificate(error: &CertificateError, name: &str) -> String {
             "its certificate is that of an authority, which no server may use as its own (a self-signed one made with \
              CA:TRUE); make one for the server, {ANYWAY}"
         ),
-        other => format!("its certificate is not good ({other}); renew it, {ANYWAY}"),
+        other => format!("its certificate is not valid ({other}); renew it, {ANYWAY}"),
     }
 }
 

@@ -124,7 +124,7 @@ fn stranger() -> ServerConfig {
 fn a_certificate_that_does_not_verify_is_explained_and_insecure_takes_it() {
     let named = |name: &str| TlsPlan { server_name: name.into(), ..TlsPlan::default() };
     for (plan, other, words) in [
-        (TlsPlan::default(), Some(stranger()), "signed by nobody that is trusted here"),
+        (TlsPlan::default(), Some(stranger()), "not signed by an authority that is trusted here"),
         (named("bad.example"), None, "is not for \"bad.example\" but for"),
         (named("127.0.0.2"), None, "is not for \"127.0.0.2\""),
     ] {

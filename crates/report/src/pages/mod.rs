@@ -47,7 +47,7 @@ pub struct Page {
 
 /// The table, in reading order.
 pub const PAGES: &[Page] = &[
-    Page { name: "warnings", help: "what weakens the figures", sections: verdict::warned },
+    Page { name: "warnings", help: "what makes the figures weaker", sections: verdict::warned },
     Page { name: "verdict", help: "capacity, knee, what stops it, why, and what is next", sections: verdict::sections },
     Page { name: "proof", help: "the verdict held against an experiment", sections: proof::sections },
     Page { name: "checks", help: "the claims of an experiment, each held or failed", sections: checks::sections },
@@ -139,7 +139,7 @@ fn title(run: &Run) -> String {
     }
     match run.trials.as_slice() {
         [one] if one.kind == run::TrialKind::Watched => {
-            format!("Watched for {:.1} s; somebody else made the load", one.measured.length_s)
+            format!("Watched for {:.1} s; the load was not made here", one.measured.length_s)
         }
         [one] if one.latency_us.count == 0 => "Nothing was completed".into(),
         [one] => {

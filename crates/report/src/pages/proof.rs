@@ -125,7 +125,7 @@ fn shares(proof: &Proof) -> Vec<Block> {
         ]
     };
     let (title, figure) = match proof.of.is_throughput() {
-        true => ("Of a change of speed, how much goes into throughput".to_string(), "elasticity"),
+        true => ("How much of a change of speed reaches throughput".to_string(), "elasticity"),
         false => {
             (format!("Of what {} grows by when everything is slower, the share of each", proof.of.name()), "share")
         }
@@ -190,7 +190,7 @@ fn steadied(steadiness: &Steadiness) -> String {
         format!(" After the levers were off it was {} of that before: {within}.", told(back))
     });
     format!(
-        "With what the levers did taken off, throughput scattered by {} from slot to slot and at the end was {} of that at the begin.{}",
+        "Apart from what the levers did, throughput varied by {} from slot to slot; at the end it was {} of that at the start.{}",
         quantity(steadiness.noise, Unit::Share),
         told(&steadiness.drift),
         back.unwrap_or_default()

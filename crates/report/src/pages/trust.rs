@@ -70,7 +70,7 @@ fn rest(spent: &Spent) -> String {
         ("warm-ups", spent.settle_s),
         ("starting agents", spent.start_s),
         ("drains", spent.drain_s),
-        ("a look at rest", spent.at_rest_s),
+        ("counters at rest", spent.at_rest_s),
         ("all else (first requests, experiments, judging)", spent.other_s),
     ];
     let told: Vec<String> = parts.iter().map(|(what, s)| format!("{what} {}", quantity(*s, Unit::Seconds))).collect();

@@ -105,7 +105,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
 fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> KeyFigure {
     let objective = capacity.map_or(String::new(), |c| c.objective.clone());
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
-    let think = format!("who think {mean}{}", if users.think.exponential { " in the mean" } else { "" });
+    let think = format!("who think {mean}{}", if users.think.exponential { " on average" } else { "" });
     let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(": {why}"));
     let failed =
         users.failed.map_or("; more were not tried".into(), |n| format!("; not with {}{why}", number(f64::from(n))));

@@ -42,65 +42,94 @@ pub struct IntervalRow {
     pub hue: Hue,
 }
 
+/// Where the rows stand: names to the left, values to the right, and between them logarithms over what all are held
+/// against, as far from it on either side as the farthest.
+struct Scale {
+    left: f64,
+    room: f64,
+    against: f64,
+    far: f64,
+}
+
+impl Scale {
+    fn of(chart: &Intervals, values: &[String], frame: Frame) -> Self {
+        let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(width).fold(0.0, f64::max);
+        let left = (widest(&mut chart.rows.iter().map(|r| r.label.as_str())) * 1.08 + 14.0).min(frame.width * 0.42);
+        let right = widest(&mut values.iter().map(String::as_str)) + 14.0;
+        let scale = Self { left, room: (frame.width - left - right).max(20.0), against: chart.against, far: 0.0 };
+        let ends = chart.rows.iter().flat_map(|r| [r.low, r.value, r.high]).map(|v| scale.log(v).abs());
+        let far = ends.filter(|v| v.is_finite()).fold(1e-3, f64::max).min(FARTHEST.ln());
+        Self { far, ..scale }
+    }
+
+    fn log(&self, v: f64) -> f64 {
+        (v / self.against).ln()
+    }
+
+    fn x(&self, v: f64) -> f64 {
+        self.left + self.room * (0.5 + 0.47 * (self.log(v) / self.far).clamp(-1.0, 1.0))
+    }
+}
+
 /// Height and inner elements.
 pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
-    let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(width).fold(0.0, f64::max);
     let values: Vec<String> = chart.rows.iter().map(|r| quantity(r.value, chart.unit)).collect();
-    let left = (widest(&mut chart.rows.iter().map(|r| r.label.as_str())) * 1.08 + 14.0).min(frame.width * 0.42);
-    let right = widest(&mut values.iter().map(String::as_str)) + 14.0;
-    let room = (frame.width - left - right).max(20.0);
-    // Logarithms over what all are held against, as far from it on either side as the farthest.
-    let log = |v: f64| (v / chart.against).ln();
-    let ends = chart.rows.iter().flat_map(|r| [r.low, r.value, r.high]).map(|v| log(v).abs()).filter(|v| v.is_finite());
-    let far = ends.fold(1e-3, f64::max).min(FARTHEST.ln());
-    let x = |v: f64| left + room * (0.5 + 0.47 * (log(v) / far).clamp(-1.0, 1.0));
+    let scale = Scale::of(chart, &values, frame);
     let bottom = ROW * chart.rows.len() as f64;
-    let mut out = format!("<path class=\"limit\" d=\"M{:.1} 0V{bottom:.1}\"/>", x(chart.against));
+    let mut out = format!("<path class=\"limit\" d=\"M{:.1} 0V{bottom:.1}\"/>", scale.x(chart.against));
     for (i, row) in chart.rows.iter().enumerate().filter(|(_, r)| r.value.is_finite()) {
-        let (y, class) = (ROW * i as f64 + ROW / 2.0, row.hue.class());
-        let told = format!("{} {}", row.label, between(row, chart.unit));
-        let _ = write!(
-            out,
-            "<text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"end\">{}</text>\
-             <rect class=\"{class} seg\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"5\" rx=\"2\"/>\
-             <circle class=\"{class} seg\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"5\"><title>{}</title></circle>\
-             <text class=\"m\" x=\"{:.1}\" y=\"{base:.1}\">{}</text>",
-            left - 10.0,
-            escape(&cut(&row.label, left - 10.0)),
-            x(row.low),
-            y - 2.5,
-            (x(row.high) - x(row.low)).max(0.6),
-            x(row.value),
-            escape(&told),
-            left + room + 8.0,
-            escape(&values[i]),
-            base = y + 4.0,
-        );
-        for (beyond, at, way) in [(log(row.low) < -far, x(row.low), -6.0), (log(row.high) > far, x(row.high), 6.0)] {
-            if beyond {
-                let (top, bottom) = (y - 5.0, y + 5.0);
-                let _ = write!(
-                    out,
-                    "<path class=\"{class} seg\" d=\"M{at:.1} {top:.1}L{:.1} {y:.1}L{at:.1} {bottom:.1}Z\"/>",
-                    at + way
-                );
-            }
-        }
+        let y = ROW * i as f64 + ROW / 2.0;
+        estimate(&mut out, &scale, row, (&values[i], &between(row, chart.unit)), y);
+        arrows(&mut out, &scale, row, y);
     }
+    foot(&mut out, &scale, chart.unit, bottom + FOOT - 6.0);
+    (bottom + FOOT, out)
+}
+
+/// A row: its name, its interval as a bar, the estimate as a dot, and the value.
+fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval): (&str, &str), y: f64) {
+    let (class, x) = (row.hue.class(), |v| scale.x(v));
     let _ = write!(
         out,
-        "<text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"middle\">{}</text>\
-         <text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"start\">{}</text>\
-         <text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"end\">{}</text>",
-        x(chart.against),
-        escape(&quantity(chart.against, chart.unit)),
-        left,
-        escape(&quantity(chart.against / far.exp(), chart.unit)),
-        left + room,
-        escape(&quantity(chart.against * far.exp(), chart.unit)),
-        base = bottom + FOOT - 6.0,
+        "<text class=\"t\" x=\"{:.1}\" y=\"{base:.1}\" text-anchor=\"end\">{}</text>\
+         <rect class=\"{class} seg\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"5\" rx=\"2\"/>\
+         <circle class=\"{class} seg\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"5\"><title>{}</title></circle>\
+         <text class=\"m\" x=\"{:.1}\" y=\"{base:.1}\">{}</text>",
+        scale.left - 10.0,
+        escape(&cut(&row.label, scale.left - 10.0)),
+        x(row.low),
+        y - 2.5,
+        (x(row.high) - x(row.low)).max(0.6),
+        x(row.value),
+        escape(&format!("{} {interval}", row.label)),
+        scale.left + scale.room + 8.0,
+        escape(value),
+        base = y + 4.0,
     );
-    (bottom + FOOT, out)
+}
+
+/// Arrows where an interval goes on beyond the edge.
+fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
+    let (class, top, bottom) = (row.hue.class(), y - 5.0, y + 5.0);
+    let ends = [(scale.log(row.low) < -scale.far, row.low, -6.0), (scale.log(row.high) > scale.far, row.high, 6.0)];
+    for (_, end, way) in ends.into_iter().filter(|(beyond, ..)| *beyond) {
+        let (at, tip) = (scale.x(end), scale.x(end) + way);
+        let d = format!("M{at:.1} {top:.1}L{tip:.1} {y:.1}L{at:.1} {bottom:.1}Z");
+        let _ = write!(out, "<path class=\"{class} seg\" d=\"{d}\"/>");
+    }
+}
+
+/// The values at the middle and at both edges.
+fn foot(out: &mut String, scale: &Scale, unit: Unit, y: f64) {
+    let far = scale.far.exp();
+    for (x, anchor, value) in [
+        (scale.x(scale.against), "middle", scale.against),
+        (scale.left, "start", scale.against / far),
+        (scale.left + scale.room, "end", scale.against * far),
+    ] {
+        let text = escape(&quantity(value, unit));
+        let _ = write!(out, "<text class=\"t\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
+    }
 }
 
 /// The estimate and its interval in words.

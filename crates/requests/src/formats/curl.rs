@@ -150,7 +150,7 @@ fn one(words: &[Word], folder: &std::path::Path) -> Result<Found, Wrong> {
     let mut words = words.iter();
     match words.next() {
         Some(first) if first.text == "curl" || first.text.ends_with("/curl") => {}
-        Some(first) => return Err((first.at, format!("{} is no command line of curl", shown(&first.text)))),
+        Some(first) => return Err((first.at, format!("{} is not a curl command line", shown(&first.text)))),
         None => return Err((0, "there is no command line".into())),
     }
     let mut said = Said::default();
@@ -245,7 +245,7 @@ impl Said {
             Form => {
                 return Err((
                     at,
-                    "a form in parts (-F) is not made here; give its bytes with --data-binary @FILE".into(),
+                    "a multipart form (-F) is not supported; give its bytes with --data-binary @FILE".into(),
                 ));
             }
             Nothing | NothingMuch => {}
@@ -361,7 +361,7 @@ mod tests {
             ("curl h -H", "column 8: -H needs a value"),
             ("curl -F a=b h", "--data-binary @FILE"),
             ("curl h i", "column 8: a second URL"),
-            ("wget h", "no command line of curl"),
+            ("wget h", "not a curl command line"),
             ("curl 'h", "column 6: a quotation mark"),
             ("curl -d @/nonexistent h", "cannot read /nonexistent"),
             ("curl -s", "names no URL"),

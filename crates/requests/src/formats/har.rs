@@ -79,7 +79,7 @@ struct Content {
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let file: File =
-        serde_json::from_str(source.text).map_err(|e| json::wrong(source.file, source.text, "no HAR file", &e))?;
+        serde_json::from_str(source.text).map_err(|e| json::wrong(source.file, source.text, "not a HAR file", &e))?;
     let mut all = Imported::default();
     for entry in file.log.entries {
         match found(entry) {

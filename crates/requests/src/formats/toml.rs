@@ -121,7 +121,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     if let Some(status) = entry.expect_status {
         let code = *status.get_ref();
         if !(200..600).contains(&code) {
-            return Err((status.span().start, format!("{code} is no status of an answer: give 200 to 599")));
+            return Err((status.span().start, format!("{code} is not a status of an answer: give 200 to 599")));
         }
         request.expect_status = Some(code);
     }
@@ -135,7 +135,8 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
         request.set_body(&bytes);
     }
     if let Some((at, text)) = entry.body_base64.as_ref().map(inside) {
-        let bytes = run::from_base64(&text).ok_or((at, "body-base64 is no base64 (RFC 4648, section 4)".to_owned()))?;
+        let bytes =
+            run::from_base64(&text).ok_or((at, "body-base64 is not base64 (RFC 4648, section 4)".to_owned()))?;
         request.set_body(&bytes);
     }
     request.method = entry.method.unwrap_or_else(|| if request.has_body() { "POST".into() } else { "GET".into() });
@@ -271,7 +272,7 @@ mod tests {
                 "line 3, column 1 in [request]: there is no key `wieght`; did you mean `weight`?",
             ),
             ("[[request]]\npath = \"/\"\nweight = -3\n", "mix.toml: line 3, column 10: a weight of -3"),
-            ("[[request]]\npath = \"/\"\nexpect-status = 99\n", "line 3, column 17: 99 is no status"),
+            ("[[request]]\npath = \"/\"\nexpect-status = 99\n", "line 3, column 17: 99 is not a status"),
             ("[[request]]\nname = \"x\"\n", "line 1, column 1: a request has no path"),
             ("[[request]]\npath = \"/a b\"\n", "line 2, column 8: path \"/a b\""),
             ("[[request]]\npath = \"/\"\nbody = \"a\"\nbody-file = \"b\"", "one of body"),

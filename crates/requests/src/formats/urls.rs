@@ -29,7 +29,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
         let wrong = |why: String| ReadError {
             file: source.file.into(),
             place: Some((line, column)),
-            message: format!("{} is no URL: {why}", shown(text)),
+            message: format!("{} is not a URL: {why}", shown(text)),
         };
         all.found.push(one(text).map_err(wrong)?);
     }

@@ -94,7 +94,7 @@ fn request(text: &str) -> Result<(String, String), String> {
         {
             Ok((method.to_owned(), path.to_owned()))
         }
-        _ => Err(format!("{} is no request", crate::error::shown(text))),
+        _ => Err(format!("{} is not a request", crate::error::shown(text))),
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     fn what_is_none_is_named_with_its_column() {
         for (line, column, says) in [
             ("rubbish", 1, "no [time]"),
-            (r#"h - - [x] "\x16\x03" 400 1"#, 12, "is no request"),
+            (r#"h - - [x] "\x16\x03" 400 1"#, 12, "is not a request"),
             (r#"h - - [x] "GET / HTTP/1.1"#, 11, "not closed"),
             (r#"{"a":1}"#, 1, "--replay-fields"),
             ("{\"a\":", 5, "no JSON"),

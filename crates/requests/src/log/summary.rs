@@ -78,7 +78,7 @@ impl Summary {
         if self.span_s > 0.0 {
             let rates = list(self.rates.iter().map(|rate| format!("{rate:.1}")).collect());
             said.push(format!(
-                "{:.0} s, {:.1}/s in the mean, {:.1} times that in the busiest second; per second over the log: {rates}",
+                "{:.0} s, {:.1}/s on average, {:.1} times that in the busiest second; per second over the log: {rates}",
                 self.span_s,
                 self.requests as f64 / self.span_s.max(1.0),
                 self.peak

@@ -72,7 +72,7 @@ pub const SERVICES: &[ServiceSpec] = &[
     },
     ServiceSpec {
         name: "h2",
-        help: "HTTP/2, with prior knowledge or within TLS (--tls): the same pages and files as http",
+        help: "HTTP/2, with prior knowledge or over TLS (--tls): the same pages and files as http",
         alpn: &["h2"],
         kind: ServiceKind::Sessions(http::open_h2),
     },

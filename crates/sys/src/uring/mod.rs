@@ -8,6 +8,8 @@
 
 mod address;
 mod buffers;
+#[macro_use]
+mod file;
 mod memory;
 mod ops;
 mod serving;
@@ -19,12 +21,12 @@ use io_uring::{IoUring, squeue, types};
 
 use address::Address;
 pub use buffers::{BufferId, Buffers};
+pub use file::File;
 /// Flags of an operation: `How::SKIP_SUCCESS` gives no completion when it succeeds, `How::IO_LINK` starts the next
 /// operation only after this one succeeded.
 pub use io_uring::squeue::Flags as How;
 use memory::Memory;
 pub use memory::mapped_bytes;
-pub use ops::File;
 pub use witness::Witness;
 
 use crate::peer::Peer;

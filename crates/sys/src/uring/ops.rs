@@ -2,37 +2,13 @@
 
 use std::ops::Range;
 
-use io_uring::types::{CancelBuilder, DestinationSlot, Fd, Fixed};
+use io_uring::types::{CancelBuilder, DestinationSlot, Fixed};
 use io_uring::{opcode, squeue};
 
 use super::address::Address;
+use super::file::File;
 use super::{How, Ring};
 use crate::{Errno, Result};
-
-/// Which file an operation works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum File {
-    /// A place in the table of registered files.
-    Fixed(u32),
-    /// A plain descriptor.
-    Fd(std::os::fd::RawFd),
-}
-
-/// Builds an entry for either kind of file: the crate has one type for each.
-macro_rules! on_file {
-    ($file:expr, |$f:ident| $build:expr) => {
-        match $file {
-            File::Fixed(at) => {
-                let $f = Fixed(at);
-                $build
-            }
-            File::Fd(fd) => {
-                let $f = Fd(fd);
-                $build
-            }
-        }
-    };
-}
 
 /// Option values that entries point to; they live as long as the program.
 static ON: libc::c_int = 1;

@@ -2,26 +2,11 @@
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use io_uring::types::{Fd, Fixed};
 use io_uring::{opcode, squeue};
 
-use super::{BufferId, Buffers, Cqe, File, How, Ring, buffers};
+use super::file::File;
+use super::{BufferId, Buffers, Cqe, How, Ring, buffers};
 use crate::{Errno, Result};
-
-macro_rules! on_file {
-    ($file:expr, |$f:ident| $build:expr) => {
-        match $file {
-            File::Fixed(at) => {
-                let $f = Fixed(at);
-                $build
-            }
-            File::Fd(fd) => {
-                let $f = Fd(fd);
-                $build
-            }
-        }
-    };
-}
 
 impl Ring {
     /// Receives once into a buffer of the ring, chosen when there is something to receive. With `now` it fails with

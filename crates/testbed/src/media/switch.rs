@@ -22,7 +22,7 @@ pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, Str
     let plain = arguments.take_plain();
     let bits_per_s = match plain {
         None => arguments.take("rate", arguments::rate)?,
-        Some(text) => Some(arguments::rate(&text).ok_or_else(|| format!("{text:?} is no rate; give 100M or 1G"))?),
+        Some(text) => Some(arguments::rate(&text).ok_or_else(|| format!("{text:?} is not a rate; give 100M or 1G"))?),
     };
     Ok(Box::new(Switch { bits_per_s }))
 }

@@ -64,23 +64,15 @@ impl<S: Site> ServerSession<S> {
     }
 
     fn settings(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
-        const WRONG: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
-        if head.stream != 0 {
-            return Err(WRONG);
-        }
-        if head.has(frame::ACK) {
-            return Ok(());
-        }
-        for setting in payload.chunks_exact(6) {
-            let name = u16::from_be_bytes([setting[0], setting[1]]);
-            let value = frame::number(&setting[2..]).ok_or(WRONG)?;
+        let Some(settings) = frame::settings(head, payload)? else { return Ok(()) };
+        for (name, value) in settings {
             match name {
                 frame::INITIAL_WINDOW_SIZE => {
                     let change = self.sending.set_initial(value)?;
                     self.streams.widen(change)?;
                 }
-                frame::ENABLE_PUSH if value > 1 => return Err(WRONG),
-                frame::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => return Err(WRONG),
+                frame::ENABLE_PUSH if value > 1 => return Err(frame::WRONG_SETTINGS),
+                frame::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => return Err(frame::WRONG_SETTINGS),
                 _ => {}
             }
         }

@@ -106,7 +106,7 @@ impl<S: Site> Session for ServerSession<S> {
             let n = (frame::PREFACE.len() - self.preface).min(rest.len());
             let (now, after) = rest.split_at(n);
             if now != &frame::PREFACE[self.preface..self.preface + n] {
-                return Err(Fault::Malformed("the client does not begin as HTTP/2 does"));
+                return Err(Fault::Malformed("the client did not send the preface of HTTP/2"));
             }
             (self.preface, rest) = (self.preface + n, after);
             if self.preface < frame::PREFACE.len() {
@@ -140,7 +140,7 @@ impl<S: Site> Session for ServerSession<S> {
     }
 
     fn head_is_late(&mut self) {
-        self.give_up(&Fault::Limit("a head that does not come to its end"));
+        self.give_up(&Fault::Limit("a head without an end"));
     }
 
     fn reset(&mut self) {

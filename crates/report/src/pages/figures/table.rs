@@ -159,7 +159,7 @@ pub(super) const FIGURES: &[Figure] = &[
     ),
     figure(
         "overload",
-        "Connections that only the client believes in",
+        "Connections that are established for the client alone",
         "Established at the client and never answered, because the server's accept queue was full.",
         q(Of::Field(|t| Some(t.rates.offered_rate)), "offered connections per second", Unit::Plain, Scale::Log),
         q(Of::Field(|t| t.results.phantoms), "phantom connections", Unit::Plain, Scale::Linear),

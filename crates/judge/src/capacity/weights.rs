@@ -1,0 +1,60 @@
+//! What the grid's weights come to: an estimate with its interval.
+
+use super::estimate::Estimate;
+
+/// Capacities and steepnesses with their weights.
+pub(super) struct Posterior {
+    /// Rate, steepness, weight; all steepnesses of a rate together, the rates in order.
+    pub(super) cells: Vec<(f64, f64, f64)>,
+    /// How many steepnesses there are.
+    pub(super) steeps: usize,
+    /// Between two rates of the grid, in logarithm.
+    pub(super) step: f64,
+    /// How much the speed of the machine is thought to change from window to window, in logarithm.
+    pub(super) speeds: f64,
+}
+
+impl Posterior {
+    /// Rates with their share of the whole, in order.
+    fn rates(&self) -> Vec<(f64, f64)> {
+        let of = |row: &[(f64, f64, f64)]| (row[0].0, row.iter().map(|c| c.2).sum::<f64>());
+        let rows: Vec<(f64, f64)> = self.cells.chunks(self.steeps).map(of).collect();
+        let all: f64 = rows.iter().map(|r| r.1).sum();
+        rows.into_iter().map(|(c, w)| (c, w / all)).collect()
+    }
+
+    /// Where all but next to nothing of it lies, in logarithm.
+    pub(super) fn span(&self) -> (f64, f64) {
+        let rates = self.rates();
+        let kept = || rates.iter().filter(|(_, w)| *w > 1e-6).map(|(c, _)| c.ln());
+        let (low, high) = (kept().fold(f64::INFINITY, f64::min), kept().fold(f64::NEG_INFINITY, f64::max));
+        let beyond = self.step + 2.0 * self.speeds;
+        (low - beyond, high + beyond)
+    }
+
+    fn quantile(&self, share: f64) -> f64 {
+        let mut below = 0.0;
+        for (c, w) in self.rates() {
+            if below + w >= share {
+                // Within a cell the mass is taken as even.
+                let within = if w > 0.0 { (share - below) / w - 0.5 } else { 0.0 };
+                return c * (within * self.step).exp();
+            }
+            below += w;
+        }
+        f64::NAN
+    }
+
+    pub(super) fn estimate(&self) -> Option<Estimate> {
+        let all: f64 = self.cells.iter().map(|c| c.2).sum();
+        let steep = (self.cells.iter().map(|c| c.2 * c.1.ln()).sum::<f64>() / all).exp();
+        let found = Estimate {
+            rate: self.quantile(0.5),
+            low: self.quantile(0.025),
+            high: self.quantile(0.975),
+            steep,
+            speeds: self.speeds,
+        };
+        (found.rate.is_finite() && found.low.is_finite() && found.high.is_finite()).then_some(found)
+    }
+}
