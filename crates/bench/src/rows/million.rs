@@ -1,5 +1,7 @@
 //! A million connections of echo that are held at the same time: `lab connections`.
 
+use std::sync::{Mutex, PoisonError};
+
 use anyhow::{Context, Result};
 use serde_json::Value;
 
@@ -8,27 +10,49 @@ use crate::compare::Compared;
 use crate::programs;
 
 const CONNECTIONS: &str = "connections=1000000";
+/// Messages a second that are asked of them.
+const RATE: f64 = 10_000.0;
 
-/// User memory of a connection on the side that takes more, bytes; what else was seen in the note. Once: it takes minutes.
-pub(crate) fn memory(_rounds: usize) -> Result<Compared> {
+/// The last trial of the experiment, which the rows share: it takes minutes, so it is made once.
+static HELD: Mutex<Option<Value>> = Mutex::new(None);
+
+fn held() -> Result<Value> {
+    let mut kept = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(trial) = kept.as_ref() {
+        return Ok(trial.clone());
+    }
     let mut command = std::process::Command::new(programs::loadline()?);
     command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
     // 1 says that a check failed, which the goal says, too.
     let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
     let run: Value = serde_json::from_str(&text)?;
     let trial = run["trials"].as_array().and_then(|trials| trials.last()).context("the run has no trial")?;
+    Ok(kept.insert(trial.clone()).clone())
+}
+
+/// User memory of a connection on the side that takes more, bytes.
+pub(crate) fn memory(_rounds: usize) -> Result<Compared> {
+    let trial = held()?;
     let of = |name: &str| number(&trial["axes"], name);
     let (client, server) = (of("client_memory_per_connection_bytes")?, of("memory_per_connection_bytes")?);
     let note = format!(
-        "{:.0} held by {:.0} processes a side, all up in {:.1} s; bytes each: generator {client:.0}, server {server:.0}, kernel \
-         {:.0}; {:.0} messages/s, p50 {:.0} us, p99 {:.0} us",
+        "{:.0} held by {:.0} processes a side; bytes each: generator {client:.0}, server {server:.0}, kernel {:.0}",
         of("held")?,
         of("processes")?,
-        of("opened_s")?,
         of("kernel_memory_per_connection_bytes")?,
-        number(trial, "completed_rate")?,
-        number(&trial["latency_us"], "p50")?,
-        number(&trial["latency_us"], "p99")?,
     );
     Ok(Compared { ours: vec![client.max(server)], unit: "B", note, ..Compared::default() })
+}
+
+/// Seconds until all are up.
+pub(crate) fn opened(_rounds: usize) -> Result<Compared> {
+    Ok(Compared { ours: vec![number(&held()?["axes"], "opened_s")?], unit: "s", ..Compared::default() })
+}
+
+/// Share of the messages a second that are asked of them which are answered.
+pub(crate) fn answered(_rounds: usize) -> Result<Compared> {
+    let trial = held()?;
+    let latency = |name: &str| number(&trial["latency_us"], name);
+    let note = format!("p50 {:.0} us, p99 {:.0} us", latency("p50")?, latency("p99")?);
+    Ok(Compared { ours: vec![number(&trial, "completed_rate")? / RATE], note, ..Compared::default() })
 }

@@ -1,6 +1,7 @@
 //! Where the generator's cost stands: against the floor, against its number of connections and threads; and what of a `find`
 //! and of a build is waited for.
 
+use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Instant;
 
@@ -35,25 +36,35 @@ pub(crate) fn floor(rounds: usize) -> Result<Compared> {
 
 /// Rate of two generator threads over that of one, without a network.
 pub(crate) fn threads(rounds: usize) -> Result<Compared> {
-    // Somebody must answer the first request, which is made before any load.
     let server = programs::serve("http", &[])?;
-    let url = format!("http://{}/", server.addr);
+    let rate = |threads: &str| generator::number(&without_network(server.addr, threads)?, "completed_rate");
+    interleave(rounds, "1/s", || rate("2"), || rate("1"))
+}
+
+/// Threads whose figures are merged.
+const MANY: u32 = 16;
+
+/// Seconds a thread from the end of a window until all is collected, of many threads over one.
+pub(crate) fn merge(rounds: usize) -> Result<Compared> {
+    let server = programs::serve("http", &[])?;
+    let a_thread = |threads: u32| -> Result<f64> {
+        let trial = without_network(server.addr, &threads.to_string())?;
+        Ok(generator::number(&trial["measured"]["around"], "drain_s")? / f64::from(threads))
+    };
+    interleave(rounds, "s", || a_thread(MANY), || a_thread(1))
+}
+
+/// A trial of the null driver.
+fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
+    // Somebody must answer the first request, which is made before any load.
+    let url = format!("http://{addr}/");
     // Where the server is known, the generator would leave its CPU alone.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
-    let rate = |threads: &str| {
-        let args =
-            ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
-        let text = programs::output_of(
-            std::process::Command::new(programs::loadline()?)
-                .args(args)
-                .args(["--duration", "2s"])
-                .stderr(Stdio::null()),
-            &[0, 1],
-        )?;
-        let run: Value = serde_json::from_str(&text)?;
-        generator::number(generator::first_trial(&run)?, "completed_rate")
-    };
-    interleave(rounds, "1/s", || rate("2"), || rate("1"))
+    let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
+    let mut command = std::process::Command::new(programs::loadline()?);
+    command.args(args).args(["--duration", "2s"]).stderr(Stdio::null());
+    let run: Value = serde_json::from_str(&programs::output_of(&mut command, &[0, 1])?)?;
+    generator::first_trial(&run).cloned()
 }
 
 /// Share of a short `find` in which nothing is measured.

@@ -1,35 +1,27 @@
 //! What was predicted held against what came out, and what that does to the verdict.
 
-use run::{
-    Bottleneck, Effect, Elasticity, Estimate, NextBottleneck, Proof, ProofOf, ProofOutcome, Run, RunnerUp, Sureness,
-};
+use run::{Bottleneck, Effect, Elasticity, Estimate, Proof, ProofOf, ProofOutcome, Run, RunnerUp, Sureness};
 
-use super::steadiness::{doubt, steadiness};
-use super::suspects::{SUSPECTS, Suspect, suspect_of};
-use super::turns::{Held, effect, held};
-use super::words::{
-    REMAINDER, dependent_sentence, effect_sentence, evidence, expected, in_words, shares_sentence, with_lever,
+use super::outcome::{
+    CLOSE, SHOWN, close, dependent, doubted, has_own_lever, is_astray, lever_of, only_others, proven, refuted, suspect,
 };
+use super::steadiness::{doubt, steadiness};
+use super::suspects::{SUSPECTS, suspect_of};
+use super::turns::{Held, effect, held};
+use super::words::{REMAINDER, effect_sentence, shares_sentence, with_lever};
 use super::{Estimates, estimate};
 use crate::number::figure;
-use crate::rules::RULES;
 use crate::single::good;
 
 /// Verdicts that name nothing that could be predicted.
 const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
 /// A resource with less of the whole is not what stops the server, however sure that is.
 pub(super) const MOST: f64 = 0.5;
-/// No verdict is surer than this when two resources are too close to tell.
-const CLOSE: f64 = 0.6;
 /// By how much all parts may surely be more than 1 without a doubt of each. A little more is no wonder: what a server does in
 /// each period of a quota, whatever its length, makes the rest of it dearer.
 pub(super) const EXCESS: f64 = 0.25;
-/// What throughput was to be, of what it was before, and what it came to may surely be this far apart, and no further, in a proof.
-const ASTRAY: f64 = 0.1;
-/// Nor than this when an experiment spoke against it and none for another.
+/// No verdict is surer than this when an experiment spoke against it and none for another.
 const REFUTED: f64 = 0.3;
-/// How sure a verdict is that an experiment has shown.
-const SHOWN: f64 = 0.95;
 
 /// What the verdict says will happen when `lever` is pulled, before it is tried; no prediction where the verdict names nothing.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
@@ -53,15 +45,6 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let ratio = (next.rate? * (1.0 - dose) / completed).min(1.0);
     let prediction = Effect { lever: lever.into(), dose, ratio, low: ratio, high: ratio, at: String::new() };
     Some(RunnerUp { bottleneck: next.id.clone(), prediction, measured: None })
-}
-
-/// The row that tries the verdict: that of the lever of which something was predicted.
-fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
-    suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
-}
-
-fn lever_of(proof: &Proof, verdict: &Bottleneck) -> Option<&'static str> {
-    suspect(proof, verdict).map(|suspect| suspect.lever)
 }
 
 /// Concludes from the proof's trials and changes the argued verdict where they say so. Without a trial both stay.
@@ -132,6 +115,9 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
     match weigh(&shares, argued, predicts) {
         _ if found.remainder.high < -EXCESS => dependent(proof, verdict, &shares),
         _ if doubt.is_some() => doubted(proof, verdict, &shares, doubt.unwrap_or_default()),
+        Weighed::Proven if turns.is_none() && pulled.is_none() && has_own_lever(proof, verdict) => {
+            only_others(proof, verdict, &shares);
+        }
         Weighed::Proven if of_turns.is_none() && is_astray(proof) => {
             let doubt = format!("{}, which is no proof", effect_sentence(proof));
             doubted(proof, verdict, &shares, doubt);
@@ -193,90 +179,11 @@ pub(super) fn weigh(shares: &[(String, Estimate)], argued: &str, predicts: bool)
     }
 }
 
-fn proven(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    proof.outcome = ProofOutcome::Proven;
-    proof.why = effect_sentence(proof);
-    verdict.confidence = verdict.confidence.max(SHOWN);
-    verdict.evidence.extend(evidence(shares));
-}
-
-/// What throughput that follows a lever says to be the bottleneck.
-fn bottleneck_of(lever: &str) -> &'static str {
-    let named = SUSPECTS.iter().find(|suspect| suspect.lever == lever).map(|suspect| suspect.bottleneck);
-    named.unwrap_or("server-concurrency")
-}
-
-fn refuted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], lever: &str, predicted: bool) {
-    let id = bottleneck_of(lever);
-    proof.outcome = if predicted { ProofOutcome::Refuted } else { ProofOutcome::Proven };
-    proof.why = match predicted {
-        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(ProofOf::Throughput, shares)),
-        false => effect_sentence(proof),
-    };
-    verdict.missing.clear();
-    verdict.sentence = match lever {
-        REMAINDER => "requests wait for something that is neither the server's nor the generator's CPU".into(),
-        "worker" => "throughput follows the number of workers that run".into(),
-        _ => format!("throughput follows {}", in_words(lever)),
-    };
-    (verdict.id, verdict.confidence) = (id.into(), SHOWN);
-    // What it was said to wait for did not carry it.
-    let behind = SUSPECTS.iter().any(|suspect| suspect.behind.is_some() && suspect.lever == lever);
-    verdict.waits_for = verdict.waits_for.take().filter(|_| behind);
-    verdict.evidence = evidence(shares);
-    let advice = RULES.iter().find(|r| r.id == id).map_or(&[][..], |r| r.advice);
-    verdict.advice = advice.iter().map(|a| (*a).to_string()).collect();
-    verdict.ruled_out.retain(|r| r.id != id);
-    verdict.next = None;
-}
-
-/// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
-fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    proof.outcome = ProofOutcome::NotTried;
-    proof.why = dependent_sentence(&shares_sentence(ProofOf::Throughput, shares));
-    verdict.confidence = verdict.confidence.min(CLOSE);
-}
-
-/// Whether throughput did surely something else than what was predicted. With most of a CPU taken away, by the lever and by other
-/// programs, an elasticity near 0 goes with throughput that falls by a third: the shares bear the verdict, what was seen does not.
-fn is_astray(proof: &Proof) -> bool {
-    let (Some(measured), Some(predicted)) = (&proof.measured, &proof.prediction) else { return false };
-    let expected = expected(predicted, measured);
-    let nearest = expected.max(measured.low).min(measured.high);
-    (nearest - expected).abs() > ASTRAY
-}
-
-/// Slots in which something else changed throughput as much as a lever does, or in which what was predicted did not come.
-fn doubted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
-    proof.outcome = ProofOutcome::NotTried;
-    proof.why = format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares));
-    verdict.confidence = verdict.confidence.min(CLOSE);
-}
-
-fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    proof.outcome = ProofOutcome::NotTried;
-    proof.why = format!("tried, and too close to tell: {}", shares_sentence(ProofOf::Throughput, shares));
-    verdict.confidence = verdict.confidence.min(CLOSE);
-    verdict.evidence.extend(evidence(shares));
-    if verdict.id == "unknown" {
-        verdict.missing.push(format!(
-            "a surer experiment: a longer one (loadline prove), on a machine that does nothing else; in this one, {}",
-            shares_sentence(ProofOf::Throughput, shares)
-        ));
-    }
-    let own = lever_of(proof, verdict);
-    let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
-    let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
-    let why =
-        format!("{} carries a share of its own: {}", in_words(other), shares_sentence(ProofOf::Throughput, shares));
-    verdict.next = Some(NextBottleneck { id: bottleneck_of(other).into(), rate: None, why });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::prove::suspects_of;
-    use run::{LeverSlots, ProofTrial};
+    use run::{LeverSlots, NextBottleneck, ProofTrial};
 
     /// Slots in which throughput follows the two speeds by these elasticities.
     fn slots(server: f64, client: f64) -> ProofTrial {
@@ -462,7 +369,8 @@ mod tests {
     #[test]
     fn what_was_predicted_of_a_lever_that_was_not_pulled_is_not_said_of_another() {
         let (proof, verdict) = tried("tcp-window", 0.0, 0.0);
-        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "tcp-window"), "{}", proof.why);
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NotTried, "tcp-window"), "{}", proof.why);
+        assert!(proof.why.starts_with("what the verdict names could not be changed"), "{}", proof.why);
         assert!(proof.prediction.as_ref().is_some_and(|p| p.lever == "window" && p.ratio < 1.0), "{proof:?}");
         assert!(proof.why.ends_with("throughput stayed (predicted: no change)"), "{}", proof.why);
     }

@@ -9,6 +9,7 @@ mod conclude;
 mod estimate;
 #[cfg(test)]
 mod network;
+mod outcome;
 mod request_way;
 mod response;
 mod steadiness;

@@ -6,17 +6,21 @@
 
 mod asked;
 mod at_a_rate;
+mod choose;
 mod pulled;
+mod reach;
 mod schedule;
 mod slots;
 mod stand;
 mod turns;
 
-use run::{Prove, Untried};
+use run::Untried;
 
-use self::asked::{look, put_back};
+use self::asked::put_back;
+use self::choose::{allowed, altered, own, switchable};
+use self::reach::reach;
 use self::stand::Stand;
-use crate::levers::{Altered, LEVERS, Lever, Pull, Reach, in_flight};
+use crate::levers::{LEVERS, Lever, Pull};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
@@ -92,49 +96,6 @@ fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of, why, ..run::Proof::default() });
 }
 
-/// A lever that cannot be pulled, and why.
-type Refused = (&'static Lever, String);
-
-/// The lever that tries the verdict: of those that would, the first that can be pulled, else the first; and those before it.
-fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Lever>, Vec<Refused>) {
-    let suspects = judge::prove::suspects_of(&lab.run.findings.bottleneck);
-    let rows: Vec<&Lever> = suspects.filter_map(|s| LEVERS.iter().find(|row| row.id == s.lever)).collect();
-    let load = stand.load(setup);
-    let mut refused = Vec::new();
-    for row in &rows {
-        match allowed(lab, row).and_then(|()| possible(lab, setup, (row, stand), &load)) {
-            Ok(()) => return (Some(row), refused),
-            Err(why) => refused.push((*row, why)),
-        }
-    }
-    // Where the first is pulled all the same, it says itself why it cannot be.
-    (rows.first().copied(), refused.split_off(refused.len().min(1)))
-}
-
-/// Whether a lever can be pulled on its host; the error says why not.
-fn possible(
-    lab: &Lab<'_>,
-    setup: &TargetSetup,
-    (row, stand): (&Lever, &Stand),
-    load: &run::LoadPlan,
-) -> Result<(), String> {
-    match row.pull {
-        Pull::Slots { .. } => switchable(lab, setup, (row, stand), &reach(lab, setup)),
-        Pull::Offered => Err("it belongs to an offered rate (--rate)".into()),
-        Pull::Turns(_) | Pull::Held { .. } => altered(lab, setup, row, load).map(drop),
-    }
-}
-
-/// Whether a lever of slots can be pulled on its host.
-fn switchable(lab: &Lab<'_>, setup: &TargetSetup, (row, stand): (&Lever, &Stand), reach: &Reach) -> Result<(), String> {
-    let Pull::Slots { plan, look: asks, .. } = row.pull else { return Err("it is switched in turns".into()) };
-    let plan = plan(reach)?;
-    if let Some(at_rate) = stand.at_rate.filter(|_| plan.share == 0.0) {
-        at_a_rate::leaves_room(&at_rate, row)?;
-    }
-    asks.map_or(Ok(()), |_| look(setup, lab.program(), row, &plan).map(drop))
-}
-
 /// Writes the prediction down; `own` is the lever that tries the verdict.
 fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, stand: &Stand) {
     put_back(lab, setup);
@@ -154,14 +115,6 @@ fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, stand: &St
     let second = proof.runner_up.iter_mut().map(|second| &mut second.prediction);
     proof.prediction.iter_mut().chain(second).for_each(|p| p.at = jiff::Timestamp::now().to_string());
     lab.run.findings.proof = Some(proof);
-}
-
-/// Whether a lever may be pulled.
-fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
-    if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
-        return Err("it touches the server's own limits or processes, which --prove=intrusive allows".into());
-    }
-    Ok(())
 }
 
 fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
@@ -192,20 +145,6 @@ fn in_turns(
         Err(why) => untried(lab, row, why),
     }
     Ok(lab.elapsed_s() - begin_s)
-}
-
-/// The loads without and with a lever of turns, and what is held changed under the latter.
-fn altered(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, load: &run::LoadPlan) -> Result<Altered, String> {
-    let reach = reach(lab, setup);
-    match row.pull {
-        Pull::Turns(alter) => alter(&reach, load),
-        Pull::Held { plan, load: shown, .. } => {
-            let held = plan(&reach)?;
-            let load = shown(&look(setup, lab.program(), row, &held)?, load);
-            Ok(Altered { off: load.clone(), on: load, dose: row.planned, held: Some(held) })
-        }
-        Pull::Slots { .. } | Pull::Offered => Err("it is switched in slots".into()),
-    }
 }
 
 fn in_slots(
@@ -243,49 +182,4 @@ fn said(proof: &mut run::Proof, why: &str) {
     if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();
     }
-}
-
-fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
-    let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
-    let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
-    let cpus_of = |pids: &[u32]| match setup.observation.server_host() {
-        None => probe::cpus_of(std::path::Path::new("/"), pids),
-        // An agent there finds out which ones; here it only counts that there are some.
-        Some(observer) => observer.found().cpus.clone(),
-    };
-    Reach {
-        client_cpus: client_cpus(setup),
-        // The generator's processes are told when it has begun.
-        client_pids: vec![std::process::id()],
-        behind_cpus: cpus_of(&behind_pids),
-        behind_pids,
-        server_cpus: cpus_of(&server_pids),
-        server_pids,
-        in_flight: in_flight(&lab.run),
-        addr: setup.addr.inet(),
-        dir: lab.run.plan.search.prove_dir.clone(),
-        request_way: judge::prove::request_way(&lab.run),
-        share: 0.0,
-        keeper: setup.observation.testbed().map(|testbed| testbed.socket().to_path_buf()),
-    }
-}
-
-/// CPUs of one generator.
-fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
-    if !setup.load.cpus.is_empty() {
-        return setup.load.cpus.clone();
-    }
-    let agents_of =
-        |name: &str| setup.host().members().iter().find(|(host, _)| host.name() == name).map_or(1, |(_, n)| *n);
-    let each = setup.observation.client_hosts().iter().map(|host| host.processors() / agents_of(host.host()).max(1));
-    match each.min() {
-        Some(fewest) => (0..fewest.max(1)).collect(),
-        None => sys::limits::allowed_cpus().unwrap_or_default(),
-    }
-}
-
-/// The processes that the server is said to wait for.
-fn behind(lab: &Lab<'_>) -> Vec<u32> {
-    let waits_for = lab.run.findings.bottleneck.waits_for.iter();
-    waits_for.flat_map(|w| w.pids.iter().copied()).collect()
 }

@@ -1,0 +1,121 @@
+//! What slots that were weighed do to the proof and to the verdict.
+
+use run::{Bottleneck, Estimate, NextBottleneck, Proof, ProofOf, ProofOutcome};
+
+use super::suspects::{SUSPECTS, Suspect, suspect_of};
+use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, expected, in_words, shares_sentence};
+use crate::rules::RULES;
+
+/// No verdict is surer than this when two resources are too close to tell.
+pub(super) const CLOSE: f64 = 0.6;
+/// What throughput was to be, of what it was before, and what it came to may surely be this far apart, and no further, in a proof.
+const ASTRAY: f64 = 0.1;
+/// How sure a verdict is that an experiment has shown.
+pub(super) const SHOWN: f64 = 0.95;
+
+/// The row that tries the verdict: that of the lever of which something was predicted.
+pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
+    suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
+}
+
+pub(super) fn lever_of(proof: &Proof, verdict: &Bottleneck) -> Option<&'static str> {
+    suspect(proof, verdict).map(|suspect| suspect.lever)
+}
+
+pub(super) fn proven(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
+    proof.outcome = ProofOutcome::Proven;
+    proof.why = effect_sentence(proof);
+    verdict.confidence = verdict.confidence.max(SHOWN);
+    verdict.evidence.extend(evidence(shares));
+}
+
+/// What throughput that follows a lever says to be the bottleneck.
+fn bottleneck_of(lever: &str) -> &'static str {
+    let named = SUSPECTS.iter().find(|suspect| suspect.lever == lever).map(|suspect| suspect.bottleneck);
+    named.unwrap_or("server-concurrency")
+}
+
+pub(super) fn refuted(
+    proof: &mut Proof,
+    verdict: &mut Bottleneck,
+    shares: &[(String, Estimate)],
+    lever: &str,
+    predicted: bool,
+) {
+    let id = bottleneck_of(lever);
+    proof.outcome = if predicted { ProofOutcome::Refuted } else { ProofOutcome::Proven };
+    proof.why = match predicted {
+        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(ProofOf::Throughput, shares)),
+        false => effect_sentence(proof),
+    };
+    verdict.missing.clear();
+    verdict.sentence = match lever {
+        REMAINDER => "requests wait for something that is neither the server's nor the generator's CPU".into(),
+        "worker" => "throughput follows the number of workers that run".into(),
+        _ => format!("throughput follows {}", in_words(lever)),
+    };
+    (verdict.id, verdict.confidence) = (id.into(), SHOWN);
+    // What it was said to wait for did not carry it.
+    let behind = SUSPECTS.iter().any(|suspect| suspect.behind.is_some() && suspect.lever == lever);
+    verdict.waits_for = verdict.waits_for.take().filter(|_| behind);
+    verdict.evidence = evidence(shares);
+    let advice = RULES.iter().find(|r| r.id == id).map_or(&[][..], |r| r.advice);
+    verdict.advice = advice.iter().map(|a| (*a).to_string()).collect();
+    verdict.ruled_out.retain(|r| r.id != id);
+    verdict.next = None;
+}
+
+/// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
+pub(super) fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
+    proof.outcome = ProofOutcome::NotTried;
+    proof.why = dependent_sentence(&shares_sentence(ProofOf::Throughput, shares));
+    verdict.confidence = verdict.confidence.min(CLOSE);
+}
+
+/// Whether there is a lever of which the verdict says that throughput follows it.
+pub(super) fn has_own_lever(proof: &Proof, verdict: &Bottleneck) -> bool {
+    let predicted = proof.prediction.as_ref().filter(|p| p.ratio != 1.0);
+    suspect(proof, verdict).is_some_and(|suspect| predicted.is_some_and(|p| p.lever == suspect.lever))
+}
+
+/// Throughput follows nothing that was slowed, as the verdict has it, and what it names was not slowed: others than it are ruled out.
+pub(super) fn only_others(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
+    proof.outcome = ProofOutcome::NotTried;
+    proof.why = format!("what the verdict names could not be changed; {}", effect_sentence(proof));
+    verdict.evidence.extend(evidence(shares));
+}
+
+/// Whether throughput did surely something else than what was predicted. With most of a CPU taken away, by the lever and by other
+/// programs, an elasticity near 0 goes with throughput that falls by a third: the shares bear the verdict, what was seen does not.
+pub(super) fn is_astray(proof: &Proof) -> bool {
+    let (Some(measured), Some(predicted)) = (&proof.measured, &proof.prediction) else { return false };
+    let expected = expected(predicted, measured);
+    let nearest = expected.max(measured.low).min(measured.high);
+    (nearest - expected).abs() > ASTRAY
+}
+
+/// Slots in which something else changed throughput as much as a lever does, or in which what was predicted did not come.
+pub(super) fn doubted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
+    proof.outcome = ProofOutcome::NotTried;
+    proof.why = format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares));
+    verdict.confidence = verdict.confidence.min(CLOSE);
+}
+
+pub(super) fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
+    proof.outcome = ProofOutcome::NotTried;
+    proof.why = format!("tried, and too close to tell: {}", shares_sentence(ProofOf::Throughput, shares));
+    verdict.confidence = verdict.confidence.min(CLOSE);
+    verdict.evidence.extend(evidence(shares));
+    if verdict.id == "unknown" {
+        verdict.missing.push(format!(
+            "a surer experiment: a longer one (loadline prove), on a machine that does nothing else; in this one, {}",
+            shares_sentence(ProofOf::Throughput, shares)
+        ));
+    }
+    let own = lever_of(proof, verdict);
+    let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
+    let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
+    let why =
+        format!("{} carries a share of its own: {}", in_words(other), shares_sentence(ProofOf::Throughput, shares));
+    verdict.next = Some(NextBottleneck { id: bottleneck_of(other).into(), rate: None, why });
+}

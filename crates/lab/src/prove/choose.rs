@@ -1,0 +1,85 @@
+//! Which levers can be pulled: what may be, what its host says, and which tries the verdict.
+
+use run::Prove;
+
+use super::asked::look;
+use super::at_a_rate;
+use super::reach::reach;
+use super::stand::Stand;
+use crate::levers::{Altered, LEVERS, Lever, Pull, Reach};
+use crate::{Lab, TargetSetup};
+
+/// A lever that cannot be pulled, and why.
+pub(super) type Refused = (&'static Lever, String);
+
+/// The lever that tries the verdict: of those that would, the first that can be pulled, else the first; and those before it.
+pub(super) fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Lever>, Vec<Refused>) {
+    let suspects = judge::prove::suspects_of(&lab.run.findings.bottleneck);
+    let rows: Vec<&Lever> = suspects.filter_map(|s| LEVERS.iter().find(|row| row.id == s.lever)).collect();
+    let load = stand.load(setup);
+    let mut refused = Vec::new();
+    for row in &rows {
+        match allowed(lab, row).and_then(|()| possible(lab, setup, (row, stand), &load)) {
+            Ok(()) => return (Some(row), refused),
+            Err(why) => refused.push((*row, why)),
+        }
+    }
+    // Where the first is pulled all the same, it says itself why it cannot be.
+    (rows.first().copied(), refused.split_off(refused.len().min(1)))
+}
+
+/// Whether a lever can be pulled on its host; the error says why not.
+fn possible(
+    lab: &Lab<'_>,
+    setup: &TargetSetup,
+    (row, stand): (&Lever, &Stand),
+    load: &run::LoadPlan,
+) -> Result<(), String> {
+    match row.pull {
+        Pull::Slots { .. } => switchable(lab, setup, (row, stand), &reach(lab, setup)),
+        Pull::Offered => Err("it belongs to an offered rate (--rate)".into()),
+        Pull::Turns(_) | Pull::Held { .. } => altered(lab, setup, row, load).map(drop),
+    }
+}
+
+/// Whether a lever of slots can be pulled on its host.
+pub(super) fn switchable(
+    lab: &Lab<'_>,
+    setup: &TargetSetup,
+    (row, stand): (&Lever, &Stand),
+    reach: &Reach,
+) -> Result<(), String> {
+    let Pull::Slots { plan, look: asks, .. } = row.pull else { return Err("it is switched in turns".into()) };
+    let plan = plan(reach)?;
+    if let Some(at_rate) = stand.at_rate.filter(|_| plan.share == 0.0) {
+        at_a_rate::leaves_room(&at_rate, row)?;
+    }
+    asks.map_or(Ok(()), |_| look(setup, lab.program(), row, &plan).map(drop))
+}
+
+/// Whether a lever may be pulled.
+pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
+    if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
+        return Err("it touches the server's own limits or processes, which --prove=intrusive allows".into());
+    }
+    Ok(())
+}
+
+/// The loads without and with a lever of turns, and what is held changed under the latter.
+pub(super) fn altered(
+    lab: &Lab<'_>,
+    setup: &TargetSetup,
+    row: &Lever,
+    load: &run::LoadPlan,
+) -> Result<Altered, String> {
+    let reach = reach(lab, setup);
+    match row.pull {
+        Pull::Turns(alter) => alter(&reach, load),
+        Pull::Held { plan, load: shown, .. } => {
+            let held = plan(&reach)?;
+            let load = shown(&look(setup, lab.program(), row, &held)?, load);
+            Ok(Altered { off: load.clone(), on: load, dose: row.planned, held: Some(held) })
+        }
+        Pull::Slots { .. } | Pull::Offered => Err("it is switched in slots".into()),
+    }
+}

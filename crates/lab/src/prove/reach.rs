@@ -1,0 +1,50 @@
+//! What a lever can act on: the CPUs and processes of each side and of what the server waits for.
+
+use crate::levers::{Reach, in_flight};
+use crate::{Lab, TargetSetup};
+
+/// What can be reached in a run as it is.
+pub(super) fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
+    let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
+    let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
+    let cpus_of = |pids: &[u32]| match setup.observation.server_host() {
+        None => probe::cpus_of(std::path::Path::new("/"), pids),
+        // An agent there finds out which ones; here it only counts that there are some.
+        Some(observer) => observer.found().cpus.clone(),
+    };
+    Reach {
+        client_cpus: client_cpus(setup),
+        // The generator's processes are told when it has begun.
+        client_pids: vec![std::process::id()],
+        behind_cpus: cpus_of(&behind_pids),
+        behind_pids,
+        server_cpus: cpus_of(&server_pids),
+        server_pids,
+        in_flight: in_flight(&lab.run),
+        addr: setup.addr.inet(),
+        dir: lab.run.plan.search.prove_dir.clone(),
+        request_way: judge::prove::request_way(&lab.run),
+        share: 0.0,
+        keeper: setup.observation.testbed().map(|testbed| testbed.socket().to_path_buf()),
+    }
+}
+
+/// CPUs of one generator.
+fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
+    if !setup.load.cpus.is_empty() {
+        return setup.load.cpus.clone();
+    }
+    let agents_of =
+        |name: &str| setup.host().members().iter().find(|(host, _)| host.name() == name).map_or(1, |(_, n)| *n);
+    let each = setup.observation.client_hosts().iter().map(|host| host.processors() / agents_of(host.host()).max(1));
+    match each.min() {
+        Some(fewest) => (0..fewest.max(1)).collect(),
+        None => sys::limits::allowed_cpus().unwrap_or_default(),
+    }
+}
+
+/// The processes that the server is said to wait for.
+fn behind(lab: &Lab<'_>) -> Vec<u32> {
+    let waits_for = lab.run.findings.bottleneck.waits_for.iter();
+    waits_for.flat_map(|w| w.pids.iter().copied()).collect()
+}
