@@ -55,7 +55,7 @@ fn a_server_that_falls_silent_ends_the_run_and_is_its_headline() {
     let run: Value = serde_json::from_slice(&std::fs::read(dir.path().join("run.json")).unwrap()).unwrap();
     assert!(output.status.code() == Some(1) && run["interrupted"] == true, "{text}");
     assert_eq!(run["findings"]["failure"], "died", "{text}");
-    assert!(text.contains("he server, or the way to it, stopped answering"), "{text}");
+    assert!(text.contains("he server, or the path to it, stopped answering"), "{text}");
     let trials = run["trials"].as_array().unwrap();
     assert!(trials.len() >= 2 && trials.last().unwrap()["incidents"].to_string().contains("server-unreachable"));
 }
@@ -74,6 +74,6 @@ fn a_load_whose_server_fell_silent_and_stays_so_has_failed() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let run: Value = serde_json::from_slice(&std::fs::read(dir.path().join("run.json")).unwrap()).unwrap();
     assert!(output.status.code() == Some(1) && run["interrupted"] == true, "{text}");
-    assert!(text.contains("he server, or the way to it, stopped answering"), "{text}");
+    assert!(text.contains("he server, or the path to it, stopped answering"), "{text}");
     assert!(run["trials"][0]["incidents"].to_string().contains("silence"), "{text}");
 }

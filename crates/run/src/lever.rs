@@ -56,7 +56,10 @@ pub struct LeverPlan {
     pub on: Vec<bool>,
     /// CPUs that it acts on; empty for those that its processes may use.
     pub cpus: Vec<u32>,
-    /// Share of each CPU that it takes, in turns shorter than a millisecond; 0: a quarter.
+    /// Length of its turns where it takes a share of each, nanoseconds; 0: half a millisecond.
+    #[serde(skip_serializing_if = "is_none")]
+    pub turn_ns: u64,
+    /// Share of each CPU that it takes; 0: a quarter.
     #[serde(skip_serializing_if = "is_zero")]
     pub share: f64,
     /// Processes whose speed is measured, or that it acts on.
@@ -68,6 +71,11 @@ pub struct LeverPlan {
 
 fn is_zero(n: &f64) -> bool {
     *n == 0.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_none(n: &u64) -> bool {
+    *n == 0
 }
 
 /// What was found on the host of a lever before it is pulled there.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ColdPart, Incident, LeverFound, LeverPart, LoadPart, Observed, Phase, Recording, Tick, WatchedHost};
 
 /// Version of these lines. Both ends must have the same.
-pub const WIRE: u32 = 6;
+pub const WIRE: u32 = 7;
 
 /// Longest line but those of [`is_long`], bytes.
 pub const LINE_BYTES: usize = 64 << 10;

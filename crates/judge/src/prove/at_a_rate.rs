@@ -126,7 +126,7 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let argued = if carries { lever } else { REMAINDER };
     let told = shares_sentence(proof.of, &shares);
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
-        (proof.outcome, proof.why) = (ProofOutcome::NotTried, dependent_sentence(&told));
+        (proof.outcome, proof.why) = (ProofOutcome::NotTried, dependent_sentence(proof.of, &shares));
         return;
     }
     (proof.outcome, proof.why) = match weigh(&shares, argued, proof.prediction.is_some()) {

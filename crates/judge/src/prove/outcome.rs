@@ -68,7 +68,7 @@ pub(super) fn refuted(
 /// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
 pub(super) fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
     proof.outcome = ProofOutcome::NotTried;
-    proof.why = dependent_sentence(&shares_sentence(ProofOf::Throughput, shares));
+    proof.why = dependent_sentence(ProofOf::Throughput, shares);
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 

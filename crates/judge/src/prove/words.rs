@@ -75,7 +75,11 @@ fn moved(ratio: f64) -> String {
 }
 
 /// Parts that together are surely more than 1.
-pub(super) fn dependent_sentence(shares: &str) -> String {
+pub(super) fn dependent_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> String {
+    let (largest, shares) = (shares.first().map_or(REMAINDER, |(lever, _)| lever), shares_sentence(of, shares));
+    if !["server-cpu", "client-cpu", "behind-cpu"].contains(&largest) {
+        return format!("the lever took more of {} than was measured of it: {shares}", in_words(largest));
+    }
     format!(
         "the CPUs are not independent of each other (one core, one hypervisor, or so few requests under way that what stops one side \
          stops the other): {shares}"

@@ -25,5 +25,5 @@ fn plan(reach: &Reach) -> Result<LeverPlan, String> {
     if reach.behind_pids.is_empty() || reach.behind_cpus.is_empty() {
         return Err("no process that the server waits for is known here".into());
     }
-    Ok(thief::plan(ROW.id, &reach.behind_cpus, &reach.behind_pids, reach.share))
+    Ok(thief::plan(ROW.id, &reach.behind_cpus, &reach.behind_pids, reach))
 }

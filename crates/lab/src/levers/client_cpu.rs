@@ -25,5 +25,5 @@ fn plan(reach: &Reach) -> Result<LeverPlan, String> {
     if reach.client_pids.is_empty() || reach.client_cpus.is_empty() {
         return Err("the generator's CPUs are not known".into());
     }
-    Ok(thief::plan(ROW.id, &reach.client_cpus, &reach.client_pids, reach.share))
+    Ok(thief::plan(ROW.id, &reach.client_cpus, &reach.client_pids, reach))
 }

@@ -126,8 +126,10 @@ pub struct Reach {
     pub dir: Option<PathBuf>,
     /// What an exchange puts on the link on the way of the requests.
     pub request_way: RequestWay,
-    /// Share of a CPU that a thief is to take; 0: what it gets at a low priority.
+    /// Share of a CPU that a thief is to take; 0: a quarter.
     pub share: f64,
+    /// Median response time of the load, seconds; 0 where it is not known.
+    pub response_s: f64,
     /// Where the keeper of the testbed listens that joins the generator and the server.
     pub keeper: Option<PathBuf>,
 }

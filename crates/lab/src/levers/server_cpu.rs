@@ -25,5 +25,5 @@ fn plan(reach: &Reach) -> Result<LeverPlan, String> {
     if reach.server_pids.is_empty() || reach.server_cpus.is_empty() {
         return Err("the server's processes are not known; --server-host names the host where they are".into());
     }
-    Ok(thief::plan(ROW.id, &reach.server_cpus, &reach.server_pids, reach.share))
+    Ok(thief::plan(ROW.id, &reach.server_cpus, &reach.server_pids, reach))
 }

@@ -12,14 +12,17 @@ use std::sync::mpsc::Receiver;
 use run::{AgentCommand, LeverPart, LeverPlan};
 use sys::clock;
 
+use super::lever::Reach;
 use super::pace::Pace;
 
 /// The share of each CPU that it takes under a closed loop.
 pub(super) const DOSE: f64 = 0.25;
-/// Length of a turn, nanoseconds: what it takes of one stops its victim for less than the requests under way last the other side, which
-/// goes on meanwhile. One that took its share in the pieces of a scheduler (4 ms) would stop both sides, whichever is full. Shorter ones
-/// cost the victim more than they take: each is two changes of the thread on a CPU.
-const TURN_NS: u64 = 500_000;
+/// Length of a turn, nanoseconds, at least and at most: what it takes of one stops its victim for less than the requests under way last
+/// the other side, which goes on meanwhile. One that took its share in the pieces of a scheduler (4 ms) would stop both sides, whichever
+/// is full. Shorter ones cost the victim more than they take: each is two changes of the thread on a CPU, 10 to 40 us on virtual machines.
+const TURN_NS: (u64, u64) = (500_000, 4_000_000);
+/// Turns in which a response takes its time, where that leaves them as long as the shortest: its quarter stops a side for a 32nd of it.
+const TURNS_A_RESPONSE: f64 = 8.0;
 /// What it makes up for at once where it was kept from its turns, nanoseconds.
 const PIECE_NS: u64 = 2_000_000;
 /// Slices that it asks for, nanoseconds: the shortest that there are.
@@ -28,8 +31,14 @@ const SLICE_NS: u64 = 100_000;
 pub(super) const SLOT_S: f64 = 0.06;
 
 /// A plan whose slots are still to be filled in.
-pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], share: f64) -> LeverPlan {
-    LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), share, ..LeverPlan::default() }
+pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], reach: &Reach) -> LeverPlan {
+    let (share, turn_ns) = (reach.share, turn_ns(reach.response_s));
+    LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), share, turn_ns, ..LeverPlan::default() }
+}
+
+/// How long turns are where a response takes so long.
+fn turn_ns(response_s: f64) -> u64 {
+    ((response_s * 1e9 / TURNS_A_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
 }
 
 /// What the threads of one theft share.
@@ -87,10 +96,11 @@ impl Theft {
     /// Busy for its share of each turn.
     fn burn(&self, begin_ns: u64, end_ns: u64) {
         let share = if self.pace.plan.share > 0.0 { self.pace.plan.share } else { DOSE };
+        let length_ns = self.pace.plan.turn_ns.max(TURN_NS.0);
         let (before, mut turn_ns) = (clock::thread_cpu_ns(), begin_ns.max(clock::monotonic_ns()));
         let first_ns = turn_ns;
         while turn_ns < end_ns && !self.pace.stopped() {
-            turn_ns = (turn_ns + TURN_NS).max(clock::monotonic_ns());
+            turn_ns = (turn_ns + length_ns).max(clock::monotonic_ns());
             let now = clock::thread_cpu_ns();
             let due = before + (share * (turn_ns - first_ns) as f64) as u64;
             while clock::thread_cpu_ns() < due.min(now + PIECE_NS) {
@@ -117,5 +127,16 @@ impl Theft {
         let plan = &self.pace.plan;
         let room = plan.slots.slot_s * 1e9 * plan.cpus.len().max(1) as f64;
         self.taken_ns.iter().map(|ns| (ns.load(Relaxed) as f64 / room).clamp(0.0, 1.0)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_as_long_as_an_eighth_of_a_response_within_their_bounds() {
+        assert_eq!((turn_ns(0.000_4), turn_ns(0.02), turn_ns(10.0)), (500_000, 2_500_000, 4_000_000));
+        assert_eq!((turn_ns(0.0), turn_ns(f64::NAN)), (500_000, 500_000), "not known");
     }
 }

@@ -157,6 +157,9 @@ fn in_slots(
     let Some(stand) = stands.first().filter(|_| !lab.stopped()) else { return Ok(()) };
     let mut reach = reach(lab, setup);
     reach.share = stand.at_rate.and_then(|at_rate| at_a_rate::dose(&at_rate).ok()).unwrap_or(0.0);
+    // At an offered rate a response is late by the whole piece, however long it takes.
+    let response_s = |stand: &Stand| if stand.at_rate.is_some() { 0.0 } else { stand.response_s };
+    reach.response_s = stands.iter().map(response_s).fold(f64::INFINITY, f64::min);
     let mut rows = Vec::new();
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
         match allowed(lab, row).and_then(|()| switchable(lab, setup, (row, stand), &reach)) {

@@ -25,6 +25,7 @@ pub(super) fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         dir: lab.run.plan.search.prove_dir.clone(),
         request_way: judge::prove::request_way(&lab.run),
         share: 0.0,
+        response_s: 0.0,
         keeper: setup.observation.testbed().map(|testbed| testbed.socket().to_path_buf()),
     }
 }
