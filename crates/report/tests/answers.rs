@@ -208,7 +208,7 @@ fn a_what_if_shows_each_prediction_with_its_interval() {
         harmless(form, &made);
         let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
         all_in(&text, &["7,150 requests/s with 64 users: then server-disk stops it"], form);
-        all_in(&text, &["6,940/s to 7,410/s; 4,900/s as it is now", "8.64 ms to 9.22 ms on the mean"], form);
+        all_in(&text, &["6,940/s to 7,410/s; 4,900/s as it is now", "8.64 ms to 9.22 ms on average"], form);
         all_in(&text, &["7,010 requests/s", "6,800/s to 7,260/s", "7,100/s to 7,550/s", "9,700/s to 10,200/s"], form);
         all_in(&text, &["full at 7,300/s", "Taken for granted", "costs what it costs today"], form);
     }
