@@ -19,7 +19,7 @@ use super::pace::Pace;
 pub(super) const DOSE: f64 = 0.25;
 /// Length of a turn, nanoseconds, at least and at most: what it takes of one stops its victim for less than the requests under way last
 /// the other side, which goes on meanwhile. One that took its share in the pieces of a scheduler (4 ms) would stop both sides, whichever
-/// is full. Shorter ones cost the victim more than they take: each is two changes of the thread on a CPU, 10 to 40 us on virtual machines.
+/// is full. Shorter ones cost the victim more than they take: each is two changes of the thread on a CPU, 10 to 20 us together.
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
 /// Turns in which a response takes its time, where that leaves them as long as the shortest: its quarter stops a side for a 32nd of it.
 const TURNS_A_RESPONSE: f64 = 8.0;

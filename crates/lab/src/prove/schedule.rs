@@ -10,6 +10,8 @@ const BLOCK: usize = 8;
 pub(super) const AFTER: usize = BLOCK;
 /// Slots that tell anything, at least, and when time is short.
 const FEWEST: [u32; 2] = [48, 32];
+/// Slots that are made of a short time rather than longer ones.
+const ENOUGH: u32 = 64;
 /// Slots that are enough: more time makes them longer.
 const MOST: u32 = 320;
 /// Shortest slot, seconds.
@@ -52,13 +54,18 @@ fn slots_if(
     first_s: f64,
     seconds: f64,
 ) -> Option<SlotPlan> {
-    let wanted_s = (REQUESTS[short] / rate.max(1e-3)).max(RESPONSES[short] * response_s);
+    let asked_s = |short: usize| (REQUESTS[short] / rate.max(1e-3)).max(RESPONSES[short] * response_s);
     // A slot that cannot be so long holds a queue of the slot before.
-    if short > 0 && wanted_s > LONGEST_S {
+    if short > 0 && asked_s(short) > LONGEST_S {
         return None;
     }
-    let wanted_s = wanted_s.clamp(wanted.least_s, LONGEST_S);
     let room_s = seconds - first_s;
+    let within = |slot_s: f64| slot_s.clamp(wanted.least_s, LONGEST_S);
+    let wanted_s = match short {
+        0 => within(asked_s(0)),
+        // As long as there are enough of them: a server that answers in batches has them in step with short slots.
+        _ => (room_s / f64::from(ENOUGH.max(wanted.fewest))).clamp(within(asked_s(short)), within(asked_s(0))),
+    };
     let count = (room_s / wanted_s).floor().min(f64::from(MOST));
     if count < f64::from(FEWEST[short].max(wanted.fewest)) {
         return None;
