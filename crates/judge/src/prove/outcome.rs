@@ -67,8 +67,12 @@ pub(super) fn refuted(
 
 /// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
 pub(super) fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    proof.outcome = ProofOutcome::NotTried;
-    proof.why = dependent_sentence(ProofOf::Throughput, shares);
+    undecided(proof, verdict, dependent_sentence(ProofOf::Throughput, shares));
+}
+
+/// An experiment that decides nothing: the verdict is no surer than of two that are too close to tell.
+fn undecided(proof: &mut Proof, verdict: &mut Bottleneck, why: String) {
+    (proof.outcome, proof.why) = (ProofOutcome::NotTried, why);
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 
@@ -96,15 +100,11 @@ pub(super) fn is_astray(proof: &Proof) -> bool {
 
 /// Slots in which something else changed throughput as much as a lever does, or in which what was predicted did not come.
 pub(super) fn doubted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
-    proof.outcome = ProofOutcome::NotTried;
-    proof.why = format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares));
-    verdict.confidence = verdict.confidence.min(CLOSE);
+    undecided(proof, verdict, format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares)));
 }
 
 pub(super) fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    proof.outcome = ProofOutcome::NotTried;
-    proof.why = format!("tried, and too close to tell: {}", shares_sentence(ProofOf::Throughput, shares));
-    verdict.confidence = verdict.confidence.min(CLOSE);
+    doubted(proof, verdict, shares, "tried, and too close to tell".into());
     verdict.evidence.extend(evidence(shares));
     if verdict.id == "unknown" {
         verdict.missing.push(format!(
