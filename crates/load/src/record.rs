@@ -136,9 +136,14 @@ impl Record {
         self.slot_times = times;
     }
 
+    /// Where an edge for `at_ns` is that is heard of at `now_ns`: at once, but for what was counted since.
+    pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
+        at_ns.max(self.seen_ns).min(now_ns)
+    }
+
     /// Opens or closes the measured window when a phase begins.
-    pub(crate) fn enter(&mut self, phase: Phase, now_ns: u64) {
-        let edge = Edge { at_ns: now_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
+    pub(crate) fn enter(&mut self, phase: Phase, at_ns: u64) {
+        let edge = Edge { at_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
         match phase {
             Phase::Measure if !self.measuring => {
                 self.begin = edge;
@@ -305,6 +310,15 @@ mod tests {
         assert_eq!(part.histograms["response"].len(), 1);
         assert_eq!(part.histograms["service"].len(), 1);
         assert!((part.in_flight_s - 0.002).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_edge_is_where_it_was_ordered_but_for_what_was_counted_since() {
+        let mut r = Record::new(0, Keeps::default());
+        r.advance(1_000, 1);
+        assert_eq!(r.edge_ns(1_500, 9_000), 1_500, "heard late: nothing happened");
+        assert_eq!(r.edge_ns(500, 9_000), 1_000, "ordered late");
+        assert_eq!(r.edge_ns(9_500, 9_000), 9_000, "no edge is ahead");
     }
 
     #[test]

@@ -22,6 +22,8 @@ const SHOW_SLOTS_NS: u64 = 200_000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,
+    /// When the phase began, or the next one will.
+    pub(crate) at_ns: u64,
     pub(crate) stop: bool,
     /// When the next order takes effect, as far as it is known.
     pub(crate) next_ns: u64,
@@ -79,7 +81,7 @@ impl Orders {
             _ => Phase::Drain,
         };
         let factor = f64::from_bits(self.1.load(Ordering::Relaxed) ^ 1.0_f64.to_bits());
-        Order { phase, stop: raw & STOP != 0, next_ns: if now < at { at } else { u64::MAX }, factor }
+        Order { phase, at_ns: at, stop: raw & STOP != 0, next_ns: if now < at { at } else { u64::MAX }, factor }
     }
 }
 
@@ -203,7 +205,7 @@ pub(crate) fn go<D: Driver>(
         let told = order(now, phase);
         if told.phase != phase {
             phase = told.phase;
-            core.enter(driver.ops(), phase);
+            core.enter(driver.ops(), phase, told.at_ns);
         }
         if told.factor != factor {
             factor = told.factor;

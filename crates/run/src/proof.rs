@@ -279,8 +279,8 @@ pub struct LeverSlots {
     /// Share of the resource that a thief got in the slots in which it was on; absent where the lever is no thief.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
-    /// Share of the resource that its users had or waited for in the slots in which a thief was off, 0 to 1; absent where
-    /// that was not measured.
+    /// Share of the time in which any of the resource's users had or waited for it in the slots in which a thief was off, at most,
+    /// 0 to 1; absent where that was not measured. Runs of before 25 November 2026 have a share of all CPUs here, which is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
 }

@@ -61,10 +61,10 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// The share of a lever's resource that its users wanted at most, where that is known.
+/// The share of the time in which a lever's resource was wanted at most, where that is known: as its users say, or else what a thief
+/// left of it.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
-    let left = lever.taken.map(|taken| (1.0 - taken).max(0.0))?;
-    Some(lever.wanted.map_or(left, |wanted| wanted.min(left)))
+    lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
 
 /// A lever that slowed nobody among those without a bound, and the share that is all that can be said of it. Which do that is only
@@ -304,6 +304,18 @@ mod tests {
         let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
         assert!((found.elasticities[0].high - 0.2).abs() < 1e-9 && found.elasticities[0].low == 0.0, "{found:?}");
         assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
+    }
+
+    /// Seen with an application of one thread that wandered between two CPUs: it had half of both, and was all that the server waits for.
+    #[test]
+    fn what_is_wanted_all_the_time_is_bounded_by_nothing_though_a_thief_took_a_quarter() {
+        let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
+        let of = |wanted| {
+            let lever = LeverSlots { taken: Some(0.25), wanted, ..slots(on.clone(), |_| 1.0) };
+            let trial = ProofTrial { completed_rate: vec![1000.0; 96], levers: vec![lever], ..ProofTrial::default() };
+            estimate(&trial).unwrap().elasticities[0].high
+        };
+        assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
     }
 
     /// Seen with a quota of a fifth: a generator that wants 5 % of its CPU and hardly feels its thief.

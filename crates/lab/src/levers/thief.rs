@@ -110,14 +110,15 @@ impl Theft {
         }
     }
 
-    /// The speed of the victims in each slot, where they can be read, and the share of the CPUs that they wanted.
+    /// The speed of the victims in each slot, where they can be read, and the share of the time in which any of them wanted a CPU, at
+    /// most: how many did so on the mean. CPUs that they could not use at the same time are nothing to them, so it is not a share of all.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.pace.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
             let (now, at_ns) = look();
             let times = now.since(&before.0);
-            let room = (at_ns - before.1) as f64 * self.pace.plan.cpus.len().max(1) as f64;
-            (times.speed(), ((times.run_ns + times.wait_ns) as f64 / room.max(1.0)).min(1.0))
+            let length_ns = (at_ns - before.1) as f64;
+            (times.speed(), ((times.run_ns + times.wait_ns) as f64 / length_ns.max(1.0)).min(1.0))
         };
         self.pace.measure(commands, look, end)
     }

@@ -326,14 +326,18 @@ impl Core {
         }
     }
 
-    /// A phase begins.
-    pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase) {
+    /// A phase begins that was ordered for `at_ns`.
+    ///
+    /// That is its begin, however much later a thread that had no CPU hears of it: nothing happened to it meanwhile. So windows of
+    /// agents that compete for a CPU are the same one.
+    pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase, at_ns: u64) {
         let now = ops.now();
-        self.record.advance(now, self.in_flight);
+        let edge_ns = self.record.edge_ns(at_ns, now);
+        self.record.advance(edge_ns, self.in_flight);
         if phase == Phase::Drain && self.record.measuring {
-            self.record_under_way(now);
+            self.record_under_way(edge_ns);
         }
-        self.record.enter(phase, now);
+        self.record.enter(phase, edge_ns);
         ops.tell_phase(phase, now);
         if phase == Phase::Measure {
             self.end_opening(now);

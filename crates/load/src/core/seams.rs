@@ -168,7 +168,7 @@ impl Bench {
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
         let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &Many { mix });
         let mut bench = Self { core, wire: Wire::default() };
-        bench.core.enter(&mut bench.wire, Phase::Measure);
+        bench.core.enter(&mut bench.wire, Phase::Measure, 0);
         bench.core.start(&mut bench.wire);
         bench.core.on(&mut bench.wire, Completion::Connected { conn: 0 });
         bench
@@ -314,7 +314,7 @@ fn left(drains: bool) -> Bench {
     bench.hear(b"U\x01U\x02");
     assert!(bench.sent().is_empty() && bench.core.in_flight == 1);
     if drains {
-        bench.core.enter(&mut bench.wire, Phase::Drain);
+        bench.core.enter(&mut bench.wire, Phase::Drain, 0);
     }
     bench.hear(b"A\0C");
     assert_eq!(bench.sent(), [b"c".to_vec()]);
@@ -359,7 +359,7 @@ fn control_bytes_leave_also_when_nothing_else_does() {
     bench.hear(b"A\0");
     bench.hear(b"PP");
     assert_eq!((bench.sent(), bench.core.conns[0].state), (vec![b"pp".to_vec()], State::Thinking));
-    bench.core.enter(&mut bench.wire, Phase::Drain);
+    bench.core.enter(&mut bench.wire, Phase::Drain, 0);
     bench.hear(b"P");
     assert_eq!(bench.sent(), [b"p".to_vec()], "the drain is no silence");
     let total = bench.part().total;

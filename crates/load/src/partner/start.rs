@@ -75,6 +75,7 @@ fn order_of(told: Told, now: u64, current: Phase) -> Order {
     let due = now >= told.at_ns;
     Order {
         phase: if due { told.phase } else { current },
+        at_ns: told.at_ns,
         // At its own end of the drain the other side goes, and the answers that are still to come are awaited here.
         stop: told.gone && told.phase != Phase::Drain,
         next_ns: if due { u64::MAX } else { told.at_ns },
