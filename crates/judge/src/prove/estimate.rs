@@ -44,13 +44,18 @@ pub struct Estimates {
 /// or what a thief took much of without slowing anybody, needs no dose that is large enough to divide by: it carries between
 /// nothing and the share that was wanted. The same holds wherever that says more than the regression does.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
-    let mut bounds: Vec<Option<f64>> =
-        trial.levers.iter().map(|lever| wanted(lever).filter(|wanted| *wanted <= UNWANTED)).collect();
+    let slots = usable(trial)?;
+    let y = throughput(trial, &slots);
+    let against = Against::best(&trial.levers, &slots, &y)?;
+    let seen =
+        Seen { levers: &trial.levers, speeds: speeds(&trial.levers, &slots), moved: against.fit(&y)?, y, against };
+    let doses = doses(&seen.speeds, &seen.against, trial.levers.len())?;
+    let idle = |(j, lever): (usize, &LeverSlots)| {
+        wanted(lever).filter(|wanted| *wanted <= UNWANTED || doses[j][j] > -LEAST_DOSE)
+    };
+    let mut bounds: Vec<Option<f64>> = trial.levers.iter().enumerate().map(idle).collect();
     loop {
-        while let Some((j, wanted)) = slack(trial, &bounds)? {
-            bounds[j] = Some(wanted);
-        }
-        let found = bounded(trial, &bounds)?;
+        let found = seen.bounded(&doses, &bounds)?;
         let says_more = |j: usize, bound: f64| bounds[j].is_none() && found.elasticities[j].half() > bound / 2.0;
         let bound = |(j, lever): (usize, &LeverSlots)| Some((j, lever.wanted?));
         let Some((j, wanted)) = trial.levers.iter().enumerate().filter_map(bound).find(|(j, w)| says_more(*j, *w))
@@ -67,46 +72,6 @@ fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
 
-/// A lever that slowed nobody among those without a bound, and the share that is all that can be said of it. Which do that is only
-/// known once others have their bounds: what those move is then no longer taken off.
-fn slack(trial: &ProofTrial, bounds: &[Option<f64>]) -> Result<Option<(usize, f64)>, String> {
-    let free: Vec<usize> = (0..bounds.len()).filter(|j| bounds[*j].is_none()).collect();
-    let levers: Vec<LeverSlots> = free.iter().map(|j| trial.levers[*j].clone()).collect();
-    let slots = usable(trial)?;
-    let against = Against::best(&levers, &slots, &throughput(trial, &slots))?;
-    let doses = doses(&speeds(&levers, &slots), &against, levers.len())?;
-    let slack = |(i, j): (usize, &usize)| Some((*j, wanted(&levers[i])?)).filter(|_| doses[i][i] > -LEAST_DOSE);
-    Ok(free.iter().enumerate().find_map(slack))
-}
-
-/// Estimates of the levers without a bound by regression, and the bounds of the others.
-fn bounded(trial: &ProofTrial, bounds: &[Option<f64>]) -> Result<Estimates, String> {
-    if bounds.iter().all(Option::is_none) {
-        return regress(trial);
-    }
-    let slots = usable(trial)?;
-    let y = throughput(trial, &slots);
-    let moved = Against::best(&trial.levers, &slots, &y)?.fit(&y)?;
-    let of_use = trial.levers.iter().zip(bounds).filter(|(_, bound)| bound.is_none());
-    let used: Vec<LeverSlots> = of_use.map(|(lever, _)| lever.clone()).collect();
-    let none = Estimates { remainder: Estimate::around(1.0, 0.0), ..Estimates::default() };
-    let rest = if used.is_empty() { none } else { regress(&ProofTrial { levers: used, ..trial.clone() })? };
-    let mut whole = Estimates { remainder: rest.remainder, ..Estimates::default() };
-    let mut of_rest = rest.elasticities.into_iter().zip(rest.doses);
-    for (j, bound) in bounds.iter().enumerate() {
-        let at_most = bound.map(|wanted| (Estimate::around(wanted / 2.0, wanted / 2.0), 1.0 - wanted));
-        if let Some((e, _)) = at_most {
-            whole.remainder.value -= e.value;
-            whole.remainder.low -= e.high;
-        }
-        let Some((elasticity, dose)) = at_most.or_else(|| of_rest.next()) else { continue };
-        whole.elasticities.push(elasticity);
-        whole.doses.push(dose);
-        whole.ratios.push(ratio(&moved, j));
-    }
-    Ok(whole)
-}
-
 /// Logarithms of the throughput.
 pub(super) fn throughput(trial: &ProofTrial, slots: &[usize]) -> Vec<f64> {
     slots.iter().map(|t| trial.completed_rate[*t].ln()).collect()
@@ -117,32 +82,76 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
     levers.iter().map(|l| slots.iter().map(|t| l.speed[*t].max(1e-3).ln()).collect()).collect()
 }
 
-/// The same where every lever bites.
-fn regress(trial: &ProofTrial) -> Result<Estimates, String> {
-    let slots = usable(trial)?;
-    let y = throughput(trial, &slots);
-    let against = Against::best(&trial.levers, &slots, &y)?;
-    let speeds = speeds(&trial.levers, &slots);
-    let moved = against.fit(&y)?;
-    let doses = doses(&speeds, &against, trial.levers.len())?;
-    biting(&trial.levers, &doses)?;
-    let by_dose = inverse(doses.clone()).ok_or("two levers act on the same resource and cannot be told apart")?;
-    let elasticities = times(&by_dose, &moved.coefficients[..trial.levers.len()]);
-    let covariance = spread(&y, &speeds, &elasticities, &against, &by_dose)?;
-    let bend = Bend::of(&elasticities, &speeds);
-    let straight: Vec<f64> = elasticities.iter().zip(&bend.by).map(|(e, by)| e - by).collect();
-    let sum: f64 = straight.iter().sum();
-    let (all, summed) = (covariance.iter().flatten().sum::<f64>(), bend.by.iter().sum());
-    Ok(Estimates {
-        remainder: around(1.0 - sum, bend.variance(all, sum, summed)),
-        elasticities: straight
-            .iter()
-            .enumerate()
-            .map(|(k, e)| around(*e, bend.variance(covariance[k][k], *e, bend.by[k])))
-            .collect(),
-        doses: doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp()).collect(),
-        ratios: (0..trial.levers.len()).map(|j| ratio(&moved, j)).collect(),
-    })
+/// The slots of a trial as logarithms, and what the levers moved in them.
+struct Seen<'a> {
+    levers: &'a [LeverSlots],
+    y: Vec<f64>,
+    speeds: Vec<Vec<f64>>,
+    against: Against,
+    moved: Robust,
+}
+
+impl Seen<'_> {
+    /// Estimates of the levers without a bound by regression, and the bounds of the others. What a lever with a bound moves stays in the
+    /// equations: its thief may live on the CPU of another's victim.
+    fn bounded(&self, doses: &[Vec<f64>], bounds: &[Option<f64>]) -> Result<Estimates, String> {
+        let used: Vec<usize> = (0..bounds.len()).filter(|j| bounds[*j].is_none()).collect();
+        let none = Estimates { remainder: Estimate::around(1.0, 0.0), ..Estimates::default() };
+        let rest = if used.is_empty() { none } else { self.regress(doses, &used)? };
+        let mut whole = Estimates { remainder: rest.remainder, ..Estimates::default() };
+        let mut of_rest = rest.elasticities.into_iter().zip(rest.doses);
+        for (j, bound) in bounds.iter().enumerate() {
+            let at_most = bound.map(|wanted| (Estimate::around(wanted / 2.0, wanted / 2.0), 1.0 - wanted));
+            if let Some((e, _)) = at_most {
+                whole.remainder.value -= e.value;
+                whole.remainder.low -= e.high;
+            }
+            let Some((elasticity, dose)) = at_most.or_else(|| of_rest.next()) else { continue };
+            whole.elasticities.push(elasticity);
+            whole.doses.push(dose);
+            whole.ratios.push(ratio(&self.moved, j));
+        }
+        Ok(whole)
+    }
+
+    /// The same of the levers that bite.
+    fn regress(&self, doses: &[Vec<f64>], used: &[usize]) -> Result<Estimates, String> {
+        let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| doses[*j][*k]).collect()).collect();
+        let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();
+        biting(used.iter().map(|j| &self.levers[*j]), &doses)?;
+        let by_dose = inverse(doses.clone()).ok_or("two levers act on the same resource and cannot be told apart")?;
+        let moved: Vec<f64> = used.iter().map(|j| self.moved.coefficients[*j]).collect();
+        let elasticities = times(&by_dose, &moved);
+        let covariance = self.spread(&speeds, &elasticities, &by_dose, used)?;
+        let bend = Bend::of(&elasticities, &speeds);
+        let straight: Vec<f64> = elasticities.iter().zip(&bend.by).map(|(e, by)| e - by).collect();
+        let sum: f64 = straight.iter().sum();
+        let (all, summed) = (covariance.iter().flatten().sum::<f64>(), bend.by.iter().sum());
+        let of = |(k, e): (usize, &f64)| around(*e, bend.variance(covariance[k][k], *e, bend.by[k]));
+        Ok(Estimates {
+            remainder: around(1.0 - sum, bend.variance(all, sum, summed)),
+            elasticities: straight.iter().enumerate().map(of).collect(),
+            doses: doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp()).collect(),
+            ratios: Vec::new(),
+        })
+    }
+
+    /// Covariance of the elasticities: how far what they leave unexplained pulls at the levers' columns, over the doses.
+    fn spread(
+        &self,
+        speeds: &[Vec<f64>],
+        elasticities: &[f64],
+        by_dose: &[Vec<f64>],
+        used: &[usize],
+    ) -> Result<Vec<Vec<f64>>, String> {
+        let explained = |t: usize| elasticities.iter().zip(speeds).map(|(e, s)| e * s[t]).sum::<f64>();
+        let left: Vec<f64> = self.y.iter().enumerate().map(|(t, y)| y - explained(t)).collect();
+        let covariance = self.against.fit(&left)?.covariance;
+        let pulled: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| covariance[*j][*k]).collect()).collect();
+        let n = used.len();
+        let turned: Vec<Vec<f64>> = (0..n).map(|j| by_dose.iter().map(|row| row[j]).collect()).collect();
+        Ok(product(&product(by_dose, &pulled), &turned))
+    }
 }
 
 /// Slots that an estimate of so many levers needs, at least.
@@ -176,30 +185,14 @@ fn doses(speeds: &[Vec<f64>], against: &Against, levers: usize) -> Result<Vec<Ve
     Ok((0..levers).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
-fn biting(levers: &[LeverSlots], doses: &[Vec<f64>]) -> Result<(), String> {
-    let slack = levers.iter().enumerate().find(|(j, _)| doses[*j][*j] > -LEAST_DOSE);
+fn biting<'a>(levers: impl Iterator<Item = &'a LeverSlots>, doses: &[Vec<f64>]) -> Result<(), String> {
+    let slack = levers.enumerate().find(|(j, _)| doses[*j][*j] > -LEAST_DOSE);
     slack.map_or(Ok(()), |(j, lever)| Err(too_little(lever, 1.0 - doses[j][j].exp())))
 }
 
 /// A lever that took next to nothing, in a sentence.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took {:.1} % of its resource, too little to show anything", lever.lever, dose * 100.0)
-}
-
-/// Covariance of the elasticities: how far what they leave unexplained pulls at the levers' columns, over the doses.
-fn spread(
-    y: &[f64],
-    speeds: &[Vec<f64>],
-    elasticities: &[f64],
-    against: &Against,
-    by_dose: &[Vec<f64>],
-) -> Result<Vec<Vec<f64>>, String> {
-    let explained = |t: usize| elasticities.iter().zip(speeds).map(|(e, s)| e * s[t]).sum::<f64>();
-    let left: Vec<f64> = y.iter().enumerate().map(|(t, y)| y - explained(t)).collect();
-    let n = elasticities.len();
-    let pulled: Vec<Vec<f64>> = against.fit(&left)?.covariance[..n].iter().map(|row| row[..n].to_vec()).collect();
-    let turned: Vec<Vec<f64>> = (0..n).map(|j| by_dose.iter().map(|row| row[j]).collect()).collect();
-    Ok(product(&product(by_dose, &pulled), &turned))
 }
 
 /// What doses of a finite size do to elasticities: what is slowed becomes more of a bottleneck than what is not.
@@ -334,10 +327,10 @@ mod tests {
         assert!(found.elasticities[1].low > 0.6, "{found:?}");
     }
 
-    /// Seen with a quota of a fifth: once the generator's lever had its bound, that of the server's CPU had no dose left, and the
-    /// quota's was given up with it.
+    /// Seen with a quota of a fifth: the lever of the server's CPU bit only where the generator's was on as well, and the quota's was
+    /// given up with it.
     #[test]
-    fn a_lever_that_bites_no_more_once_another_has_its_bound_is_bounded_too() {
+    fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
         let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
         let server_on = on(7);
         // Mostly off where the other is on: what it moves is half of what the other seems to.
@@ -352,8 +345,33 @@ mod tests {
         let completed_rate = (0..96).map(rate).collect();
         let levers = vec![server, client, quota.clone()];
         let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
-        assert!((found.elasticities[0].high - 0.2).abs() < 1e-9, "{found:?}");
+        assert!(found.elasticities[0].high <= 0.2 && found.elasticities[1].high <= 0.05 + 1e-9, "{found:?}");
         assert!(found.elasticities[2].low > 0.9, "{found:?}");
+    }
+
+    /// An application of one thread that wanders between the CPUs of server and generator, which hardly want theirs: their thieves are
+    /// its thieves as well. Left out of the equations, what they took went to whichever of them was on more often with its own.
+    #[test]
+    fn what_idle_levers_take_from_a_busy_one_is_told_apart() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut covered = 0;
+        for _ in 0..200 {
+            let mut on = || (0..40).map(|_| random.bool()).collect::<Vec<bool>>();
+            let (a, b, own) = (on(), on(), on());
+            let idle =
+                |on: &Vec<bool>| LeverSlots { taken: Some(0.25), wanted: Some(0.01), ..slots(on.clone(), |_| 1.0) };
+            let left = |on: bool, left: f64| if on { left } else { 1.0 };
+            let takes = |t: usize| left(a[t], 0.85) * left(b[t], 0.85) * left(own[t], 0.7);
+            let mut busy = LeverSlots { taken: Some(0.25), wanted: Some(1.0), ..slots(own.clone(), |_| 1.0) };
+            busy.speed = (0..40).map(|t| takes(t) * (1.0 + 0.04 * (random.f64() - 0.5))).collect();
+            let completed_rate = (0..40).map(|t| 100.0 * takes(t) * (1.0 + 0.04 * (random.f64() - 0.5))).collect();
+            let levers = vec![idle(&a), idle(&b), busy];
+            let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+            let (of_own, lost) = (found.elasticities[2], found.ratios[2].value.ln() / (1.0 - found.doses[2]).ln());
+            assert!((0.8..1.2).contains(&lost), "throughput and dose are of one equation: {found:?}");
+            covered += usize::from(of_own.low <= 1.0 && of_own.high >= 1.0);
+        }
+        assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
     }
 
     fn slots(on: Vec<bool>, speed: impl Fn(bool) -> f64) -> LeverSlots {
