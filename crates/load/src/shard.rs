@@ -7,7 +7,7 @@ use run::{CoarseHist, ErrorKind, LoadPart, Phase, Tick, TickDetail};
 use sys::Errno;
 
 use crate::core::{Core, Task};
-use crate::driver::{Driver, Ops as _};
+use crate::driver::{Driver, Ops};
 
 /// Longest wait of the loop: after at most this it sees a new phase. Only an idle generator notices.
 pub(crate) const LONGEST_WAIT_NS: u64 = 2_000_000;
@@ -172,6 +172,14 @@ impl Show {
     }
 }
 
+/// Enters the phase that holds, where it is another one.
+fn enter<O: Ops>(core: &mut Core, ops: &mut O, told: Order, phase: &mut Phase) {
+    if told.phase != *phase {
+        *phase = told.phase;
+        core.enter(ops, told.phase, told.at_ns);
+    }
+}
+
 /// Runs one shard that begins now to its end.
 pub(crate) fn run<D: Driver>(
     driver: &mut D,
@@ -203,10 +211,7 @@ pub(crate) fn go<D: Driver>(
         let now = driver.ops().refresh();
         core.pass(now);
         let told = order(now, phase);
-        if told.phase != phase {
-            phase = told.phase;
-            core.enter(driver.ops(), phase, told.at_ns);
-        }
+        enter(&mut core, driver.ops(), told, &mut phase);
         if told.factor != factor {
             factor = told.factor;
             core.turn(now, factor);
@@ -231,7 +236,15 @@ pub(crate) fn go<D: Driver>(
         let until =
             core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(told.next_ns);
         core.sleeps(until);
-        driver.wait(until, core.batch(), |ops, completion| core.on(ops, completion))?;
+        let mut edge_ns = told.next_ns;
+        driver.wait(until, core.batch(), |ops, completion| {
+            if ops.now() >= edge_ns {
+                // It had no CPU until after the edge: what came meanwhile belongs to the phase that began.
+                edge_ns = u64::MAX;
+                enter(&mut core, ops, order(ops.now(), phase), &mut phase);
+            }
+            core.on(ops, completion);
+        })?;
     }
     let part = core.finish(driver.ops());
     Ok(part)
