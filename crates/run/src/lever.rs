@@ -96,7 +96,7 @@ pub struct LeverPart {
     pub speed: Vec<f64>,
     /// Share of the CPUs that it took in each slot.
     pub taken: Vec<f64>,
-    /// Victims that had or waited for a CPU in each slot, on the mean, 1 at most: the share of the time in which any did is no more.
+    /// Share of the time in which any of its victims wanted a CPU in each slot, at most.
     pub wanted: Vec<f64>,
 }
 

@@ -111,14 +111,14 @@ impl Theft {
     }
 
     /// The speed of the victims in each slot, where they can be read, and the share of the time in which any of them wanted a CPU, at
-    /// most: how many did so on the mean. CPUs that they could not use at the same time are nothing to them, so it is not a share of all.
+    /// most: the share of all CPUs that they had or waited for, or how many ran on the mean where that is more, since what cannot use
+    /// two CPUs at the same time uses half of both. Who waits for a quota waits for no CPU, so waits alone say nothing of one thread.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.pace.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
             let (now, at_ns) = look();
             let times = now.since(&before.0);
-            let length_ns = (at_ns - before.1) as f64;
-            (times.speed(), ((times.run_ns + times.wait_ns) as f64 / length_ns.max(1.0)).min(1.0))
+            (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.pace.plan.cpus.len()))
         };
         self.pace.measure(commands, look, end)
     }
@@ -131,9 +131,21 @@ impl Theft {
     }
 }
 
+/// See [`Theft::watch`].
+fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: usize) -> f64 {
+    let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
+    ((run + wait) / cpus.max(1) as f64).max(run).min(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_on_two_cpus_wants_them_all_the_time_and_one_that_waits_for_its_quota_does_not() {
+        let of = |run_ns, wait_ns| wanted(&probe::SchedTimes { run_ns, wait_ns }, 1000.0, 2);
+        assert_eq!((of(980, 20), of(200, 790), of(1500, 900), of(0, 0)), (0.98, 0.495, 1.0, 0.0));
+    }
 
     #[test]
     fn turns_are_as_long_as_an_eighth_of_a_response_within_their_bounds() {
