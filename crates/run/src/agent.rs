@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use crate::figure::Figure;
 use crate::{
     Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, MOST_CLASSES, Opened, SlotHist, Tally,
-    Tenths, WatchSpec, Window,
+    Tenths, WatchSpec, Window, unsaid,
 };
 
 /// A task of an agent: the first line that it reads, and, once one that makes load has handed over its part, maybe another.
@@ -28,10 +28,10 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
         /// Its ticks carry [`TickDetail`] now and then: somebody looks.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "unsaid::is_false")]
         detailed: bool,
         /// Its ticks come as often as the load makes them while it settles: there are few agents.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "unsaid::is_false")]
         fine: bool,
     },
     /// Observe the host that the agent runs on, one trial after the other.
@@ -41,7 +41,7 @@ pub enum AgentSpec {
         /// How.
         plan: ServePlan,
         /// Its conductor is on another host: it ends when nothing is heard of that, too, since the line may be cut.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "unsaid::is_false")]
         far: bool,
     },
     /// Pull a lever while a load is on.
@@ -156,7 +156,7 @@ pub struct TickDetail {
     /// Failures so far, by kind.
     pub errors: Errors,
     /// Responses of an unexpected status so far.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub unexpected: u64,
     /// Response times so far, of the warm-up too.
     pub responses: CoarseHist,
@@ -172,10 +172,6 @@ impl TickDetail {
         self.unexpected = self.unexpected.saturating_add(other.unexpected);
         self.responses.merge(&other.responses);
     }
-}
-
-fn is_none(n: &u64) -> bool {
-    *n == 0
 }
 
 /// Histograms of a part, at most: twice those that there are.
@@ -198,7 +194,7 @@ pub struct LoadPart {
     /// Begin of the measured window, seconds since the load started.
     pub measured_at_s: f64,
     /// So much later than it was told the load started, seconds: the order came when its time was over.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub late_s: f64,
     /// Offered requests in the measured window, as the plan wanted it (fractions: the plan's rate times the time).
     pub offered: f64,
@@ -279,12 +275,4 @@ impl LoadPart {
             }
         }
     }
-}
-
-fn is_false(is: &bool) -> bool {
-    !*is
-}
-
-fn is_zero(n: &f64) -> bool {
-    *n == 0.0
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Breach, CpuTold, Hist};
+use crate::{Breach, CpuTold, Hist, unsaid};
 
 /// Counts of one class of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct ClassTally {
     /// Requests that failed, alone or with their connection.
     pub failed: u64,
     /// Bytes of the responses, heads included (HTTP/2: of the bodies alone); 0 where the protocol does not tell them apart.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub bytes: u64,
 }
 
@@ -43,10 +43,6 @@ impl ClassTally {
             bytes: self.bytes - earlier.bytes,
         }
     }
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 /// What one load agent found of one class of requests.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::unsaid;
+
 /// Slots of equal length, counted from the start of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -57,25 +59,16 @@ pub struct LeverPlan {
     /// CPUs that it acts on; empty for those that its processes may use.
     pub cpus: Vec<u32>,
     /// Length of its turns where it takes a share of each, nanoseconds; 0: half a millisecond.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub turn_ns: u64,
     /// Share of each CPU that it takes; 0: a quarter.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub share: f64,
     /// Processes whose speed is measured, or that it acts on.
     pub pids: Vec<u32>,
     /// What it acts on in the file system: a control group, a directory, the socket of a testbed's keeper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
-}
-
-fn is_zero(n: &f64) -> bool {
-    *n == 0.0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_none(n: &u64) -> bool {
-    *n == 0
 }
 
 /// What was found on the host of a lever before it is pulled there.

@@ -61,6 +61,7 @@ mod tally;
 mod tenths;
 mod tls;
 mod trial;
+mod unsaid;
 mod url_parts;
 mod users;
 mod usl;

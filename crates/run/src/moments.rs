@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
+use crate::unsaid;
 
 /// One stretch of a trial's measured window, of a second or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub struct Moment {
     /// Requests that failed, and responses of an unexpected status.
     pub failed: u64,
     /// These responses alone, which `completed` holds too.
-    #[serde(skip_serializing_if = "none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub unexpected: u64,
     /// Median of the response time, microseconds, within 9 %; absent where nothing came.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,10 +39,6 @@ impl Moment {
         let all = self.completed.saturating_add(errors) as f64;
         (all > 0.0).then(|| (self.failed as f64 / all).min(1.0))
     }
-}
-
-fn none(n: &u64) -> bool {
-    *n == 0
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ArrivalTimes, Blocks, ColdPlan, Expectation, HostPlan, Intensity, Protocol, RecordedTimes, RequestSet, Secrets,
-    SlotPlan, Stage, TlsPlan, UrlParts,
+    SlotPlan, Stage, TlsPlan, UrlParts, unsaid,
 };
 
 /// Everything that one command will do.
@@ -150,7 +150,7 @@ pub struct LoadPlan {
     pub new_connections: bool,
     /// Connects a second of a closed loop, one after the other; its connections are silent until the last one is up, or the window
     /// begins. 0: all at once, or, where clients think, while they would have thought.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub connect_rate: f64,
     /// The closed loop in blocks of connections that are made once (source 4).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,7 +179,7 @@ pub struct LoadPlan {
     pub seed: u64,
     /// Where in its first gap this process begins (0 to below 1): the processes of one load are offset against each other,
     /// so that their equal gaps together are equal gaps.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub phase: f64,
     /// Slots whose completed rates are wanted, for an experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,7 +191,7 @@ pub struct LoadPlan {
     pub cpus: Vec<u32>,
     /// The generator acknowledges at once (TCP_QUICKACK after each request; epoll only): for an experiment on delayed
     /// acknowledgements.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "unsaid::is_false")]
     pub quick_ack: bool,
     /// Receive buffer that the generator asks for (SO_RCVBUF; epoll only), bytes: for an experiment on windows.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,14 +222,6 @@ impl LoadPlan {
         let times = self.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref());
         times.or_else(|| self.requests.as_ref().and_then(|set| set.recorded.as_ref()))
     }
-}
-
-fn is_zero(n: &f64) -> bool {
-    *n == 0.0
-}
-
-fn is_false(is: &bool) -> bool {
-    !*is
 }
 
 impl Default for LoadPlan {
@@ -325,7 +317,7 @@ pub struct SearchPlan {
     pub precision: f64,
     /// The capacity is looked for in users, who think between an answer and the next request: a closed loop, at most
     /// `max_connections` of them.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "unsaid::is_false")]
     pub users: bool,
     /// Whether the verdict is tried by an experiment.
     #[serde(skip_serializing_if = "Prove::is_default")]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::unsaid;
+
 /// Counts. Every one is exact; nothing is sampled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -38,36 +40,31 @@ pub struct Tally {
     pub bytes_received: u64,
     /// Of the bytes received, those of answers as their protocol counts them, within TLS and framing (HTTP/2: of bodies
     /// alone): the rest is what the wire takes besides.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub answer_bytes: u64,
     /// Times that a request waited and its open loop opened no connection for it, because the pool had what it needs by
     /// Little's law: a connect for each would have been a storm of the generator's own.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub connects_held_back: u64,
     /// Connections that an open loop's pool opened and, by the answers that came then, did not need.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub connects_past_need: u64,
     /// Requests that the server had not looked at when it left their connection (HTTP/2: beyond the last stream of a
     /// GOAWAY). Each was made again on another, with its intended start; `sent` counts it once.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub unprocessed: u64,
     /// Connections that were ready for requests after a handshake of their protocol.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshakes: u64,
     /// Of them, those that took up an earlier session (TLS).
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshakes_resumed: u64,
     /// Of the bytes sent, those of handshakes.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshake_bytes_sent: u64,
     /// Of the bytes received, those of handshakes.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshake_bytes_received: u64,
-}
-
-/// A count of what most protocols have not is written only where it happened.
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Tally {

@@ -1,10 +1,9 @@
 //! Whether the answer of `find` repeats, and how sharp its proof is: against nginx with one pinned worker.
 
-use std::sync::{Mutex, PoisonError};
-
 use anyhow::{Context, Result};
 
 use super::generator::{json, wrk};
+use super::shared::Shared;
 use crate::compare::{Compared, median};
 use crate::programs;
 
@@ -19,14 +18,14 @@ struct Found {
     wrk: Vec<f64>,
 }
 
-static FOUND: Mutex<Option<(usize, Found)>> = Mutex::new(None);
+static FOUND: Shared<Found> = Shared::new();
 
 /// Finds and wrk in turns, once for so many rounds.
 fn found(rounds: usize) -> Result<Found> {
-    let mut kept = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, found)) = kept.as_ref().filter(|(of, _)| *of == rounds) {
-        return Ok(found.clone());
-    }
+    FOUND.of(rounds, || find(rounds))
+}
+
+fn find(rounds: usize) -> Result<Found> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
     let mut found = Found::default();
@@ -37,7 +36,6 @@ fn found(rounds: usize) -> Result<Found> {
         found.intervals.push((capacity["low"].as_f64(), capacity["high"].as_f64()));
         found.wrk.push(wrk(nginx.addr, "/file")?.rate);
     }
-    *kept = Some((rounds, found.clone()));
     Ok(found)
 }
 

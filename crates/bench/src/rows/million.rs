@@ -1,11 +1,10 @@
 //! A million connections of echo that are held at the same time: `lab connections`.
 
-use std::sync::{Mutex, PoisonError};
-
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::generator::number;
+use super::shared::Shared;
 use crate::compare::Compared;
 use crate::programs;
 
@@ -14,25 +13,22 @@ const CONNECTIONS: &str = "connections=1000000";
 const RATE: f64 = 10_000.0;
 
 /// The last trial of the experiment, which the rows share: it takes minutes, so it is made once.
-static HELD: Mutex<Option<Value>> = Mutex::new(None);
+static HELD: Shared<Value> = Shared::new();
 
-fn held() -> Result<Value> {
-    let mut kept = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(trial) = kept.as_ref() {
-        return Ok(trial.clone());
-    }
-    let mut command = std::process::Command::new(programs::loadline()?);
-    command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
-    // 1 says that a check failed, which the goal says, too.
-    let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
-    let run: Value = serde_json::from_str(&text)?;
-    let trial = run["trials"].as_array().and_then(|trials| trials.last()).context("the run has no trial")?;
-    Ok(kept.insert(trial.clone()).clone())
+fn held(rounds: usize) -> Result<Value> {
+    HELD.of(rounds, || {
+        let mut command = std::process::Command::new(programs::loadline()?);
+        command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
+        // 1 says that a check failed, which the goal says, too.
+        let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
+        let run: Value = serde_json::from_str(&text)?;
+        run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")
+    })
 }
 
 /// User memory of a connection on the side that takes more, bytes.
-pub(crate) fn memory(_rounds: usize) -> Result<Compared> {
-    let trial = held()?;
+pub(crate) fn memory(rounds: usize) -> Result<Compared> {
+    let trial = held(rounds)?;
     let of = |name: &str| number(&trial["axes"], name);
     let (client, server) = (of("client_memory_per_connection_bytes")?, of("memory_per_connection_bytes")?);
     let note = format!(
@@ -45,13 +41,13 @@ pub(crate) fn memory(_rounds: usize) -> Result<Compared> {
 }
 
 /// Seconds until all are up.
-pub(crate) fn opened(_rounds: usize) -> Result<Compared> {
-    Ok(Compared { ours: vec![number(&held()?["axes"], "opened_s")?], unit: "s", ..Compared::default() })
+pub(crate) fn opened(rounds: usize) -> Result<Compared> {
+    Ok(Compared { ours: vec![number(&held(rounds)?["axes"], "opened_s")?], unit: "s", ..Compared::default() })
 }
 
 /// Share of the messages a second that are asked of them which are answered.
-pub(crate) fn answered(_rounds: usize) -> Result<Compared> {
-    let trial = held()?;
+pub(crate) fn answered(rounds: usize) -> Result<Compared> {
+    let trial = held(rounds)?;
     let latency = |name: &str| number(&trial["latency_us"], name);
     let note = format!("p50 {:.0} us, p99 {:.0} us", latency("p50")?, latency("p99")?);
     Ok(Compared { ours: vec![number(&trial, "completed_rate")? / RATE], note, ..Compared::default() })

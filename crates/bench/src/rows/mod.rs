@@ -14,6 +14,7 @@ mod mix;
 mod probe;
 mod proxy;
 mod server;
+mod shared;
 mod speed;
 mod told_apart;
 mod transports;

@@ -1,0 +1,41 @@
+//! What several rows are read from is measured once, since it takes minutes.
+
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Result;
+
+/// A measurement of so many rounds that rows share.
+pub(super) struct Shared<T>(Mutex<Option<(usize, T)>>);
+
+impl<T: Clone> Shared<T> {
+    pub(super) const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// What was measured for so many rounds, or what is measured now.
+    pub(super) fn of(&self, rounds: usize, measure: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = kept.as_ref().filter(|(of, _)| *of == rounds) {
+            return Ok(found.clone());
+        }
+        let found = measure()?;
+        *kept = Some((rounds, found.clone()));
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::bail;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_as_many_rounds_share_what_was_measured() {
+        let shared = Shared::new();
+        assert!(shared.of(1, || bail!("not now")).is_err());
+        assert_eq!(shared.of(1, || Ok(7)).unwrap(), 7);
+        assert_eq!(shared.of(1, || bail!("not again")).unwrap(), 7);
+        assert_eq!(shared.of(2, || Ok(8)).unwrap(), 8);
+    }
+}
