@@ -7,7 +7,7 @@ use run::{CoarseHist, ErrorKind, LoadPart, Phase, Tick, TickDetail};
 use sys::Errno;
 
 use crate::core::{Core, Task};
-use crate::driver::{Driver, Ops};
+use crate::driver::{Driver, Ops as _};
 
 /// Longest wait of the loop: after at most this it sees a new phase. Only an idle generator notices.
 pub(crate) const LONGEST_WAIT_NS: u64 = 2_000_000;
@@ -172,14 +172,6 @@ impl Show {
     }
 }
 
-/// Enters the phase that holds, where it is another one.
-fn enter<O: Ops>(core: &mut Core, ops: &mut O, told: Order, phase: &mut Phase) {
-    if told.phase != *phase {
-        *phase = told.phase;
-        core.enter(ops, told.phase, told.at_ns);
-    }
-}
-
 /// Runs one shard that begins now to its end.
 pub(crate) fn run<D: Driver>(
     driver: &mut D,
@@ -211,7 +203,10 @@ pub(crate) fn go<D: Driver>(
         let now = driver.ops().refresh();
         core.pass(now);
         let told = order(now, phase);
-        enter(&mut core, driver.ops(), told, &mut phase);
+        if told.phase != phase {
+            phase = told.phase;
+            core.enter(driver.ops(), phase, told.at_ns);
+        }
         if told.factor != factor {
             factor = told.factor;
             core.turn(now, factor);
@@ -241,7 +236,8 @@ pub(crate) fn go<D: Driver>(
             if ops.now() >= edge_ns {
                 // It had no CPU until after the edge: what came meanwhile belongs to the phase that began.
                 edge_ns = u64::MAX;
-                enter(&mut core, ops, order(ops.now(), phase), &mut phase);
+                let told = order(ops.now(), phase);
+                core.edge(told.phase, told.at_ns, ops.now());
             }
             core.on(ops, completion);
         })?;

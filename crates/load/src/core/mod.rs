@@ -326,18 +326,24 @@ impl Core {
         }
     }
 
-    /// A phase begins that was ordered for `at_ns`.
+    /// The edge of a phase that was ordered for `at_ns`; connections stay as they are, since events of theirs may be under way. Nothing
+    /// where it was taken before.
     ///
-    /// That is its begin, however much later a thread that had no CPU hears of it: nothing happened to it meanwhile. So windows of
-    /// agents that compete for a CPU are the same one.
-    pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase, at_ns: u64) {
-        let now = ops.now();
+    /// What was ordered is its begin, however much later a thread that had no CPU hears of it: nothing happened to it meanwhile. So
+    /// windows of agents that compete for a CPU are the same one.
+    pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let edge_ns = self.record.edge_ns(at_ns, now);
         self.record.advance(edge_ns, self.in_flight);
         if phase == Phase::Drain && self.record.measuring {
             self.record_under_way(edge_ns);
         }
         self.record.enter(phase, edge_ns);
+    }
+
+    /// A phase begins that was ordered for `at_ns`.
+    pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase, at_ns: u64) {
+        let now = ops.now();
+        self.edge(phase, at_ns, now);
         ops.tell_phase(phase, now);
         if phase == Phase::Measure {
             self.end_opening(now);

@@ -350,6 +350,21 @@ fn the_drain_makes_again_what_was_left_and_nothing_else() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
+/// A thread that had no CPU over the edge: its events are under way, and what they bring is of the next phase.
+#[test]
+fn an_edge_that_was_taken_stays_where_it_is_when_the_phase_is_entered() {
+    let mut bench = Bench::ready(1, 0.0, &[1.0]);
+    bench.at_ms(10);
+    let now = bench.wire.now();
+    bench.core.edge(Phase::Drain, now, now);
+    bench.at_ms(12);
+    bench.hear(b"A\0");
+    bench.core.enter(&mut bench.wire, Phase::Drain, now);
+    let part = bench.part();
+    assert_eq!((part.measured.completed, part.total.completed), (0, 1));
+    assert_eq!((part.measured_at_s + part.measured_s) * 1e9, now as f64, "the window ended before");
+}
+
 #[test]
 fn control_bytes_leave_also_when_nothing_else_does() {
     let mut bench = Bench::ready(1, 1000.0, &[1.0]);
