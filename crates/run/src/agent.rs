@@ -28,10 +28,10 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
         /// Its ticks carry [`TickDetail`] now and then: somebody looks.
-        #[serde(default, skip_serializing_if = "unsaid::is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
         /// Its ticks come as often as the load makes them while it settles: there are few agents.
-        #[serde(default, skip_serializing_if = "unsaid::is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
     /// Observe the host that the agent runs on, one trial after the other.
@@ -41,7 +41,7 @@ pub enum AgentSpec {
         /// How.
         plan: ServePlan,
         /// Its conductor is on another host: it ends when nothing is heard of that, too, since the line may be cut.
-        #[serde(default, skip_serializing_if = "unsaid::is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
     /// Pull a lever while a load is on.

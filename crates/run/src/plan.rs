@@ -191,7 +191,7 @@ pub struct LoadPlan {
     pub cpus: Vec<u32>,
     /// The generator acknowledges at once (TCP_QUICKACK after each request; epoll only): for an experiment on delayed
     /// acknowledgements.
-    #[serde(skip_serializing_if = "unsaid::is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick_ack: bool,
     /// Receive buffer that the generator asks for (SO_RCVBUF; epoll only), bytes: for an experiment on windows.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -317,7 +317,7 @@ pub struct SearchPlan {
     pub precision: f64,
     /// The capacity is looked for in users, who think between an answer and the next request: a closed loop, at most
     /// `max_connections` of them.
-    #[serde(skip_serializing_if = "unsaid::is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
     /// Whether the verdict is tried by an experiment.
     #[serde(skip_serializing_if = "Prove::is_default")]

@@ -110,9 +110,7 @@ impl Theft {
         }
     }
 
-    /// The speed of the victims in each slot, where they can be read, and the share of the time in which any of them wanted a CPU, at
-    /// most: the share of all CPUs that they had or waited for, or how many ran on the mean where that is more, since what cannot use
-    /// two CPUs at the same time uses half of both. Who waits for a quota waits for no CPU, so waits alone say nothing of one thread.
+    /// The speed of the victims in each slot, where they can be read, and what they [`wanted`].
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.pace.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
@@ -131,7 +129,9 @@ impl Theft {
     }
 }
 
-/// See [`Theft::watch`].
+/// The share of the time in which any of the victims wanted a CPU, at most: the share of all CPUs that they had or waited for, or how
+/// many ran on the mean where that is more, since what cannot use two CPUs at the same time uses half of both. Who waits for a quota
+/// waits for no CPU, so waits alone say nothing of one thread.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: usize) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1) as f64).max(run).min(1.0)
