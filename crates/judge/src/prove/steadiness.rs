@@ -5,9 +5,9 @@
 
 use run::{Estimate, ProofTrial, Steadiness};
 
-use super::against::Against;
+use super::against::{Against, of_levers};
 use super::estimate::{throughput, usable};
-use crate::fit::linear;
+use crate::fit::{linear, robust};
 use crate::sample::{Sample, average};
 use crate::student::t95;
 
@@ -66,11 +66,8 @@ fn surely(ratio: &Estimate) -> f64 {
 fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     let y = throughput(trial, slots);
     let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;
-    let of_levers = &found.coefficients[..2 * trial.levers.len()];
-    let levels = Against::levels(&trial.levers, slots);
-    let rows = levels.rows();
-    let done = |row: &Vec<f64>| row.iter().zip(of_levers).map(|(x, by)| x * by).sum::<f64>();
-    Some(y.iter().zip(rows).map(|(y, row)| y - done(row)).collect())
+    let rows: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(&trial.levers, *t)).collect();
+    Some(robust::left(&y, &rows, &found.coefficients))
 }
 
 /// The scatter of single slots about the means of their stretches.

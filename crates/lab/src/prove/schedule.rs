@@ -13,9 +13,11 @@ const FEWEST: [u32; 2] = [48, 32];
 /// Slots that are made of a short time rather than longer ones.
 const ENOUGH: u32 = 64;
 /// Slots that are enough: more time makes them longer.
-const MOST: u32 = 320;
+const MOST: u32 = 800;
 /// Shortest slot, seconds.
-const SHORTEST_S: f64 = 0.06;
+const SHORTEST_S: f64 = 0.015;
+/// The same where a lever is on another host, whose clock is known to half of the way.
+const SHORTEST_FAR_S: f64 = 0.06;
 /// Longest, seconds.
 const LONGEST_S: f64 = 0.5;
 /// Requests that a slot should complete: fewer scatter by more than a tenth. When time is short a wider interval is
@@ -34,8 +36,9 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(levers: &[&Lever]) -> Self {
-        let least_s = levers.iter().map(|row| row.slot_s).fold(SHORTEST_S, f64::max);
+    pub(super) fn of(levers: &[&Lever], far: bool) -> Self {
+        let shortest_s = if far { SHORTEST_FAR_S } else { SHORTEST_S };
+        let least_s = levers.iter().map(|row| row.slot_s).fold(shortest_s, f64::max);
         Self { least_s, fewest: judge::prove::fewest_slots(levers.len()) as u32 + 1 }
     }
 }
@@ -127,7 +130,8 @@ mod tests {
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
         let rows: Vec<&Lever> = crate::levers::LEVERS.iter().take(3).collect();
-        let of = |seconds| slots((115.0, 0.034), Wanted::of(&rows), 0.4, seconds).map(|slots| slots.count as usize);
+        let of =
+            |seconds| slots((115.0, 0.034), Wanted::of(&rows, false), 0.4, seconds).map(|slots| slots.count as usize);
         let most = [7.0, 7.5, 8.0, 9.0, 10.0, 12.0].map(of);
         assert!(most.iter().flatten().all(|count| *count > judge::prove::fewest_slots(3)), "{most:?}");
         assert!(most[0].is_none() && most[5].is_some(), "{most:?}");

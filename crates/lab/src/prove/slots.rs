@@ -22,7 +22,8 @@ pub(super) fn trial(
     reach: &Reach,
     seconds: f64,
 ) -> Result<Result<ProofTrial, String>, LabError> {
-    let wanted = schedule::Wanted::of(rows);
+    let far = rows.iter().any(|row| setup.hosts_of(row.place).iter().any(|host| host.is_remote()));
+    let wanted = schedule::Wanted::of(rows, far);
     let fitting =
         |stand: &Stand| Some((*stand, schedule::slots((stand.rate, stand.response_s), wanted, FIRST_S, seconds)?));
     let Some((stand, slots)) = stands.iter().find_map(fitting) else {
