@@ -89,7 +89,7 @@ pub struct LeverPart {
     pub speed: Vec<f64>,
     /// Share of the CPUs that it took in each slot.
     pub taken: Vec<f64>,
-    /// Share of the time in which any of its victims wanted a CPU in each slot, at most.
+    /// Share of the time in which any of its victims wanted its resource in each slot, at most.
     pub wanted: Vec<f64>,
 }
 
