@@ -54,6 +54,11 @@ impl Buffers {
         n > 0
     }
 
+    /// Buffers that were handed over so far.
+    pub fn handed_over(&self) -> u16 {
+        self.untouched
+    }
+
     fn hand_over(&mut self, n: u16) {
         let from = self.untouched;
         self.untouched += n;

@@ -26,6 +26,8 @@ pub(crate) struct UringOps {
     pub(super) sources: u32,
     pub(super) next_source: u32,
     pub(super) now_ns: u64,
+    /// A receive found no buffer since some were added.
+    pub(super) lacks_buffers: bool,
     // Operations that were cancelled and have not ended yet. The kernel ends only as many a wait as are waited for (or
     // twenty), and until then their sockets live on and send their SYN again.
     pub(super) ending: u32,

@@ -101,6 +101,39 @@ fn last_words_leave_behind_what_is_pending() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
+/// With 12,000 connections a generator that had no buffer for most of what came took twice the CPU time a request.
+#[test]
+fn who_has_no_buffer_for_what_comes_gets_more_of_them() {
+    const CONNECTIONS: u32 = 1000;
+    if (SPEC.usable)().is_err() {
+        return testkit::skip("buffers on io_uring", "io_uring cannot be had here");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let setup =
+        Setup { capacity: CONNECTIONS, descriptors: 2048, ..one(listener.local_addr().unwrap(), Some((1, 64))) };
+    let mut driver = UringDriver::new(&setup).unwrap();
+    assert_eq!(driver.buffers.handed_over(), super::FIRST_BUFFERS);
+    let mut servers = Vec::new();
+    for conn in 0..CONNECTIONS {
+        driver.ops().connect(conn).unwrap();
+        assert_eq!(next(&mut driver), Some(Came::Connected), "{conn}");
+        servers.push(listener.accept().unwrap().0);
+    }
+    for round in 0..3 {
+        servers.iter_mut().for_each(|server| server.write_all(b"all at once").unwrap());
+        let (mut came, until_ns) = (0, driver.ops().refresh() + PATIENCE_NS);
+        while came < 11 * servers.len() && driver.ops().refresh() < until_ns {
+            let seen = |_: &mut _, completion: Completion<'_>| match completion {
+                Completion::Received { bytes, .. } => came += bytes.len(),
+                other => panic!("{round}: {other:?}"),
+            };
+            driver.wait(until_ns, Batch { want: CONNECTIONS, within_us: 100_000 }, seen).unwrap();
+        }
+        assert_eq!(came, 11 * servers.len(), "{round}");
+    }
+    assert_eq!(driver.buffers.handed_over(), 1024);
+}
+
 /// The kernel ends a side in a thread of its own, which finds the socket by its number in the table when it comes to run.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
