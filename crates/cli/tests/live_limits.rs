@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{
-    ControlGroup, Running, alone, binary, bottleneck, free_port, has, json, num, program, release_binary, skip, verdict,
+    ControlGroup, Running, alone, binary, bottleneck, free_port, has, json, program, release_binary, skip, verdict,
 };
 
 #[test]

@@ -11,9 +11,9 @@ use sys::clock::Origin;
 use crate::agent::{ASK_EVERY, Agent, AgentGroup, Said};
 use crate::by_hand::ByHand;
 use crate::merge::{self, Point};
-use crate::observation::Samplers;
 use crate::parts::Parts;
 use crate::progress::{Progress, STEP_S};
+use crate::samplers::Samplers;
 use crate::{LabError, Progressing, Watch};
 
 /// Longest pause between two looks at the user's wish to stop and at the processes.

@@ -14,8 +14,8 @@ use sys::clock::Origin;
 use crate::act::{Act, Ended};
 use crate::agent::{Agent, AgentGroup, Task};
 use crate::merge::{self, Point};
-use crate::observation::Samplers;
 use crate::parts::Parts;
+use crate::samplers::Samplers;
 use crate::split::{self, split};
 use crate::{Host, LabError, Watch, files};
 

@@ -36,6 +36,7 @@ mod prove;
 mod prove_target;
 
 mod remote_observer;
+mod samplers;
 pub mod search;
 mod server_counters;
 mod split;

@@ -6,7 +6,8 @@ use run::{LoadPart, Tick, Trial, Window};
 use sys::clock::Origin;
 
 use crate::agent::AgentGroup;
-use crate::observation::{Observation, Samplers};
+use crate::observation::Observation;
+use crate::samplers::Samplers;
 use crate::{Point, Progressing, Watch, merge};
 
 /// Between two looks at the user's wish to stop and at the processes.
