@@ -283,7 +283,6 @@ impl Core {
         };
     }
 
-    /// What time brings: timers and due requests.
     /// A pass of the loop begins.
     pub(crate) fn pass(&mut self, now_ns: u64) {
         if let Some(held) = &mut self.record.held_up {
