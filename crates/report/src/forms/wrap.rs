@@ -5,12 +5,12 @@ pub(super) fn clean(text: &str) -> String {
     run::visible(text).into_owned()
 }
 
-/// Lines of at most `width` characters, broken at spaces; a word longer than a line is broken inside.
+/// Lines of at most `width` characters, broken at spaces, but not between a number and its `%`; a word longer than a line is broken inside.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in clean(text).split_whitespace() {
+    for word in words(&clean(text)) {
         let chars: Vec<char> = word.chars().collect();
         let space = usize::from(used > 0);
         if used > 0 && used + space + chars.len() > width {
@@ -34,6 +34,20 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(number) if word.starts_with('%') && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
 /// A text cut to a number of characters.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
@@ -54,6 +68,12 @@ mod tests {
         let lines = wrap(text, 12);
         assert!(lines.iter().all(|l| l.chars().count() <= 12), "{lines:?}");
         assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+    }
+
+    #[test]
+    fn a_number_keeps_its_percent() {
+        assert_eq!(wrap("it is sure, 95 %)", 15), ["it is sure,", "95 %)"]);
+        assert_eq!(wrap("12 % % of 7", 8), ["12 % %", "of 7"]);
     }
 
     #[test]
