@@ -14,7 +14,7 @@ pub(super) const ROW: Lever = Lever {
     slot_s: thief::SLOT_S,
     planned: thief::DOSE,
     rights: "none: own threads",
-    intrusion: "what stands behind the server runs slower in half of the slots, for whoever else uses it, too",
+    intrusion: "what stands behind the server runs slower in half of the slots, for whoever else uses it, too; in the others a thread wakes on its CPUs",
     dose: "its run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
     place: Place::Server,

@@ -14,7 +14,7 @@ pub(super) const ROW: Lever = Lever {
     slot_s: thief::SLOT_S,
     planned: thief::DOSE,
     rights: "none: own threads",
-    intrusion: "the server runs slower in half of the slots",
+    intrusion: "the server runs slower in half of the slots; in the others a thread wakes on its CPUs, up to 2,000 times a second",
     dose: "the server's run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
     place: Place::Server,
