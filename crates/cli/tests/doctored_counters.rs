@@ -11,16 +11,28 @@ use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 /// Counters of what a process, or one of its threads, used.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
 
-/// How much a column grew.
-fn growth(column: &Value) -> f64 {
-    let values: Vec<f64> = column["values"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+/// Which rows of a side lie in the measured window: what a generator takes before it is no part of what is exchanged.
+fn measured(side: &Value, window: &Value) -> Vec<bool> {
+    let within = |t_s: &Value| (num(&window["begin_s"])..=num(&window["end_s"])).contains(&num(t_s));
+    side["recording"]["t_s"].as_array().unwrap().iter().map(within).collect()
+}
+
+/// How much a column grew in these rows.
+fn growth(column: &Value, rows: &[bool]) -> f64 {
+    let values = column["values"].as_array().unwrap().iter().zip(rows).filter(|(_, row)| **row);
+    let values: Vec<f64> = values.filter_map(|(value, _)| value.as_f64()).collect();
     values.last().zip(values.first()).map_or(0.0, |(last, first)| last - first)
 }
 
-/// The column of a counter that grew most.
-fn busiest<'a>(side: &'a mut Value, counter: &str) -> Option<&'a mut Value> {
-    let columns = side["recording"]["columns"].as_array_mut().unwrap();
-    columns.iter_mut().filter(|c| c["counter"] == counter).max_by(|a, b| growth(a).total_cmp(&growth(b)))
+/// The column of a counter that grew most, and by how much.
+fn busiest<'a>(side: &'a mut Value, counter: &str, window: &Value) -> Option<(&'a mut Value, f64)> {
+    let rows = measured(side, window);
+    let columns = side["recording"]["columns"].as_array_mut().unwrap().iter_mut();
+    let grown = columns.filter(|c| c["counter"] == counter).map(|column| {
+        let growth = growth(column, &rows);
+        (column, growth)
+    });
+    grown.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn stretch(column: &mut Value, times: f64) {
@@ -31,11 +43,13 @@ fn stretch(column: &mut Value, times: f64) {
 
 /// Exchanges what both sides used of their CPUs, and the CPUs.
 fn exchange(trial: &mut Value) {
+    let window = trial["measured"]["window"].clone();
     for counter in USED {
-        let grew = |side: &mut Value| busiest(side, counter).map(|column| growth(column).max(1.0));
-        let (Some(client), Some(server)) = (grew(&mut trial["client"]), grew(&mut trial["server"])) else { continue };
-        busiest(&mut trial["client"], counter).into_iter().for_each(|column| stretch(column, server / client));
-        busiest(&mut trial["server"], counter).into_iter().for_each(|column| stretch(column, client / server));
+        let mut grew = |side: &str| busiest(&mut trial[side], counter, &window).map(|(_, growth)| growth.max(1.0));
+        let (Some(client), Some(server)) = (grew("client"), grew("server")) else { continue };
+        for (side, times) in [("client", server / client), ("server", client / server)] {
+            busiest(&mut trial[side], counter, &window).into_iter().for_each(|(column, _)| stretch(column, times));
+        }
     }
     for side in ["client", "server"] {
         for column in trial[side]["recording"]["columns"].as_array_mut().unwrap() {

@@ -12,7 +12,6 @@ use run::{Estimate, LeverSlots, ProofTrial};
 
 use super::against::Against;
 use crate::fit::robust::{Robust, inverse, product, times};
-use crate::sample::average;
 
 /// Slots for each lever, and for the level, without which the equations have little to stand on.
 const SLOTS_OF_A_LEVER: usize = 8;
@@ -128,7 +127,7 @@ impl<'a> Seen<'a> {
         let moved: Vec<f64> = used.iter().map(|j| self.moved.coefficients[*j]).collect();
         let elasticities = times(&by_dose, &moved);
         let covariance = self.spread(&speeds, &elasticities, &by_dose, used)?;
-        let bend = Bend::of(&elasticities, &speeds);
+        let bend = Bend::of(&elasticities, &doses);
         let straight: Vec<f64> = elasticities.iter().zip(&bend.by).map(|(e, by)| e - by).collect();
         let sum: f64 = straight.iter().sum();
         let (all, summed) = (covariance.iter().flatten().sum::<f64>(), bend.by.iter().sum());
@@ -213,8 +212,12 @@ struct Bend {
 impl Bend {
     /// In speeds that combine with a constant elasticity of substitution ([`BEND`] 1 is one client, exactly) a resource's
     /// share grows with how much more it was slowed than the mean of the shares.
-    fn of(elasticities: &[f64], speeds: &[Vec<f64>]) -> Self {
-        let slowed: Vec<f64> = speeds.iter().map(|s| -average(s)).collect();
+    ///
+    /// What a resource lacks with all levers off is no dose: a thread that waits for others of its process has half a CPU then, too.
+    fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
+        // Levers are on half of the time.
+        let slowed: Vec<f64> =
+            (0..elasticities.len()).map(|k| -doses.iter().map(|of| of[k]).sum::<f64>() / 2.0).collect();
         let shares: Vec<f64> = elasticities.iter().map(|e| e.clamp(0.0, 1.0)).collect();
         let sum: f64 = shares.iter().sum();
         let mean = shares.iter().zip(&slowed).map(|(e, s)| e * s).sum::<f64>() / sum.max(1.0);
@@ -222,7 +225,6 @@ impl Bend {
         Self {
             by: shares.iter().zip(&slowed).map(|(e, s)| BEND * e * (s - mean)).collect(),
             stretch: 1.0 + BEND * most * (2.0 * sum - 1.0).clamp(0.0, 1.0),
-            // Levers are on half of the time.
             dose: 2.0 * most,
         }
     }
