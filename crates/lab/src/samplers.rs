@@ -146,7 +146,7 @@ impl Samplers {
     /// What the newest samples say, of all hosts of clients and of the server, for whoever looks on. Other hosts are asked
     /// for theirs, and what they answered the last time is handed out.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
-        let side = |at_work: &AtWork| Some(self.side(at_work.host.clone(), at_work.glance()?));
+        let side = |at_work: &AtWork| Some(side_of(at_work.host.clone(), self.shared, at_work.glance()?));
         let clients = self.client.iter().chain(&self.client_hosts).filter_map(side).collect();
         (clients, self.server.as_ref().and_then(side))
     }
@@ -154,11 +154,7 @@ impl Samplers {
     /// The server's side so far, while observing goes on.
     pub(crate) fn server_so_far(&self) -> Option<Side> {
         let at_work = self.server.as_ref()?;
-        Some(self.side(at_work.host.clone(), at_work.so_far()?))
-    }
-
-    fn side(&self, host: String, seen: Observed) -> Side {
-        side_of(host, self.shared, seen)
+        Some(side_of(at_work.host.clone(), self.shared, at_work.so_far()?))
     }
 
     /// Ends observing.

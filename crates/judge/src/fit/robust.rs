@@ -30,7 +30,7 @@ pub(crate) fn robust(y: &[f64], rows: &[Vec<f64>], lags: usize) -> Option<Robust
     let mut weights = vec![1.0; y.len()];
     let mut coefficients = weighted(y, rows, &weights)?;
     for _ in 0..ROUNDS {
-        let residuals = left(y, rows, &coefficients);
+        let residuals = residuals(y, rows, &coefficients);
         let scale = scale(&residuals);
         weights = residuals.iter().map(|r| (HUBER * scale / r.abs().max(1e-300)).min(1.0)).collect();
         let next = weighted(y, rows, &weights)?;
@@ -40,12 +40,12 @@ pub(crate) fn robust(y: &[f64], rows: &[Vec<f64>], lags: usize) -> Option<Robust
             break;
         }
     }
-    let covariance = covariance(&left(y, rows, &coefficients), rows, &weights, lags)?;
+    let covariance = covariance(&residuals(y, rows, &coefficients), rows, &weights, lags)?;
     Some(Robust { coefficients, covariance })
 }
 
 /// What the columns leave of each `y`.
-pub(crate) fn left(y: &[f64], rows: &[Vec<f64>], coefficients: &[f64]) -> Vec<f64> {
+pub(crate) fn residuals(y: &[f64], rows: &[Vec<f64>], coefficients: &[f64]) -> Vec<f64> {
     y.iter().zip(rows).map(|(y, row)| y - dot(row, coefficients)).collect()
 }
 

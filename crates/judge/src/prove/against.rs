@@ -11,7 +11,7 @@
 
 use run::LeverSlots;
 
-use crate::fit::robust::{Robust, left, robust};
+use crate::fit::robust::{Robust, residuals, robust};
 use crate::sample::average;
 
 /// The variance by which the level may move from slot to slot, in units of that of a single slot's scatter. The last is a level that is
@@ -37,9 +37,9 @@ impl Against {
     /// A row a slot but the first: whether each lever is on, and whether that changed since the last slot.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
-        let columns: Vec<Vec<f64>> = (0..2 * levers.len())
-            .map(|column| level.innovations(&slots.iter().map(|t| of_levers(levers, *t)[column]).collect::<Vec<f64>>()))
-            .collect();
+        let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
+        let column = |at: usize| level.innovations(&of_slots.iter().map(|row| row[at]).collect::<Vec<f64>>());
+        let columns: Vec<Vec<f64>> = (0..2 * levers.len()).map(column).collect();
         let row = |i: usize| columns.iter().map(|column| column[i]).collect();
         Self { rows: (0..level.steps.len()).map(row).collect(), level }
     }
@@ -54,7 +54,7 @@ impl Against {
     fn likelihood(&self, figure: &[f64]) -> Option<f64> {
         let innovations = self.level.innovations(figure);
         let fit = robust(&innovations, &self.rows, 0)?;
-        let sizes: Vec<f64> = left(&innovations, &self.rows, &fit.coefficients).iter().map(|r| r.abs()).collect();
+        let sizes: Vec<f64> = residuals(&innovations, &self.rows, &fit.coefficients).iter().map(|r| r.abs()).collect();
         let known: f64 = self.level.steps.iter().map(|step| step.known.ln()).sum();
         Some(known - sizes.len() as f64 * average(&sizes).max(1e-12).ln())
     }

@@ -67,7 +67,7 @@ fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     let y = throughput(trial, slots);
     let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;
     let rows: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(&trial.levers, *t)).collect();
-    Some(robust::left(&y, &rows, &found.coefficients))
+    Some(robust::residuals(&y, &rows, &found.coefficients))
 }
 
 /// The scatter of single slots about the means of their stretches.
