@@ -1,5 +1,18 @@
 //! What was concluded: types only. Judge fills them, report prints them.
 
+pub(crate) mod classes;
+pub(crate) mod comparison;
+pub(crate) mod decisions;
+pub(crate) mod device;
+pub(crate) mod drift;
+pub(crate) mod figure_unit;
+pub(crate) mod handshake_cost;
+pub(crate) mod proof;
+pub(crate) mod repeat;
+pub(crate) mod users;
+pub(crate) mod usl;
+pub(crate) mod what_if;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

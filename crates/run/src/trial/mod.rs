@@ -1,5 +1,22 @@
 //! One operating point: what was offered, what came back, and what both sides' counters said meanwhile.
 
+pub(crate) mod axes;
+pub(crate) mod behind;
+pub(crate) mod blocks;
+pub(crate) mod coarse;
+pub(crate) mod hist;
+pub(crate) mod host_load;
+pub(crate) mod incident;
+pub(crate) mod key;
+pub(crate) mod measured;
+pub(crate) mod moments;
+pub(crate) mod results;
+pub(crate) mod side;
+pub(crate) mod status;
+pub(crate) mod tally;
+pub(crate) mod tenths;
+pub(crate) mod window;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counter_spec::CounterSpec;
 use crate::figure::Figure;
+use crate::recording::counter_spec::CounterSpec;
 
 /// The dotted name of a counter, for example `tcp.listen_overflows`. Names that this version does not know stay
 /// readable, so runs of newer and older versions still load.

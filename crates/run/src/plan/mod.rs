@@ -1,5 +1,18 @@
 //! What to do, complete and checked before any load is sent. Flags and TOML files end in this one type.
 
+pub(crate) mod address;
+pub(crate) mod check;
+pub(crate) mod cold;
+pub(crate) mod expectation;
+pub(crate) mod hosts;
+pub(crate) mod intensity;
+pub(crate) mod protocol;
+pub(crate) mod requests;
+pub(crate) mod seal;
+pub(crate) mod secrets;
+pub(crate) mod tls;
+pub(crate) mod url_parts;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

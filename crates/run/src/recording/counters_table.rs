@@ -2,9 +2,9 @@
 //!
 //! To add a counter, add a row here and read it in a file of `probe/src/sources/`.
 
-use crate::counter_spec::Kind::{Cumulative, Gauge};
-use crate::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors, Share};
-use crate::counter_spec::{CounterSpec, Kind, Together, Unit};
+use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
+use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors, Share};
+use crate::recording::counter_spec::{CounterSpec, Kind, Together, Unit};
 
 const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
     CounterSpec { id, object, unit, kind, together: Together::Sum, help }

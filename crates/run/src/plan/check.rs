@@ -1,6 +1,6 @@
 //! The ranges of a plan, checked before any load is sent.
 
-use crate::intensity::pool;
+use crate::plan::intensity::pool;
 use crate::{
     Arrival, Intensity, LoadPlan, MOST_REQUESTS, Objective, Plan, RecordedTimes, RequestOrder, RequestSet, Stage,
 };
@@ -44,7 +44,11 @@ impl Plan {
     /// Checks every range before any load is sent.
     pub fn check(&self) -> Result<(), PlanError> {
         self.load.check()?;
-        crate::hosts::check(&self.hosts).map_err(|(what, value, advice)| PlanError::Range { what, value, advice })?;
+        crate::plan::hosts::check(&self.hosts).map_err(|(what, value, advice)| PlanError::Range {
+            what,
+            value,
+            advice,
+        })?;
         self.objective.check()?;
         self.check_search()?;
         self.check_cold()?;

@@ -1,6 +1,8 @@
 //! The run and the directory that keeps it: `run.json`, `report.html`, histogram logs. Rewritten after every trial, so
 //! an interrupt loses nothing.
 
+pub(crate) mod read;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,8 +41,8 @@ pub struct Run {
     /// The counters before any load, by side: `client`, `server`.
     pub at_rest: Vec<Side>,
     /// The operating points, in the order they were tried.
-    #[serde(with = "crate::axes")]
-    #[cfg_attr(test, schemars(with = "Vec<crate::axes::Written<'static>>"))]
+    #[serde(with = "crate::trial::axes")]
+    #[cfg_attr(test, schemars(with = "Vec<crate::trial::axes::Written<'static>>"))]
     pub trials: Vec<Trial>,
     /// What was concluded; refilled by newer code when an old run is read.
     pub findings: Findings,

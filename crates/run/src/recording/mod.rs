@@ -1,5 +1,13 @@
 //! What the probe wrote down over time: one column a counter and instance, one row a sample.
 
+pub(crate) mod counter_spec;
+pub(crate) mod counters;
+pub(crate) mod counters_table;
+pub(crate) mod cpu_times;
+pub(crate) mod instance;
+pub(crate) mod instance_filter;
+pub(crate) mod instances;
+
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;

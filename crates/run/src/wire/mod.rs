@@ -6,6 +6,12 @@
 //! CLOCK_MONOTONIC, whose offset the conductor measures. Standard input that ends, or is silent for [`SILENCE_S`], means:
 //! stop now.
 
+pub(crate) mod agent;
+pub(crate) mod lever;
+pub(crate) mod observer;
+pub(crate) mod sanitize;
+pub(crate) mod watch;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
