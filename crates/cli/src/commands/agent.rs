@@ -4,6 +4,6 @@ use crate::Exit;
 
 /// Works on the task that comes on standard input.
 pub(crate) fn run() -> anyhow::Result<Exit> {
-    lab::agent::inside::run()?;
+    lab::agents::inside::run()?;
     Ok(Exit::Done)
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use lab::agent::AgentGroup;
+use lab::agents::AgentGroup;
 use lab::{Lab, LabError, Load, Observation, Point, Watched, start_server};
 use run::{Intensity, Io, Key, LoadPlan, Protocol, ServePlan, ThinkTime, Trial, TrialKind};
 

@@ -9,7 +9,7 @@ use super::bench::Timing;
 use super::relay::{LARGE_BYTES, Web, clients, proxy_plan};
 use super::stand::{Bench, Contender, HOT, on, trial};
 use crate::Parameters;
-use lab::agent::AgentGroup;
+use lab::agents::AgentGroup;
 use lab::{Lab, LabError, Local};
 
 /// Room of the timed calls.

@@ -10,7 +10,7 @@ use serve::{CallTimer, Enough, Server, Timings};
 
 use super::bench::Amount;
 use crate::Parameters;
-use lab::agent::AgentGroup;
+use lab::agents::AgentGroup;
 use lab::cold::Cold;
 use lab::{Lab, LabError, Local, Places, start_server, target};
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lab::agent::AgentGroup;
+use lab::agents::AgentGroup;
 use lab::{Host, Lab, LabError, ServerCounters, start_servers};
 use run::{ServePlan, Trial};
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use lab::agent::AgentGroup;
+use lab::agents::AgentGroup;
 use lab::{Lab, LabError, NamespaceHost, Observation, Places, ServerCounters, Watched, start_server};
 use run::ServePlan;
 use testbed::{Spec, Testbed};

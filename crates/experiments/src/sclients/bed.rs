@@ -12,7 +12,7 @@ use testbed::{Spec, Testbed};
 
 use super::counts::{put_kernel, syns_sent};
 use super::deal::deal;
-use lab::agent::AgentGroup;
+use lab::agents::AgentGroup;
 use lab::{Lab, LabError, Load, NamespaceHost, Observation, Places, Point, Watched};
 
 /// Port of the server in its own namespace.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use run::{AgentSpec, LeverFound, LeverPlan};
 
-use crate::agent::{AgentGroup, Ready};
+use crate::agents::{AgentGroup, Ready};
 use crate::levers::{self, Lever, Place};
 use crate::{Host, Lab, LabError, TargetSetup};
 

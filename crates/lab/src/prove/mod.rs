@@ -7,6 +7,7 @@
 mod asked;
 mod at_a_rate;
 mod choose;
+mod prove_target;
 mod pulled;
 mod reach;
 mod schedule;
@@ -14,6 +15,7 @@ mod slots;
 mod stand;
 mod turns;
 
+pub use prove_target::prove_target;
 use run::Untried;
 
 use self::asked::put_back;

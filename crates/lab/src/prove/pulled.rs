@@ -7,7 +7,7 @@ use run::{AgentCommand, AgentReport, AgentSpec, LeverPart, LeverPlan, LeverSlots
 use sys::clock::Origin;
 
 use crate::TargetSetup;
-use crate::agent::{AgentGroup, Said};
+use crate::agents::{AgentGroup, Said};
 use crate::levers::{Lever, Place, Pull, Reach};
 
 /// How long an agent may take to hand over what it did, besides its way.

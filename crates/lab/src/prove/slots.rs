@@ -6,7 +6,7 @@ use sys::clock::Origin;
 use super::pulled::Pulled;
 use super::schedule;
 use super::stand::Stand;
-use crate::agent::AgentGroup;
+use crate::agents::AgentGroup;
 use crate::levers::{Lever, Reach};
 use crate::{Lab, LabError, Load, Point, TargetSetup};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use run::{AgentSpec, LeverPlan, LoadPlan, ProofOf, SwitchTrial, TrialKind};
 
 use super::stand::Stand;
-use crate::agent::AgentGroup;
+use crate::agents::AgentGroup;
 use crate::levers::{Altered, Lever};
-use crate::order::Order;
+use crate::trial::order::Order;
 use crate::{Host, Lab, LabError, Load, Point, TargetSetup};
 
 /// How long a change may take.

@@ -3,14 +3,23 @@
 //! (`tests/known_capacity.rs`). `docs/method.md` says the same in prose.
 
 mod aim;
+mod class_turns;
+mod compare;
 mod conductor;
+mod find;
 mod finder;
+mod handshake_turns;
 mod lengths;
-pub(crate) mod step;
+mod live;
+pub mod people;
+mod step;
 mod sweep;
+mod turns;
 
 pub use aim::Aim;
+pub use compare::{InTurns, in_turns};
 pub use conductor::Conductor;
+pub use find::find;
 pub use finder::{Finder, capacity};
 pub use lengths::{Budget, Length};
 pub use sweep::Sweep;

@@ -1,0 +1,209 @@
+//! What `loadline agent` does: says who it is, then works on tasks from standard input, reports to standard output, nothing else
+//! on either. One that makes load waits for the next task once it has handed over its part; any other ends with its task.
+//!
+//! When standard input ends the conductor is gone: a load agent stops and reports to nobody, a server stops. When it is
+//! silent for too long, all but a server on the conductor's own machine stop, too.
+
+use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use load::Start;
+use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE};
+
+use super::heartbeat::{self, GRACE, Heartbeat};
+use super::inside_watch;
+use super::say::say;
+use crate::LabError;
+use crate::levers;
+
+/// A task with the commands for it.
+type Task = (AgentSpec, Receiver<AgentCommand>);
+
+/// Works on the tasks that come on standard input, to their end.
+pub fn run() -> Result<(), LabError> {
+    let first_word = heartbeat::guard_the_first_word();
+    say(&AgentReport::Hello(hello()));
+    drop(first_word);
+    // From the first word on: a conductor that starts a thousand takes its time until the task comes.
+    std::thread::spawn(heartbeat::beat);
+    let mut line = String::new();
+    let fail = |why: String| LabError::Agent { name: "started".into(), why };
+    std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
+    let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
+    let heartbeat = Arc::new(Heartbeat::new());
+    let mut task = (spec, heartbeat.turn_to_task());
+    let tasks = live(&heartbeat, !matches!(task.0, AgentSpec::Serve { far: false, .. }));
+    loop {
+        let makes_load = matches!(task.0, AgentSpec::Load { .. });
+        if let Err(error) = work(task, &heartbeat) {
+            say(&AgentReport::Failed { error });
+            return Ok(());
+        }
+        if !makes_load {
+            return Ok(());
+        }
+        sys::alloc::give_back();
+        let Ok(next) = tasks.recv() else { return Ok(()) };
+        task = next;
+    }
+}
+
+/// One task from its begin to its end.
+fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
+    match spec {
+        AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
+            for (path, bytes) in files {
+                proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
+            }
+            let start = if at_once { Start::AtOnce } else { Start::WhenTold };
+            load(&plan, addr, start, commands, Ticking { detailed, fine }, heartbeat)
+        }
+        AgentSpec::Serve { plan, .. } => serve(&plan, &commands),
+        AgentSpec::Watch(spec) => {
+            inside_watch::watch(spec, &commands);
+            Ok(())
+        }
+        AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
+        AgentSpec::Lever(plan) => {
+            levers::pull(&plan, commands, || ready(Vec::new())).map(|part| say(&AgentReport::Lever(part)))
+        }
+        AgentSpec::Look(plan) => levers::look(&plan).map(|found| {
+            say(&AgentReport::Found(found));
+            until_stopped(&commands);
+        }),
+        AgentSpec::PutBack => {
+            ready(levers::put_back());
+            until_stopped(&commands);
+            Ok(())
+        }
+    }
+}
+
+/// What was to be changed is, or was put back.
+fn ready(notes: Vec<String>) {
+    say(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
+}
+
+/// An agent that has said all stays, since its clock is asked for.
+fn until_stopped(commands: &Receiver<AgentCommand>) {
+    while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
+}
+
+fn hello() -> Hello {
+    Hello {
+        wire: WIRE,
+        version: env!("CARGO_PKG_VERSION").into(),
+        mono_ns: sys::clock::monotonic_ns(),
+        machine: probe::boot_id(),
+        cpus: sys::limits::allowed_cpus().map_or(0, |cpus| cpus.len() as u32),
+        descriptors: sys::limits::descriptors().1,
+        pid: std::process::id(),
+    }
+}
+
+/// Hears the conductor, and ends when it is not there, where the task `ends` with it. Further tasks come out.
+fn live(heartbeat: &Arc<Heartbeat>, ends: bool) -> Receiver<Task> {
+    let (sender, tasks) = channel();
+    let hears = Arc::clone(heartbeat);
+    std::thread::spawn(move || hear(&hears, sender));
+    if ends {
+        let watches = Arc::clone(heartbeat);
+        std::thread::spawn(move || watches.watch());
+    }
+    tasks
+}
+
+/// Hands on the conductor's commands and tasks; what is about the line itself is answered at once. When its end of the pipe
+/// closes, that is heard as a stop; a process that does not manage to stop is ended.
+fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        heartbeat.heard();
+        match serde_json::from_str(&line) {
+            Ok(AgentCommand::Ping { n }) => say(&AgentReport::Pong { n, mono_ns: sys::clock::monotonic_ns() }),
+            Ok(AgentCommand::Beat) => {}
+            Ok(command) => heartbeat.pass_on(command),
+            Err(_) => {
+                if let Ok(spec) = serde_json::from_str(&line) {
+                    let _ = tasks.send((spec, heartbeat.turn_to_task()));
+                }
+            }
+        }
+    }
+    drop(tasks);
+    heartbeat.pass_on(AgentCommand::Stop);
+    std::thread::sleep(GRACE);
+    std::process::exit(0);
+}
+
+/// From one tick to the next where they are not fine, seconds; a little less than what the load's clock makes of it.
+const TICK_S: f64 = 0.095;
+
+/// What the ticks of a load tell.
+#[derive(Clone, Copy, Debug)]
+struct Ticking {
+    detailed: bool,
+    fine: bool,
+}
+
+fn load(
+    plan: &LoadPlan,
+    addr: Address,
+    start: Start,
+    commands: Receiver<AgentCommand>,
+    ticking: Ticking,
+    heartbeat: &Heartbeat,
+) -> Result<(), String> {
+    confine(&plan.cpus)?;
+    let mut next_s = 0.0;
+    let mut tell = |report| match report {
+        // A thousand agents whose ticks nobody looks at shall not tell what nobody reads.
+        AgentReport::Tick(tick) if !ticking.fine && tick.t_s < next_s => drop(tick),
+        AgentReport::Tick(tick) => {
+            next_s = tick.t_s + TICK_S;
+            say(&AgentReport::Tick(Tick { detail: tick.detail.filter(|_| ticking.detailed), ..tick }));
+        }
+        report => say(&report),
+    };
+    let mut part = load::run(plan, addr, start, commands, &mut tell).map_err(|e| e.to_string())?;
+    part.notes.extend(heartbeat.told());
+    say(&AgentReport::Part(Box::new(part)));
+    Ok(())
+}
+
+fn cold(plan: &ColdPlan, addr: Address, commands: Receiver<AgentCommand>) -> Result<(), String> {
+    confine(&plan.cpus)?;
+    let part = load::hold(plan, &addr, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
+    say(&AgentReport::Held(part));
+    Ok(())
+}
+
+fn serve(plan: &ServePlan, commands: &Receiver<AgentCommand>) -> Result<(), String> {
+    confine(&plan.cpus)?;
+    let server = serve::start(plan).map_err(|e| e.to_string())?;
+    let (listening, notes) = (Some(server.local_addr()), server.notes().to_vec());
+    say(&AgentReport::Ready { pid: std::process::id(), listening, io: server.model().into(), notes });
+    loop {
+        match commands.recv() {
+            Ok(AgentCommand::Stop) | Err(_) => break,
+            Ok(AgentCommand::Count) => say(&counts(&server)),
+            Ok(_) => {}
+        }
+    }
+    server.stop();
+    Ok(())
+}
+
+fn counts(server: &serve::Server) -> AgentReport {
+    let all = serde_json::to_value(server.stats()).unwrap_or_default();
+    let counts = all.as_object().into_iter().flatten().filter_map(|(name, v)| Some((name.clone(), v.as_u64()?)));
+    AgentReport::Counts { counts: counts.collect(), failures: server.failures().into_iter().take(3).collect() }
+}
+
+fn confine(cpus: &[u32]) -> Result<(), String> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    sys::limits::confine_to_cpus(cpus)
+        .map_err(|e| format!("it cannot run on CPUs {cpus:?}: {e}; see `nproc` and taskset"))
+}

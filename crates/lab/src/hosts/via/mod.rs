@@ -1,0 +1,253 @@
+//! Hosts behind an engine: a command prefix that runs a program elsewhere with standard input and output connected.
+
+mod engines;
+mod master;
+mod script;
+mod slurm;
+mod words;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use run::{HostPlan, Role};
+
+pub use engines::{ENGINES, Engine};
+pub use slurm::allocation;
+
+use self::master::Masters;
+use crate::hosts::program::Program;
+use crate::{Host, LabError};
+
+/// A host behind an engine.
+#[derive(Clone, Debug)]
+pub struct Via {
+    name: String,
+    prefix: Vec<String>,
+    joins: bool,
+    masters: bool,
+    /// The program on the host, where the user named it.
+    agent_path: Option<String>,
+    /// The program here, where it is copied.
+    program: Option<Program>,
+    /// Its master connections.
+    over: Option<Over>,
+}
+
+/// Master connections of a host, taken in turns.
+#[derive(Clone, Debug)]
+struct Over {
+    sockets: Vec<PathBuf>,
+    turn: Arc<AtomicUsize>,
+    /// Keeps them up.
+    _masters: Arc<Masters>,
+}
+
+impl Over {
+    fn next(&self) -> Option<&Path> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.sockets.get(turn % self.sockets.len().max(1)).map(PathBuf::as_path)
+    }
+}
+
+/// Sessions that a server lets one connection have (MaxSessions, 10 by default); the connection's own takes one.
+const SESSIONS: u32 = 9;
+/// Sessions beside the generators: an observer, a lever, a question, and one that is about to end.
+const BESIDE: u32 = 4;
+
+impl Via {
+    /// The host of a plan; nothing is started yet.
+    fn of(plan: &HostPlan, program: Option<&Program>) -> Result<Self, LabError> {
+        let (prefix, joins, masters) = engine(&plan.via)?;
+        Ok(Self {
+            name: plan.name.clone(),
+            prefix: prefix.iter().map(|word| word.replace("{host}", &plan.name)).collect(),
+            joins,
+            masters,
+            agent_path: plan.agent_path.clone(),
+            program: program.filter(|_| plan.agent_path.is_none()).cloned(),
+            over: None,
+        })
+    }
+
+    /// The hosts of a plan, connected as far as their engines have connections.
+    pub(crate) fn connect(plans: &[HostPlan], program: &Path) -> Result<Vec<Self>, LabError> {
+        let copied = plans.iter().any(|plan| plan.agent_path.is_none());
+        let program = copied.then(|| Program::read(program)).transpose()?;
+        let mut hosts = plans.iter().map(|plan| Self::of(plan, program.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        let wanted = wanted(plans, &hosts);
+        if wanted.is_empty() {
+            return Ok(hosts);
+        }
+        let each =
+            wanted.iter().flat_map(|one| std::iter::repeat_n((one.name.clone(), one.prefix.clone()), one.masters));
+        let (masters, sockets) = Masters::connect(&each.collect::<Vec<_>>())?;
+        let (masters, mut sockets) = (Arc::new(masters), sockets.into_iter());
+        for one in wanted {
+            let sockets = sockets.by_ref().take(one.masters).collect();
+            let over = Over { sockets, turn: Arc::default(), _masters: Arc::clone(&masters) };
+            hosts.iter_mut().filter(|host| host.masters && host.prefix == one.prefix).for_each(|host| {
+                host.over = Some(over.clone());
+            });
+        }
+        Ok(hosts)
+    }
+
+    /// All words that start the agent, over a connection that is up.
+    fn words(&self, over: Option<&Path>) -> Vec<String> {
+        let program = match (&self.agent_path, &self.program) {
+            (Some(path), _) => vec![path.clone(), "agent".into()],
+            (None, Some(program)) => vec!["/bin/sh".into(), "-c".into(), script::of(program)],
+            (None, None) => Vec::new(),
+        };
+        let mut words = self.prefix.clone();
+        if let Some(socket) = over {
+            let over = ["-o".to_string(), "ControlMaster=no".into(), "-S".into(), socket.display().to_string()];
+            words.splice(1..1, over);
+        }
+        match self.joins {
+            true => words.push(program.iter().map(|word| words::quoted(word)).collect::<Vec<_>>().join(" ")),
+            false => words.extend(program),
+        }
+        words
+    }
+}
+
+/// A host as its engine knows it, and how many master connections its agents need.
+struct Wanted {
+    name: String,
+    prefix: Vec<String>,
+    masters: usize,
+}
+
+/// Each host that has master connections, once: the server may be on the host of a generator.
+fn wanted(plans: &[HostPlan], hosts: &[Via]) -> Vec<Wanted> {
+    let mut wanted: Vec<(Wanted, u32)> = Vec::new();
+    for (plan, host) in plans.iter().zip(hosts).filter(|(_, host)| host.masters) {
+        let agents = if plan.role == Role::Client { plan.agents } else { 0 };
+        match wanted.iter_mut().find(|(known, _)| known.prefix == host.prefix) {
+            Some((_, all)) => *all += agents,
+            None => wanted.push((Wanted { name: host.name.clone(), prefix: host.prefix.clone(), masters: 0 }, agents)),
+        }
+    }
+    let counted =
+        |(one, agents): (Wanted, u32)| Wanted { masters: (agents + BESIDE).div_ceil(SESSIONS) as usize, ..one };
+    wanted.into_iter().map(counted).collect()
+}
+
+/// Words, whether a shell reads them, and whether there are master connections, of an engine's name or a command of the
+/// user's own with `{host}` in it.
+fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
+    if let Some(row) = ENGINES.iter().find(|row| row.name == text) {
+        return Ok((row.prefix.iter().map(|word| (*word).to_string()).collect(), row.joins, row.masters));
+    }
+    let fail = |why: String| LabError::set_up(format!("reading the engine {text:?} (--via)"), why);
+    let mut words = words::split(text).map_err(fail)?;
+    if !words.iter().any(|word| word.contains("{host}")) {
+        let names: Vec<&str> = ENGINES.iter().map(|row| row.name).collect();
+        return Err(fail(format!(
+            "it is none of {}; a command of your own has {{host}} where the host's name belongs",
+            names.join(", ")
+        )));
+    }
+    let program = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
+    let known = ENGINES.iter().find(|row| row.joins && program.as_deref() == Some(row.name));
+    if known.is_some() {
+        // As in the row: no terminal, no question.
+        words.splice(1..1, ["-T", "-o", "BatchMode=yes"].map(str::to_string));
+    }
+    Ok((words, known.is_some(), known.is_some_and(|row| row.masters)))
+}
+
+impl Host for Via {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn command(&self, _: &Path) -> Result<Command, LabError> {
+        let words = self.words(self.over.as_ref().and_then(Over::next));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        Ok(command)
+    }
+
+    fn place(&self) -> String {
+        self.words(None).join("\n")
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    fn program(&self) -> Option<Arc<[u8]>> {
+        self.program.as_ref().map(|program| Arc::clone(&program.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn via(text: &str, agent_path: Option<&str>) -> Via {
+        let plan = HostPlan {
+            name: "a1".into(),
+            via: text.into(),
+            agent_path: agent_path.map(str::to_string),
+            ..HostPlan::default()
+        };
+        Via::of(&plan, Some(&Program { bytes: Arc::from(*b"x"), hash: "cafe".into() })).unwrap()
+    }
+
+    #[test]
+    fn every_engine_starts_the_program_with_its_words_quoted_where_a_shell_reads_them() {
+        let path = Some("/opt/my tools/loadline");
+        let line = |text: &str| via(text, path).words(None).join("|");
+        assert_eq!(line("ssh"), "ssh|-T|-o|BatchMode=yes|-o|ConnectTimeout=10|a1|'/opt/my tools/loadline' agent");
+        let slurm = "srun|-Q|--overlap|--export=NONE|--nodes=1|--ntasks=1|--nodelist=a1|/opt/my tools/loadline|agent";
+        assert_eq!(line("slurm"), slurm);
+        assert_eq!(line("kubectl"), "kubectl|exec|-i|a1|--|/opt/my tools/loadline|agent");
+        assert_eq!(line("podman"), "podman|exec|-i|a1|/opt/my tools/loadline|agent");
+        assert_eq!(line("docker"), "docker|exec|-i|a1|/opt/my tools/loadline|agent");
+        assert_eq!(line("nsenter"), "nsenter|--net=/run/netns/a1|/opt/my tools/loadline|agent");
+        assert_eq!(line("ip netns exec {host}"), "ip|netns|exec|a1|/opt/my tools/loadline|agent");
+        assert_eq!(
+            line("/usr/bin/ssh -p 22 {host}"),
+            "/usr/bin/ssh|-T|-o|BatchMode=yes|-p|22|a1|'/opt/my tools/loadline' agent"
+        );
+    }
+
+    #[test]
+    fn without_a_path_a_shell_gets_the_script_in_one_word() {
+        let words = via("podman", None).words(None);
+        assert_eq!(words[4..6], ["/bin/sh", "-c"]);
+        assert!(words.len() == 7 && words[6].contains("agent-cafe"));
+        let words = via("ssh", None).words(None);
+        assert!(words.len() == 8 && words[7].starts_with("/bin/sh -c 'umask 077; "), "{words:?}");
+        assert_eq!(words[7].matches('\'').count(), 2, "the script has no quote that a shell could end it at");
+    }
+
+    #[test]
+    fn a_host_has_as_many_connections_as_its_agents_need_sessions() {
+        let plan = |name: &str, role, agents| HostPlan { name: name.into(), role, agents, ..HostPlan::default() };
+        let counted = |plans: &[HostPlan]| {
+            let hosts: Vec<Via> = plans.iter().map(|plan| Via::of(plan, None).unwrap()).collect();
+            wanted(plans, &hosts).into_iter().map(|one| (one.name, one.masters)).collect::<Vec<_>>()
+        };
+        let of = |agents| counted(&[plan("a", Role::Client, agents)]);
+        assert_eq!((of(1), of(5), of(6), of(12)), (some("a", 1), some("a", 1), some("a", 2), some("a", 2)));
+        let both = [plan("a", Role::Client, 20), plan("a", Role::Server, 1), plan("b", Role::Server, 1)];
+        assert_eq!(counted(&both), [some("a", 3), some("b", 1)].concat());
+    }
+
+    fn some(name: &str, masters: usize) -> Vec<(String, usize)> {
+        vec![(name.into(), masters)]
+    }
+
+    #[test]
+    fn an_engine_that_is_none_is_said_with_those_that_are() {
+        let error = engine("shh").unwrap_err().to_string();
+        assert!(error.contains("ssh, slurm, kubectl") && error.contains("{host}"), "{error}");
+        assert!(engine("ssh 'x {host}").unwrap_err().to_string().contains("no end"));
+    }
+}

@@ -1,0 +1,116 @@
+//! The other hosts of a run: connected, and observed from there.
+
+use std::path::Path;
+use std::process::Command;
+
+use run::{Address, HostPlan, ObserverSpec, Role, WatchSpec};
+
+use crate::hosts::via::Via;
+use crate::observe::RemoteObserver;
+use crate::{Host, LabError, Local};
+
+/// Hosts that a load is spread over.
+#[derive(Clone, Debug)]
+struct Fleet {
+    name: String,
+    members: Vec<(Via, u32)>,
+}
+
+impl Host for Fleet {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn command(&self, program: &Path) -> Result<Command, LabError> {
+        let first = self.members.first().ok_or_else(|| LabError::set_up("starting an agent", "no host was named"))?;
+        first.0.command(program)
+    }
+
+    fn place(&self) -> String {
+        self.name.clone()
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    fn members(&self) -> Vec<(&dyn Host, u32)> {
+        self.members.iter().map(|(host, agents)| (host as &dyn Host, *agents)).collect()
+    }
+}
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    clients: Option<Fleet>,
+    server: Option<Via>,
+    /// This host, where the server was given none.
+    here: Local,
+}
+
+impl Hosts {
+    /// Connects to the hosts of a plan.
+    pub(crate) fn connect(plans: &[HostPlan], program: &Path) -> Result<Self, LabError> {
+        if plans.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut hosts = Self::default();
+        let mut members = Vec::new();
+        for (host, plan) in Via::connect(plans, program)?.into_iter().zip(plans) {
+            match plan.role {
+                Role::Client => members.push((host, plan.agents)),
+                Role::Server => hosts.server = Some(host),
+            }
+        }
+        let names: Vec<&str> = members.iter().map(|(host, _)| host.name()).collect();
+        hosts.clients = (!members.is_empty()).then(|| Fleet { name: names.join(", "), members: members.clone() });
+        Ok(hosts)
+    }
+
+    /// Where the server runs.
+    pub(crate) fn server(&self) -> &dyn Host {
+        self.server.as_ref().map_or(&self.here, |via| via)
+    }
+
+    /// Where generators run, and where the server does; this host where no other was named.
+    pub(crate) fn into_sides(self) -> [Box<dyn Host>; 2] {
+        let here = || Box::new(Local::default()) as Box<dyn Host>;
+        [
+            self.clients.map_or_else(here, |fleet| Box::new(fleet) as Box<dyn Host>),
+            self.server.map_or_else(here, |via| Box::new(via) as Box<dyn Host>),
+        ]
+    }
+
+    /// Observers on the clients' hosts.
+    pub(crate) fn observe_clients(&self, program: &Path, addr: &Address) -> Result<Vec<RemoteObserver>, LabError> {
+        let members = self.clients.iter().flat_map(|fleet| &fleet.members);
+        let start = |(host, _): &(Via, u32)| {
+            let observer =
+                ObserverSpec { host: host.name().into(), connect: Some(addr.clone()), ..ObserverSpec::default() };
+            RemoteObserver::start(host, program, WatchSpec { observer, find: None })
+        };
+        members.map(start).collect()
+    }
+
+    /// The observer of a server that somebody else loads, on its host: of this process, or of who takes connections to `find` there.
+    pub(crate) fn watch_server(
+        &self,
+        program: &Path,
+        pid: Option<u32>,
+        listener: Option<Address>,
+    ) -> Result<Option<RemoteObserver>, LabError> {
+        let Some(host) = &self.server else { return Ok(None) };
+        let (processes, find) = (pid.into_iter().collect(), listener.clone().filter(|_| pid.is_none()));
+        let listen = listener.filter(|_| pid.is_some());
+        let role = Role::Server;
+        let observer = ObserverSpec { host: host.name().into(), role, processes, listen, ..ObserverSpec::default() };
+        RemoteObserver::start(host, program, WatchSpec { observer, find }).map(Some)
+    }
+
+    /// The observer on the server's host, which looks for whoever takes connections to `addr` there.
+    pub(crate) fn observe_server(&self, program: &Path, addr: &Address) -> Result<Option<RemoteObserver>, LabError> {
+        let Some(host) = &self.server else { return Ok(None) };
+        let observer = ObserverSpec { host: host.name().into(), role: Role::Server, ..ObserverSpec::default() };
+        RemoteObserver::start(host, program, WatchSpec { observer, find: Some(addr.clone()) }).map(Some)
+    }
+}

@@ -1,0 +1,13 @@
+//! Observers of a trial: one for each side, here or on another host, and the counters that a reference server reports.
+
+pub(crate) mod host_watch;
+pub(crate) mod hosts;
+mod observation;
+mod remote_observer;
+pub(crate) mod samplers;
+mod server_counters;
+
+pub use observation::{Observation, Watched};
+pub use remote_observer::RemoteObserver;
+pub(crate) use remote_observer::RemoteWatching;
+pub use server_counters::ServerCounters;

@@ -1,0 +1,283 @@
+//! What is observed during a trial: an observer a side, and what tells its counters itself.
+//!
+//! Client and server have an observer each even on one machine: each reads its own processes, network namespace,
+//! listener and connections, so a run reads the same whether the sides are on one host or two.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use probe::{Exporter, Observer, Sampler};
+use run::{Address, ObserverSpec, Recording, Role, Side};
+use sys::clock::Origin;
+use testbed::named::Joining;
+
+use crate::Places;
+use crate::agents::AgentGroup;
+use crate::observe::RemoteObserver;
+use crate::observe::samplers::{AtWork, Samplers, Seen, SideSampler};
+use crate::observe::server_counters::ServerCounters;
+
+/// What is known of the server's side.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// Name of its host, as in `hosts[]`.
+    pub host: String,
+    /// Its processes; their children are followed.
+    pub pids: Vec<u32>,
+    /// A process whose network namespace is the server's; `None` for our own.
+    pub netns_pid: Option<u32>,
+    /// The listener.
+    pub listen: Option<Address>,
+    /// Whether it may run on the generator's processors.
+    pub shared: bool,
+}
+
+impl Watched {
+    /// A server that was started here by `group`, on CPUs of its own if `places` has some for it.
+    pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, places: &Places) -> Self {
+        Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: places.shared() }
+    }
+}
+
+/// What is observed during the trials of a run.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    client: Observer,
+    /// Further hosts of clients: their network counters.
+    namespace_hosts: Vec<Observer>,
+    /// Hosts of clients with observers of their own there; this machine is none then.
+    client_hosts: Vec<RemoteObserver>,
+    server: Option<(Watched, Observer)>,
+    /// The observer on the server's host, where that is another one.
+    server_host: Option<RemoteObserver>,
+    medium: Option<testbed::MediumGauge>,
+    /// The testbed of `loadline testbed` that both sides are hosts of.
+    testbed: Option<Joining>,
+    server_counters: Option<ServerCounters>,
+    /// Somebody else makes the load: there is no client's side.
+    server_alone: bool,
+    blind: bool,
+}
+
+impl Observation {
+    /// A client on this machine that connects to an address, and the server, where it can be seen.
+    pub fn new(connect: impl Into<Address>, server: Option<Watched>) -> Self {
+        let client =
+            ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
+        let observer = |server: Watched| {
+            let observer = Observer::new(of_server(&server));
+            (server, observer)
+        };
+        Self {
+            client: Observer::new(client),
+            namespace_hosts: Vec::new(),
+            client_hosts: Vec::new(),
+            server: server.map(observer),
+            server_host: None,
+            medium: None,
+            testbed: None,
+            server_counters: None,
+            server_alone: false,
+            blind: false,
+        }
+    }
+
+    /// A server that somebody else loads.
+    pub fn of_server_alone(server: Watched) -> Self {
+        let nowhere = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
+        Self { server_alone: true, ..Self::new(nowhere, Some(server)) }
+    }
+
+    /// The same with the client's counters read in another network namespace, under another name.
+    pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
+        let spec = ObserverSpec { host: host.into(), netns_pid, ..self.client.spec().clone() };
+        self.client = Observer::new(spec);
+        self
+    }
+
+    /// The same with further hosts of clients (name, and a process in their network namespace), whose network counters
+    /// are added to the client's side. Everything else of them is there already: the processes of all clients are, and
+    /// what is counted by machine.
+    pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
+        let observer = |(host, pid)| {
+            let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
+            Observer::new(ObserverSpec { host, netns_pid: Some(pid), sources, ..ObserverSpec::default() })
+        };
+        self.namespace_hosts = namespace_hosts.into_iter().map(observer).collect();
+        self
+    }
+
+    /// The same with observers on the hosts of the clients, where these are other hosts, and on that of the server.
+    pub fn with_hosts(mut self, client_hosts: Vec<RemoteObserver>, server_host: Option<RemoteObserver>) -> Self {
+        (self.client_hosts, self.server_host) = (client_hosts, server_host);
+        self
+    }
+
+    /// Whether clients, and whether the server, are observed on this host.
+    pub(crate) fn here(&self) -> [bool; 2] {
+        [self.client_hosts.is_empty(), self.server.is_some() && self.server_host.is_none()]
+    }
+
+    /// The observers on the hosts of the clients, where these are other hosts.
+    pub(crate) fn client_hosts(&self) -> &[RemoteObserver] {
+        &self.client_hosts
+    }
+
+    /// The observer on the server's host, where that is another one.
+    pub(crate) fn server_host(&self) -> Option<&RemoteObserver> {
+        self.server_host.as_ref()
+    }
+
+    /// The same with the counters of what joins the hosts; they become part of the server's side.
+    pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
+        self.medium = Some(gauge);
+        self
+    }
+
+    /// The same with the counters of what joins the hosts of a testbed of `loadline testbed`, as part of the server's side.
+    pub(crate) fn with_testbed(mut self, testbed: Joining) -> Self {
+        self.testbed = Some(testbed);
+        self
+    }
+
+    /// The testbed of `loadline testbed` that both sides are hosts of.
+    pub(crate) fn testbed(&self) -> Option<&Joining> {
+        self.testbed.as_ref()
+    }
+
+    /// The same with what the server counts itself; it becomes part of the server's side.
+    pub fn with_server_counters(mut self, server_counters: ServerCounters) -> Self {
+        self.server_counters = Some(server_counters);
+        self
+    }
+
+    /// The same for hosts that share one machine, each confined to processors of its own: only those are its host's.
+    pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
+        let only = |observer: &Observer, cpus: &[u32]| {
+            Observer::new(ObserverSpec { processors: cpus.to_vec(), ..observer.spec().clone() })
+        };
+        self.client = only(&self.client, client);
+        self.server = self.server.map(|(watched, observer)| (watched, only(&observer, server)));
+        self
+    }
+
+    /// The same with only these sources read on both sides (`loadline list sources`): some look at each socket, and there may
+    /// be very many.
+    pub fn reading(mut self, sources: &[&str]) -> Self {
+        let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
+        let only = |observer: &Observer| {
+            Observer::new(ObserverSpec { sources: Some(names.clone()), ..observer.spec().clone() })
+        };
+        self.client = only(&self.client);
+        self.server = self.server.map(|(watched, observer)| (watched, only(&observer)));
+        self
+    }
+
+    /// The same with the connections of these listeners of the server counted; dear where there are many.
+    pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
+        let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
+        let more =
+            |observer: &Observer| Observer::new(ObserverSpec { counted: counted.clone(), ..observer.spec().clone() });
+        self.server = self.server.map(|(watched, observer)| (watched, more(&observer)));
+        self
+    }
+
+    /// The same without any observer, for trials that are about the generator alone.
+    pub fn blind(&self) -> Self {
+        Self { blind: true, ..self.clone() }
+    }
+
+    /// Whether its trials are about the generator alone.
+    pub fn is_blind(&self) -> bool {
+        self.blind
+    }
+
+    /// The server's side, if it is known.
+    pub fn server(&self) -> Option<&Watched> {
+        self.server.as_ref().map(|(watched, _)| watched)
+    }
+
+    /// Whether client and server share processors.
+    pub fn shared(&self) -> bool {
+        self.server().is_some_and(|s| s.shared)
+    }
+
+    /// Starts to observe a trial whose clients are these. What cannot be observed is not in the trial.
+    pub fn open(&self, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Samplers {
+        if self.blind {
+            return Samplers::none(origin);
+        }
+        let watch = |observer: &Observer, more: &[u32]| {
+            let watching = observer.watch(more, interval_s, origin).ok()?;
+            Some(AtWork { host: observer.spec().host.clone(), sampler: SideSampler::Here(watching) })
+        };
+        let follow = |observer: &RemoteObserver| {
+            let watching = observer.follow(clients.pids_on(observer.host()), interval_s, origin);
+            AtWork { host: observer.host().into(), sampler: SideSampler::There(watching) }
+        };
+        let here = self.client_hosts.is_empty();
+        Samplers {
+            shared: self.shared(),
+            told: self.told_sampler(interval_s, origin),
+            server: match &self.server_host {
+                Some(observer) => Some(follow(observer)),
+                None => self.server.as_ref().and_then(|(_, observer)| watch(observer, &[])),
+            },
+            client: if here && !self.server_alone { watch(&self.client, &clients.pids()) } else { None },
+            client_hosts: self.client_hosts.iter().map(follow).collect(),
+            namespace_hosts: self.namespace_hosts.iter().filter_map(|observer| watch(observer, &[])).collect(),
+            ..Samplers::none(origin)
+        }
+    }
+
+    /// What is told, which becomes part of the server's recording.
+    fn told_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
+        let exporters = self.exporters();
+        if self.server_host.is_some() && exporters.is_empty() {
+            return None;
+        }
+        probe::listen(exporters, interval_s, origin).ok()
+    }
+
+    fn exporters(&self) -> Vec<Exporter> {
+        let medium = self.medium.clone().map(|gauge| -> Exporter {
+            Box::new(move || {
+                let mut row = Recording::default();
+                gauge.sample(0.0, &mut row);
+                row
+            })
+        });
+        let testbed = self.testbed.clone().map(|testbed| -> Exporter { Box::new(move || testbed.sample()) });
+        medium.into_iter().chain(testbed).chain(self.server_counters.as_ref().map(ServerCounters::exporter)).collect()
+    }
+
+    /// Both sides over a while without load; shorter when `stop` says so.
+    pub fn at_rest(&self, seconds: f64, interval_s: f64, stop: &dyn Fn() -> bool) -> Vec<Side> {
+        if seconds <= 0.0 {
+            return Vec::new();
+        }
+        let begin = Instant::now();
+        let samplers = self.open(&AgentGroup::default(), Origin::after(Duration::ZERO), interval_s);
+        samplers.edge();
+        while begin.elapsed().as_secs_f64() < seconds && !stop() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        samplers.edge();
+        let Seen { client, client_hosts, server, .. } = samplers.sides();
+        client.into_iter().chain(server).chain(client_hosts).collect()
+    }
+}
+
+fn of_server(server: &Watched) -> ObserverSpec {
+    ObserverSpec {
+        host: server.host.clone(),
+        role: Role::Server,
+        processes: server.pids.clone(),
+        netns_pid: server.netns_pid,
+        listen: server.listen.clone(),
+        ..ObserverSpec::default()
+    }
+}
+
+/// Sources that read a network namespace and nothing of the machine.
+const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];

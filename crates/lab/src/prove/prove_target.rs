@@ -1,0 +1,66 @@
+//! `loadline prove`: one steady load, and every lever that can be pulled under it.
+
+use std::path::Path;
+
+use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
+
+use crate::prove;
+use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
+
+/// Of the budget, the share of the load without any lever, whose counters make the argument.
+const ARGUED: f64 = 0.15;
+/// Longest load without any lever, seconds.
+const LONGEST_S: f64 = 8.0;
+
+/// Loads the plan's target, argues from the counters, and tries the argument with the whole table.
+pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
+    let (connections, label) = stands_on(&plan.load)?;
+    let mut lab = Lab::begin(plan, out, watch)?;
+    let setup = TargetSetup::prepare(&mut lab)?;
+    let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
+    lab.rest(&setup.observation, rest_s.min(budget_s / 20.0));
+    // Beside an offered rate one client is no step of a sweep.
+    one_client(&mut lab, &setup, budget_s, if connections.is_some() { TrialKind::Sweep } else { TrialKind::Proof })?;
+    if !lab.stopped() {
+        let seconds = (budget_s * ARGUED).min(LONGEST_S);
+        let point = Point { label, kind: TrialKind::Fixed, ..Point::default() };
+        let mut load = setup.load.clone();
+        (load.warmup_s, load.duration_s) = (load.warmup_s.min(seconds / 4.0), seconds);
+        let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan: load }];
+        lab.trial(&setup.observation, &loads, &point)?;
+    }
+    let left_s = budget_s - lab.elapsed_s();
+    if !lab.stopped() && left_s > 0.0 {
+        prove::prove_all(&mut lab, &setup, connections, left_s)?;
+    }
+    lab.finish()
+}
+
+/// The connections of a closed loop, or none of an open one; and what is done in words.
+fn stands_on(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
+    let refused = |why: &str| LabError::set_up("preparing the experiment", why);
+    match &load.intensity {
+        Intensity::Closed { connections, .. } => Ok((Some(*connections), format!("{connections} connections"))),
+        Intensity::Open { .. } if !load.stages.is_empty() || load.recorded().is_some() => {
+            Err(refused("levers are held against a rate that stays the same: give --rate R"))
+        }
+        Intensity::Open { rate, .. } => Ok((None, format!("{rate} requests/s"))),
+        Intensity::SClients { .. } => Err(refused(
+            "S-Clients wait for no answer and follow no rate of requests: give --connections N or --rate R",
+        )),
+    }
+}
+
+/// One client alone: several arguments need to know how long an answer takes without others.
+fn one_client(lab: &mut Lab<'_>, setup: &TargetSetup, budget_s: f64, kind: TrialKind) -> Result<(), LabError> {
+    if lab.stopped() {
+        return Ok(());
+    }
+    let seconds = (budget_s * ARGUED / 4.0).clamp(0.3, 1.5);
+    let mut load = setup.load.clone();
+    load.intensity = Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
+    (load.threads, load.warmup_s, load.duration_s) = (1, seconds / 4.0, seconds);
+    let point = Point { label: "1 connection".into(), kind, ..Point::default() };
+    let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan: load }];
+    lab.trial(&setup.observation, &loads, &point).map(drop)
+}

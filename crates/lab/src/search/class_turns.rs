@@ -1,0 +1,140 @@
+//! What a class of requests costs the server: short loads of the mix in which one class after the other is asked for more than
+//! the mix has it, so that the shares vary by plan. What they say, judge works out.
+
+use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
+
+use crate::search::Conductor;
+use crate::search::turns;
+use crate::{LabError, Point};
+
+/// Shortest window with its warm-up, seconds.
+const LEAST_S: f64 = 0.16;
+/// How often each class has its turn, there and back: fewer show no scatter to speak of.
+const ROUNDS: usize = 3;
+/// Classes that have a turn, those of the greatest weight; the others stay as they are, together.
+const MOST: usize = 8;
+
+/// Seconds that the turns take of a budget; 0 where there is none for them, or nothing to learn.
+pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
+    turns::seconds(load.blocks.is_none() && raised(load, budget_s * turns::SHARE).len() > 1, budget_s)
+}
+
+/// The classes that have a turn, heaviest first, as many as there is time for. A sequence needs the answers of its own
+/// requests in their order, and what was recorded has its times: neither can be asked for otherwise.
+fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
+    let Some(set) = load.requests.as_ref().filter(|set| set.order != RequestOrder::Sequence && set.recorded.is_none())
+    else {
+        return Vec::new();
+    };
+    let (names, of) = set.classes();
+    let mut weights: Vec<(f64, String)> = names.into_iter().map(|name| (0.0, name)).collect();
+    let drawn = |at: usize| if set.order == RequestOrder::Shuffle { 1.0 } else { set.requests[at].weight };
+    of.iter().enumerate().for_each(|(at, class)| weights[usize::from(*class)].0 += drawn(at).max(0.0));
+    weights.retain(|(weight, _)| *weight > 0.0);
+    weights.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let most = (seconds / (LEAST_S * ROUNDS as f64)).floor() as usize;
+    weights.into_iter().map(|(_, name)| name).take(most.saturating_sub(1).min(MOST)).collect()
+}
+
+/// The set with half of all requests given to a class, and the others in their proportions to one another; without a class,
+/// as it is. An order that does not look at weights has each equally often.
+fn asked(set: &RequestSet, raised: Option<&str>) -> RequestSet {
+    let (names, of) = set.classes();
+    let mut asked = set.clone();
+    if set.order == RequestOrder::Shuffle {
+        asked.requests.iter_mut().for_each(|request| request.weight = 1.0);
+    }
+    asked.order = RequestOrder::Weighted;
+    let place = raised.and_then(|raised| names.iter().position(|name| name == raised));
+    let mine: Vec<bool> = of.iter().map(|class| place == Some(usize::from(*class))).collect();
+    let (mut all, mut own) = (0.0, 0.0);
+    for (request, mine) in asked.requests.iter().zip(&mine) {
+        all += request.weight.max(0.0);
+        own += if *mine { request.weight.max(0.0) } else { 0.0 };
+    }
+    let by = if own > 0.0 { (own + all) / own } else { 1.0 };
+    asked.requests.iter_mut().zip(&mine).filter(|(_, mine)| **mine).for_each(|(request, _)| request.weight *= by);
+    asked
+}
+
+/// Makes the windows, within about so many seconds.
+pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
+    let load = conductor.load().clone();
+    let raised = raised(&load, seconds);
+    let kinds: Vec<Option<String>> = [None].into_iter().chain(raised.into_iter().map(Some)).collect();
+    if kinds.len() < 2 {
+        return Ok(());
+    }
+    let of = |turn: usize| window(&load, kinds[there_and_back(turn, kinds.len())].as_deref(), turn);
+    turns::turns(conductor, seconds, "the classes cost", (0..ROUNDS * kinds.len()).map(of).collect())
+}
+
+/// Which of so many kinds comes in a turn: each second round goes backwards, so that a drift of the machine is no cost.
+fn there_and_back(turn: usize, kinds: usize) -> usize {
+    let at = turn % kinds;
+    if (turn / kinds).is_multiple_of(2) { at } else { kinds - 1 - at }
+}
+
+fn window(load: &LoadPlan, raised: Option<&str>, turn: usize) -> (LoadPlan, Point) {
+    let plan = LoadPlan {
+        requests: load.requests.as_ref().map(|set| asked(set, raised)),
+        seed: load.seed.wrapping_add(turn as u64),
+        ..load.clone()
+    };
+    let label = raised.map_or("the mix as it is".into(), |name| format!("more of {name}"));
+    let mut point = Point { label, kind: TrialKind::Classes, ..Point::default() };
+    point.key.class = raised.map(str::to_owned);
+    (plan, point)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::RequestPlan;
+
+    use super::*;
+
+    fn set(weights: &[(&str, f64)], order: RequestOrder) -> RequestSet {
+        let of = |(name, weight): &(&str, f64)| RequestPlan {
+            name: (*name).into(),
+            weight: *weight,
+            ..RequestPlan::default()
+        };
+        RequestSet { requests: weights.iter().map(of).collect(), order, ..RequestSet::default() }
+    }
+
+    fn shares(set: &RequestSet) -> Vec<f64> {
+        let all: f64 = set.requests.iter().map(|r| r.weight).sum();
+        set.requests.iter().map(|r| (100.0 * r.weight / all).round()).collect()
+    }
+
+    #[test]
+    fn half_of_all_requests_go_to_a_class_and_the_others_keep_their_proportions() {
+        let mix = set(&[("a", 6.0), ("b", 3.0), ("c", 1.0)], RequestOrder::Weighted);
+        assert_eq!(shares(&asked(&mix, Some("b"))), [30.0, 65.0, 5.0]);
+        assert_eq!(asked(&mix, None), mix);
+        assert_eq!(asked(&mix, Some("unknown")), mix);
+        let shuffled = asked(&set(&[("a", 6.0), ("b", 3.0)], RequestOrder::Shuffle), Some("b"));
+        assert_eq!((shares(&shuffled), shuffled.order), (vec![25.0, 75.0], RequestOrder::Weighted));
+    }
+
+    #[test]
+    fn only_what_can_be_asked_for_otherwise_has_turns_and_there_is_time_for() {
+        let of =
+            |weights: &[(&str, f64)], order| LoadPlan { requests: Some(set(weights, order)), ..LoadPlan::default() };
+        let two = of(&[("a", 1.0), ("b", 3.0)], RequestOrder::Weighted);
+        assert!((seconds(&two, 30.0) - 3.6).abs() < 1e-9 && seconds(&two, 6.0) == 0.0);
+        assert_eq!(raised(&two, 3.6), ["b", "a"], "the heaviest first");
+        assert_eq!(seconds(&of(&[("a", 1.0), ("b", 0.0)], RequestOrder::Weighted), 30.0), 0.0);
+        assert_eq!(seconds(&of(&[("a", 1.0), ("b", 3.0)], RequestOrder::Sequence), 30.0), 0.0);
+        assert_eq!(seconds(&LoadPlan::default(), 30.0), 0.0);
+        let names: Vec<String> = (0..20).map(|i| format!("c{i}")).collect();
+        let many: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+        assert_eq!(raised(&of(&many, RequestOrder::Weighted), 30.0).len(), MOST);
+        assert_eq!(raised(&of(&many, RequestOrder::Weighted), 1.5).len(), 2, "a window has a shortest length");
+    }
+
+    #[test]
+    fn each_kind_is_early_and_late_alike() {
+        assert_eq!((0..6).map(|turn| there_and_back(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 2, 1, 0]);
+    }
+}

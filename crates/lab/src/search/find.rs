@@ -1,0 +1,96 @@
+//! `loadline find`: the capacity of a server within a budget of time. At rest, the generator's own ceiling, and the search
+//! (`search::capacity`, or `people::capacity` in users) with agents that load the server.
+
+use std::path::Path;
+
+use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime};
+
+use crate::prove;
+use crate::search::live::Live;
+use crate::search::{self, Budget};
+use crate::search::{class_turns, handshake_turns, people};
+use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
+
+/// Connections of the trial without a server that shows the generator's own ceiling.
+const CEILING_CONNECTIONS: u32 = 64;
+
+/// Finds the capacity of the plan's target. What was measured before an interrupt is in the run that comes back.
+pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
+    let mut lab = Lab::begin(plan, out, watch)?;
+    let target_setup = TargetSetup::prepare(&mut lab)?;
+    let rest_s = Budget::new(lab.run.plan.search.budget_s).at_rest_s(lab.run.plan.observe.at_rest_s);
+    lab.rest(&target_setup.observation, rest_s);
+    let mut live = Live { lab, target_setup, began_s: 0.0 };
+    live.ceiling();
+    let users = live.lab.run.plan.search.users;
+    let whole_s = live.lab.run.plan.search.budget_s;
+    let handshakes_s = if users { 0.0 } else { handshake_turns::seconds(&live.target_setup.load, whole_s) };
+    let classes_s = if users { 0.0 } else { class_turns::seconds(&live.target_setup.load, whole_s) };
+    let search_s = whole_s - handshakes_s - classes_s;
+    let (budget, proof_s) = match live.lab.run.plan.search.prove {
+        // The levers' load has no think times: it would be another one than that of the users.
+        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s),
+        _ => (Budget::new(search_s), 0.0),
+    };
+    for repeat in 0..live.lab.run.plan.times() {
+        live.search(repeat, budget)?;
+    }
+    handshake_turns::turns(&mut live, handshakes_s)?;
+    class_turns::turns(&mut live, classes_s)?;
+    live.prove(proof_s)?;
+    live.lab.finish()
+}
+
+impl Live<'_> {
+    /// One search for the capacity.
+    fn search(&mut self, repeat: u32, budget: Budget) -> Result<(), LabError> {
+        if repeat > 0 {
+            if self.lab.stopped() {
+                return Ok(());
+            }
+            self.lab.begin_repeat(repeat);
+            self.began_s = self.lab.elapsed_s();
+        }
+        let response_s = self.target_setup.first_s;
+        match self.lab.run.plan.search.users {
+            true => people::capacity(self, budget, response_s),
+            false => search::capacity(self, budget, response_s),
+        }
+    }
+
+    /// Tries the verdict at the fewest connections that reach the highest rate: more of them only wait longer.
+    fn prove(&mut self, seconds: f64) -> Result<(), LabError> {
+        let decisive = self.lab.run.findings.picks.decisive.and_then(|at| self.lab.run.trials.get(at));
+        let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
+        let connections = *connections;
+        if seconds <= 0.0 || self.lab.stopped() {
+            return Ok(());
+        }
+        prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
+    }
+
+    /// What the generator alone reaches with the null driver; a verdict must not name the server near it.
+    fn ceiling(&mut self) {
+        if self.lab.stopped() || !self.target_setup.is_http() {
+            return;
+        }
+        let intensity =
+            Intensity::Closed { connections: CEILING_CONNECTIONS, pipeline: 1, think: ThinkTime::default() };
+        let load = self.target_setup.load.clone();
+        let duration_s = (0.01 * self.lab.run.plan.search.budget_s).clamp(0.05, 0.2);
+        let (warmup_s, drain_s) = (duration_s / 5.0, 0.0);
+        let plan = LoadPlan { io: Io::Null, intensity, warmup_s, duration_s, drain_s, ..load };
+        let loads = [Load { host: self.target_setup.host(), addr: self.target_setup.addr.clone(), plan }];
+        let point = Point { label: "generator alone".into(), ..Point::default() };
+        match self.lab.conduct(&self.target_setup.observation.blind(), &loads, &point) {
+            Ok(trial) if trial.incidents.is_empty() => {
+                self.lab.run.findings.trust.generator_ceiling = Some(trial.rates.completed_rate);
+            }
+            Ok(trial) => {
+                let why = trial.incidents.iter().map(|i| i.text.as_str()).collect::<Vec<_>>().join("; ");
+                self.lab.note(format!("the generator's own ceiling is not known: {why}"));
+            }
+            Err(e) => self.lab.note(format!("the generator's own ceiling is not known: {e}")),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a TLS handshake costs, a full and a resumed one: short loads with a connection for each request, in turns with kept
+//! connections.
+
+use run::{LoadPlan, TlsPlan, TrialKind};
+
+use crate::search::Conductor;
+use crate::search::turns;
+use crate::{LabError, Point};
+
+/// The connections of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Kept ones.
+    Kept,
+    /// One for each request, with a full handshake.
+    Full,
+    /// One for each request, with a handshake that takes up an earlier session where the server does.
+    Resumed,
+}
+
+/// Every kind is early and late alike.
+const TURNS: [Kind; 9] = {
+    use Kind::{Full, Kept, Resumed};
+    [Full, Kept, Resumed, Resumed, Kept, Full, Full, Kept, Resumed]
+};
+
+/// Seconds that the turns take of a budget; 0 where there is none for them, or nothing to learn.
+pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
+    turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
+}
+
+impl Kind {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Kept => "kept connections",
+            Self::Full => "a connection for each request",
+            Self::Resumed => "a connection for each request, sessions taken up again",
+        }
+    }
+
+    /// The same load with such connections.
+    fn of(self, load: LoadPlan) -> LoadPlan {
+        let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
+        let tls = load.tls.map(|tls| TlsPlan { resume, ..tls });
+        LoadPlan { new_connections: self != Self::Kept, tls, ..load }
+    }
+}
+
+/// Makes the windows, within about so many seconds.
+pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
+    let load = conductor.load().clone();
+    let window = |kind: Kind| {
+        let point = Point { label: kind.label().into(), kind: TrialKind::Handshakes, ..Point::default() };
+        (kind.of(load.clone()), point)
+    };
+    turns::turns(conductor, seconds, "a handshake costs", TURNS.map(window).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_of_tls_alone_and_take_little() {
+        let tls = LoadPlan { tls: Some(run::TlsPlan::default()), ..LoadPlan::default() };
+        assert!((seconds(&tls, 30.0) - 3.6).abs() < 1e-9);
+        assert_eq!(seconds(&tls, 3.0), 0.0);
+        assert_eq!(seconds(&LoadPlan { new_connections: true, ..tls }, 30.0), 0.0);
+        assert_eq!(seconds(&LoadPlan::default(), 30.0), 0.0);
+        let load = LoadPlan { tls: Some(TlsPlan { resume: 0.5, ..TlsPlan::default() }), ..LoadPlan::default() };
+        for kind in [Kind::Kept, Kind::Full, Kind::Resumed] {
+            assert_eq!(TURNS.into_iter().filter(|each| *each == kind).count(), 3);
+            let plan = kind.of(load.clone());
+            let resume = plan.tls.unwrap().resume;
+            assert_eq!((plan.new_connections, resume > 0.0), (kind != Kind::Kept, kind == Kind::Resumed));
+        }
+    }
+}

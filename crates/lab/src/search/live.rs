@@ -1,0 +1,52 @@
+//! A server under the load of agents, as a search and whoever else takes turns with it stand on it.
+
+use run::{LoadPlan, Run, Trial};
+
+use crate::search::Conductor;
+use crate::trial::preflight;
+use crate::{Lab, LabError, Load, Point, TargetSetup};
+
+/// A server under the load of agents.
+pub(crate) struct Live<'w> {
+    pub(crate) lab: Lab<'w>,
+    pub(crate) target_setup: TargetSetup,
+    /// When this search's budget began, seconds of the run. It is moved on by what others take in between.
+    pub(crate) began_s: f64,
+}
+
+impl Conductor for Live<'_> {
+    fn run(&self) -> &Run {
+        &self.lab.run
+    }
+
+    fn load(&self) -> &LoadPlan {
+        &self.target_setup.load
+    }
+
+    fn elapsed_s(&self) -> f64 {
+        self.lab.elapsed_s() - self.began_s
+    }
+
+    fn stopped(&mut self) -> bool {
+        self.lab.stopped()
+    }
+
+    fn note(&mut self, sentence: String) {
+        self.lab.note(sentence);
+    }
+
+    fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {
+        let loads = [Load { host: self.target_setup.host(), addr: self.target_setup.addr.clone(), plan }];
+        self.lab.trial(&self.target_setup.observation, &loads, point).cloned()
+    }
+
+    fn ask(&mut self) -> Result<(), String> {
+        let answered = preflight::still_answers(&self.target_setup.addr, &self.target_setup.load)?;
+        self.lab.count(&answered);
+        Ok(())
+    }
+
+    fn gone(&mut self, why: &str) -> Result<(), LabError> {
+        self.lab.gone(why)
+    }
+}

@@ -1,0 +1,309 @@
+//! A trial while its agents run: what they say, what happens to them and to the server, and what is left at the end.
+
+use std::time::{Duration, Instant};
+
+use run::{
+    AgentCommand, AgentReport, Incident, IncidentKind, Intensity, LoadPart, LoadPlan, Phase, Steady, Tick, Trial,
+    Window,
+};
+use sys::clock::Origin;
+
+use crate::agents::{ASK_EVERY, Agent, AgentGroup, Said};
+use crate::observe::samplers::Samplers;
+use crate::trial::by_hand::ByHand;
+use crate::trial::merge::{self, Point};
+use crate::trial::parts::Parts;
+use crate::trial::progress::{Progress, STEP_S};
+use crate::{LabError, Progressing, Watch};
+
+/// Longest pause between two looks at the user's wish to stop and at the processes.
+const LOOK: Duration = Duration::from_millis(50);
+/// Between two looks at what happened to the processes.
+const INCIDENTS_LOOK: Duration = Duration::from_millis(10);
+/// Between two showings of what is known, to whoever looks on.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+/// Between two looks at whether the rate has settled.
+const SETTLED_LOOK: Duration = Duration::from_millis(5);
+/// A window is longer than planned by at most this, where it would end while nothing is answered.
+const LONGEST_STANDSTILL: Duration = Duration::from_secs(3);
+/// A part may tell of so much more time than has passed here, seconds: clocks of hosts are not one.
+const CLOCKS_APART_S: f64 = 1.0;
+
+/// See the head of this file.
+pub(crate) struct Act<'w> {
+    group: AgentGroup,
+    samplers: Samplers,
+    origin: Origin,
+    progress: Progress,
+    parts: Parts,
+    /// From an order to the moment that it is for; nothing where all agents are here and take it at once.
+    lead: Option<Duration>,
+    /// Distances of the samples at the edges of the window from the moment that they were ordered for, seconds.
+    late_s: Vec<f64>,
+    /// When what happened to the processes is looked at next.
+    look_at: Instant,
+    /// When the clocks of other hosts are asked for next.
+    ask_at: Instant,
+    /// Generators that died.
+    died: Vec<Incident>,
+    /// When whoever looks on is shown more next; absent where nobody does.
+    show_at: Option<Instant>,
+    by_hand: ByHand,
+    watch: &'w mut dyn Watch,
+}
+
+impl<'w> Act<'w> {
+    pub(crate) fn new(
+        (group, parts): (AgentGroup, Parts),
+        samplers: Samplers,
+        origin: Origin,
+        lead: Option<Duration>,
+        watch: &'w mut dyn Watch,
+    ) -> Self {
+        let progress = Progress::new(parts.agents());
+        Self {
+            group,
+            samplers,
+            origin,
+            progress,
+            parts,
+            lead,
+            late_s: Vec::new(),
+            look_at: Instant::now(),
+            ask_at: Instant::now() + ASK_EVERY,
+            died: Vec::new(),
+            show_at: watch.looks().then(Instant::now),
+            by_hand: ByHand::default(),
+            watch,
+        }
+    }
+
+    /// Waits until the completed rate is steady by judge's test, at most the plan's warm-up time; with connections that are
+    /// made one after the other, until all `asked` are up too.
+    pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, Ended) {
+        let cap_s = plan.warmup_s.max(0.0);
+        loop {
+            // Not at each tick: a thousand agents bring ten thousand a second.
+            let left_s = (cap_s - self.origin.now_s()).max(0.0);
+            let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_LOOK);
+            let ended = self.hold_until(until, plan, |_| true);
+            let mut steady = judge::steady(&self.progress.settling());
+            let now_s = self.origin.now_s();
+            steady.warmup_s = now_s.max(0.0);
+            let up = !plan.waits_for_all() || self.progress.now().open >= asked;
+            let settled = up && now_s >= plan.least_warmup_s && steady.steady;
+            let left_s = cap_s - now_s;
+            if settled || left_s <= 0.0 || self.over() || ended != Ended::InFull {
+                return (steady, ended);
+            }
+        }
+    }
+
+    /// Takes a sample of everything, then sends the agents into a phase; with agents on other hosts, all do both at one
+    /// moment, by clocks that were compared. Returns the times of the sample.
+    pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
+        let Some(lead) = self.lead else {
+            let edge = self.samplers.edge();
+            self.group.tell_all(&AgentCommand::Enter { phase, at_ns: None });
+            return edge;
+        };
+        let at_ns = Origin::after(lead).ns();
+        self.group.tell_each(|agent| AgentCommand::Enter { phase, at_ns: Some(agent.on_its_clock(at_ns)) });
+        let edge = self.samplers.edge_at(at_ns);
+        let due_s = self.origin.s_at(at_ns);
+        self.late_s.extend([(edge.0 - due_s).abs(), (edge.1 - due_s).abs()]);
+        edge
+    }
+
+    /// Measures for the plan's duration, or until there is nothing more to measure. A window does not end while the
+    /// server stands still, or the requests that wait in it would be in no percentile.
+    pub(crate) fn hold(&mut self, plan: &LoadPlan) -> Ended {
+        let begin_s = self.origin.now_s();
+        self.progress.stretch(begin_s, plan.duration_s);
+        // What ends the window is ordered ahead of its end.
+        let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
+        let until = Instant::now() + Duration::from_secs_f64((plan.duration_s - lead_s).max(0.001));
+        let ended = self.hold_until(until, plan, |_| true);
+        if ended != Ended::InFull {
+            return ended;
+        }
+        self.hold_until(until + LONGEST_STANDSTILL, plan, |act| act.progress.stands_still(begin_s))
+    }
+
+    fn hold_until(&mut self, until: Instant, plan: &LoadPlan, goes_on: impl Fn(&Self) -> bool) -> Ended {
+        let mut ended = Ended::InFull;
+        while ended == Ended::InFull && Instant::now() < until && !self.over() && goes_on(self) {
+            ended = self.listen(until, plan);
+        }
+        ended
+    }
+
+    /// Waits for the parts, and ends the agents where some are missing; otherwise all wait for their next task.
+    pub(crate) fn collect(&mut self, patience: Duration) {
+        self.hear_until_over(Instant::now() + patience);
+        if self.parts.all_came() {
+            return;
+        }
+        self.group.stop(Duration::from_millis(500));
+        // What came while the agents were stopped.
+        self.hear_until_over(Instant::now() + Duration::from_millis(100));
+    }
+
+    fn hear_until_over(&mut self, until: Instant) {
+        while !self.over() && Instant::now() < until {
+            self.hear(until);
+        }
+    }
+
+    fn over(&self) -> bool {
+        self.parts.over()
+    }
+
+    /// Hears at most one thing, and looks whether to go on. S-Clients do what they do whatever becomes of the server.
+    fn listen(&mut self, until: Instant, plan: &LoadPlan) -> Ended {
+        self.hear(until);
+        if let Some(command) = self.by_hand.look(plan, self.watch.factor(), self.origin.now_s()) {
+            self.group.tell_all(&command);
+        }
+        let whatever = matches!(plan.intensity, Intensity::SClients { .. });
+        if self.watch.stop() {
+            Ended::ByUser
+        } else if !whatever && (!self.died.is_empty() || self.broken()) {
+            Ended::Broken
+        } else {
+            Ended::InFull
+        }
+    }
+
+    /// Whether something happened to the processes that ends the trial; looked at now and then, not at each of ten thousand
+    /// ticks a second.
+    fn broken(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.look_at {
+            return false;
+        }
+        self.look_at = now + INCIDENTS_LOOK;
+        self.samplers.incidents().iter().any(|i| i.kind.breaks())
+    }
+
+    fn hear(&mut self, until: Instant) {
+        let now = Instant::now();
+        if now >= self.ask_at {
+            self.ask_at = now + ASK_EVERY;
+            self.group.ask_clocks();
+        }
+        match self.group.hear(until.min(now + LOOK)) {
+            Some((agent, Said::Report(AgentReport::Tick(tick)))) => {
+                let tick = Tick { t_s: self.group.ours_s(agent, tick.t_s), ..tick };
+                self.progress.push(agent, tick, self.origin.now_s());
+                self.watch.tick(&self.progress.now());
+                self.show();
+            }
+            Some((agent, Said::Report(AgentReport::Part(part)))) => self.part(agent, *part),
+            Some((agent, Said::Pong(n, theirs_ns, came_ns))) => self.group.answered(agent, (n, theirs_ns, came_ns)),
+            Some((agent, Said::Report(AgentReport::Failed { error }))) => drop(self.parts.lost(agent, error)),
+            Some((agent, Said::Gone(how))) => self.gone(agent, how),
+            Some(_) | None => {}
+        }
+    }
+
+    /// A part came, with the times of its agent's clock.
+    fn part(&mut self, agent: usize, mut part: LoadPart) {
+        let ours = |theirs_s| self.group.ours_s(agent, theirs_s);
+        for stood in part.pauses.iter_mut().chain(&mut part.held_up) {
+            *stood = Window { begin_s: ours(stood.begin_s), end_s: ours(stood.end_s) };
+        }
+        let longest_s = self.origin.now_s().max(0.0) + CLOCKS_APART_S;
+        self.parts.take(agent, part, longest_s, ours);
+    }
+
+    /// Shows whoever looks on what is known now; not at each of ten thousand ticks a second.
+    fn show(&mut self) {
+        let now = Instant::now();
+        if self.show_at.is_none_or(|at| now < at) {
+            return;
+        }
+        self.show_at = Some(now + SHOWN_EVERY);
+        let (clients, server) = self.samplers.glance();
+        let (tick, detail) = (self.progress.now(), self.progress.detail());
+        self.watch.progress(Progressing { tick, detail, clients, server });
+    }
+
+    /// An agent that ended with neither its part nor a word of why.
+    fn gone(&mut self, agent: usize, how: String) {
+        let at_s = self.origin.now_s();
+        let text = format!("the generator {:?} ended at {at_s:.1} s: {how}", self.group.name(agent));
+        if self.parts.lost(agent, how) {
+            self.died.push(Incident { kind: IncidentKind::GeneratorEnded, begin_s: at_s, end_s: None, text });
+        }
+    }
+
+    /// All that is left: the merged parts, both sides, and what happened; and the agents that wait for their next task.
+    pub(crate) fn trial(
+        self,
+        loads: &[&Intensity],
+        point: &Point,
+        window: Window,
+    ) -> Result<(Trial, AgentGroup), LabError> {
+        let missing = self.parts.told(|agent| self.group.name(agent).to_string());
+        if self.parts.none_came() && self.died.is_empty() {
+            return Err(LabError::Lost { label: point.label.clone(), why: missing.join("; ") });
+        }
+        let (lost, agents) = (self.parts.missing().collect::<Vec<_>>(), self.parts.agents());
+        let clock_s = self.group.clock_error().as_secs_f64();
+        let drift_s = self.group.drift().into_iter().chain(self.samplers.drift()).max();
+        let apart = self.parts.apart(&self.late_s, (clock_s, drift_s.map(|drift| drift.as_secs_f64())));
+        let all_wait = self.parts.all_came();
+        let (mut whole, mut hosts) = self.parts.merged();
+        for host in &mut hosts {
+            let agent = self.group.agents().iter().find(|agent| agent.host() == host.host);
+            host.clock_us = agent.map_or(0.0, |agent| agent.offset_ns() as f64 / 1e3);
+        }
+        // Of an agent whose part is missing, what it last said counts in the whole, and nothing in the window.
+        for tick in lost.into_iter().filter_map(|agent| self.progress.last(agent)) {
+            whole.total.sent = whole.total.sent.saturating_add(tick.sent);
+            whole.total.completed = whole.total.completed.saturating_add(tick.completed);
+        }
+        let mut trial = merge::trial(point, loads, whole, window);
+        self.by_hand.put(&mut trial);
+        let (step_s, rates) = self.progress.series(window.begin_s, window.end_s);
+        trial.measured.series_completed = rates;
+        trial.measured.series_step_s = Some(step_s).filter(|step_s| *step_s > STEP_S);
+        trial.measured.apart = apart;
+        trial.moments = self.progress.moments(window.end_s);
+        if self.group.agents().iter().any(Agent::is_remote) {
+            trial.host_loads = hosts;
+        }
+        if agents > 1 {
+            trial.notes.push(format!("the load was made by {agents} agent processes"));
+        }
+        trial.notes.extend(missing);
+        let seen = self.samplers.close(&mut trial);
+        trial.incidents = incidents(seen, self.died, &self.progress, window);
+        trial.notes.extend(trial.incidents.iter().map(|i| i.text.clone()));
+        Ok((trial, if all_wait { self.group } else { AgentGroup::default() }))
+    }
+}
+
+/// What happened, in order: what the observers saw and which agents ended; where nothing did, a silence of the answers.
+fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
+    // Agents that are told to drain end by themselves.
+    seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
+    seen.extend(died);
+    if seen.is_empty() {
+        seen.extend(progress.silence(window.begin_s, window.end_s));
+    }
+    seen.sort_by(|a, b| a.begin_s.total_cmp(&b.begin_s));
+    seen
+}
+
+/// What stopped a trial before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It was measured to its end.
+    InFull,
+    /// The user asked to stop.
+    ByUser,
+    /// The server or a generator was stopped or ended: what would be measured from then on is something else.
+    Broken,
+}

@@ -1,0 +1,133 @@
+//! Cold connections around a trial: opened by agents of their own before it, held through it, and accounted for after
+//! it. As many processes as the limit of descriptors asks for, each from source addresses of its own on loopback.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use run::{Address, AgentReport, AgentSpec, ColdPart, ColdPlan, Trial};
+
+use crate::agents::{AgentGroup, Said};
+use crate::{Host, LabError};
+
+/// Descriptors that an agent needs besides its connections.
+const SPARE: u64 = 64;
+/// Connections of one process from one source address that leave ports free for others.
+const A_PROCESS: u32 = 20_000;
+/// Connections from one source address. The kernel looks for a free port among one half of the ephemeral ones first (14,000 of
+/// the 28,000 by default); beyond these each connect searches through all that are taken, and 160 a second come up.
+const A_SOURCE: u32 = 10_000;
+/// The first of loopback's addresses that are used.
+const SOURCES: u32 = 0x7f00_0101;
+
+/// Agents that hold cold connections.
+pub struct Cold {
+    group: AgentGroup,
+    agents: usize,
+    /// What the agents said when they were ready.
+    pub notes: Vec<String>,
+}
+
+impl Cold {
+    /// Opens the connections and returns when all are up or cannot be.
+    pub fn open(
+        host: &dyn Host,
+        program: &Path,
+        plan: &ColdPlan,
+        addr: &Address,
+        descriptors: u64,
+    ) -> Result<Self, LabError> {
+        let mut group = AgentGroup::default();
+        let shares = over(host, plan, addr, descriptors);
+        for (n, (host, share)) in shares.iter().enumerate() {
+            let spec = AgentSpec::Cold { plan: share.clone(), addr: addr.clone() };
+            group.start(*host, program, &format!("cold {}", n + 1), &spec)?;
+        }
+        let takes = f64::from(plan.connections) / plan.rate.max(0.1);
+        let ready = group.await_ready(Duration::from_secs_f64(takes + 30.0))?;
+        let notes = ready.into_iter().flat_map(|r| r.notes).collect();
+        Ok(Self { group, agents: shares.len(), notes })
+    }
+
+    /// Ends them and says what became of the connections. An agent that was lost has held nothing.
+    pub fn close(mut self) -> ColdPart {
+        self.group.tell_all(&run::AgentCommand::Stop);
+        let (mut part, mut open) = (ColdPart::default(), self.agents);
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while open > 0
+            && let Some((_, said)) = self.group.hear(deadline)
+        {
+            match said {
+                Said::Report(AgentReport::Held(one)) => part.merge(&one),
+                Said::Gone(_) => open -= 1,
+                Said::Report(_) | Said::Pong(..) => {}
+            }
+        }
+        self.group.stop(Duration::from_millis(500));
+        part
+    }
+}
+
+/// Writes on a trial what was held during it.
+pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
+    trial.key.cold = u32::try_from(part.held).ok();
+    if part.held < u64::from(asked) || part.lost > 0 {
+        trial.notes.push(format!(
+            "of {asked} cold connections {} were up and {} were lost before the trial ended",
+            part.held, part.lost
+        ));
+    }
+}
+
+/// Which host holds which share: this one as many as it can with several processes, others in equal shares.
+fn over<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<(&'a dyn Host, ColdPlan)> {
+    let mut members: Vec<&dyn Host> = host.members().into_iter().map(|(host, _)| host).collect();
+    if members.is_empty() {
+        members.push(host);
+    }
+    let hosts = u32::try_from(members.len()).unwrap_or(u32::MAX);
+    let part = |n: u32| plan.connections / hosts + u32::from(n < plan.connections % hosts);
+    let of = |(n, host): (u32, &'a dyn Host)| {
+        let share = ColdPlan { connections: part(n), rate: plan.rate / f64::from(hosts), ..plan.clone() };
+        let shares = if share.connections > 0 { split(&share, addr, descriptors) } else { Vec::new() };
+        shares.into_iter().map(move |share| (host, share)).collect::<Vec<_>>()
+    };
+    (0..).zip(members).flat_map(of).collect()
+}
+
+fn split(plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<ColdPlan> {
+    let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).clamp(1, A_PROCESS);
+    let agents = plan.connections.div_ceil(each).max(1);
+    let part = |n: u32| plan.connections / agents + u32::from(n < plan.connections % agents);
+    let v4_loopback = addr.inet().is_some_and(|addr| addr.is_ipv4() && addr.ip().is_loopback());
+    let many = v4_loopback && plan.sources.is_empty() && plan.connections > A_SOURCE;
+    let own = |n: u32| -> Vec<IpAddr> {
+        let sources = part(0).div_ceil(A_SOURCE);
+        let address = |i| IpAddr::V4(Ipv4Addr::from(SOURCES + n * sources + i));
+        if many { (0..sources).map(address).collect() } else { plan.sources.clone() }
+    };
+    (0..agents)
+        .map(|n| ColdPlan {
+            connections: part(n),
+            rate: plan.rate / f64::from(agents),
+            sources: own(n),
+            ..plan.clone()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_in_a_split_and_sources_differ() {
+        let plan = ColdPlan { connections: 50_001, ..ColdPlan::default() };
+        let parts = split(&plan, &"127.0.0.1:80".parse().unwrap(), 20_000);
+        assert_eq!(parts.iter().map(|p| p.connections).collect::<Vec<_>>(), [16_667; 3]);
+        let all: std::collections::BTreeSet<_> = parts.iter().flat_map(|p| p.sources.clone()).collect();
+        assert!(all.len() == 6 && all.iter().all(IpAddr::is_loopback), "10,000 of each at most: {all:?}");
+        let one = split(&ColdPlan { connections: 10, ..plan }, &"127.0.0.1:80".parse().unwrap(), 20_000);
+        assert!(one.len() == 1 && one[0].sources.is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! `loadline load`: one trial at one fixed intensity.
+
+use std::path::Path;
+
+use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, TrialKind};
+
+use crate::trial::conduct::Load;
+use crate::trial::preflight;
+use crate::{Lab, LabError, Point, TargetSetup, Watch};
+
+/// Loads the plan's target once, as the plan says.
+pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
+    let mut lab = Lab::begin(plan, out, watch)?;
+    let target_setup = TargetSetup::prepare(&mut lab)?;
+    let rest_s = lab.run.plan.observe.at_rest_s;
+    lab.rest(&target_setup.observation, rest_s);
+    for repeat in 0..lab.run.plan.times() {
+        if lab.stopped() {
+            break;
+        }
+        lab.begin_repeat(repeat);
+        once(&mut lab, &target_setup, repeat)?;
+    }
+    lab.finish()
+}
+
+/// One load; each repeat has arrivals of its own.
+fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<(), LabError> {
+    let point = Point {
+        label: label(&target_setup.load.intensity),
+        kind: TrialKind::Fixed,
+        within_us: lab.run.plan.objective.p99_us,
+        ..Point::default()
+    };
+    let plan = LoadPlan { seed: target_setup.load.seed.wrapping_add(u64::from(repeat)), ..target_setup.load.clone() };
+    let loads = [Load { host: target_setup.host(), addr: target_setup.addr.clone(), plan }];
+    let cold = lab.run.plan.cold.clone();
+    let held =
+        (cold.connections > 0).then(|| lab.open_cold_on(target_setup.host(), &cold, &target_setup.addr)).transpose()?;
+    let mut trial = lab.conduct(&target_setup.observation, &loads, &point)?;
+    if let Some(held) = held {
+        crate::trial::cold::put(&mut trial, cold.connections, &held.close());
+    }
+    lab.keep(trial)?;
+    look_alive(lab, target_setup)
+}
+
+/// A silence that ended so long before the window did, seconds, ended with answers.
+const AGAIN_S: f64 = 0.25;
+
+/// Whether a server that was silent at the end still answers; one that does not is what the run has to say.
+fn look_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
+    let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
+    let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
+    let to_the_end = |end_s: Option<f64>| end_s.is_none_or(|at| at > trial.measured.window.end_s - AGAIN_S);
+    let silent = trial.incidents.iter().any(|i| i.kind == IncidentKind::Silence && to_the_end(i.end_s));
+    if lab.stopped() || !silent {
+        return Ok(());
+    }
+    match preflight::still_answers(&target_setup.addr, &target_setup.load) {
+        Ok(answered) => lab.count_afterwards(&answered),
+        Err(why) => lab.gone(&why)?,
+    }
+    Ok(())
+}
+
+fn label(intensity: &Intensity) -> String {
+    match intensity {
+        Intensity::Closed { connections: 1, .. } => "1 connection".into(),
+        Intensity::Closed { connections, .. } => format!("{connections} connections"),
+        // The mean of recorded times has all digits that a float has.
+        Intensity::Open { rate, .. } if *rate >= 1.0 => format!("offered {}/s", (rate * 1000.0).round() / 1000.0),
+        Intensity::Open { rate, .. } => format!("offered {rate}/s"),
+        Intensity::SClients { descriptors, connect_timeout_ms, pace, .. } => {
+            let pace = pace.as_ref().map_or(String::new(), |pace| format!(", {} connects/s", pace.rate));
+            format!("{descriptors} S-Client descriptors, T = {connect_timeout_ms} ms{pace}")
+        }
+    }
+}

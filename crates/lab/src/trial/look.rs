@@ -1,0 +1,72 @@
+//! A trial in which nothing is sent: the counters of a server that somebody else loads.
+
+use std::time::{Duration, Instant};
+
+use run::{LoadPart, Tick, Trial, Window};
+use sys::clock::Origin;
+
+use crate::agents::AgentGroup;
+use crate::observe::Observation;
+use crate::observe::samplers::Samplers;
+use crate::trial::merge;
+use crate::{Point, Progressing, Watch};
+
+/// Between two looks at the user's wish to stop and at the processes.
+const LOOK: Duration = Duration::from_millis(50);
+/// Between two showings of the newest samples.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+
+/// From the begin, and then between two times that what was seen so far is kept.
+const KEPT_EVERY: Duration = Duration::from_secs(5);
+const KEPT_FIRST: Duration = Duration::from_secs(1);
+/// Keeping it takes at most this share of the time: a recording of hours is large.
+const KEEPING: u32 = 50;
+
+/// Looks for a while, shows what there is to see, and hands over what was seen so far to be kept: who watches for hours may
+/// be killed.
+pub(crate) fn look(
+    observation: &Observation,
+    (interval_s, duration_s): (f64, f64),
+    point: &Point,
+    watch: &mut dyn Watch,
+    keep: &mut dyn FnMut(Trial),
+) -> Trial {
+    let origin = Origin::after(Duration::ZERO);
+    let samplers = observation.open(&AgentGroup::default(), origin, interval_s);
+    let begin_s = samplers.edge().0;
+    let (mut show_at, mut keep_at) = (Instant::now(), Instant::now() + KEPT_FIRST);
+    let ended = || samplers.incidents().iter().any(|i| point.kind.ends_with(i.kind));
+    while origin.now_s() - begin_s < duration_s && !watch.stop() && !ended() {
+        if watch.looks() && Instant::now() >= show_at {
+            show_at = Instant::now() + SHOWN_EVERY;
+            let (_, server) = samplers.glance();
+            let tick = Tick { t_s: origin.now_s(), ..Tick::default() };
+            watch.progress(Progressing { tick, server, ..Progressing::default() });
+        }
+        if Instant::now() >= keep_at {
+            let began = Instant::now();
+            so_far(&samplers, point, begin_s).into_iter().for_each(&mut *keep);
+            keep_at = Instant::now() + KEPT_EVERY.max(KEEPING * began.elapsed());
+        }
+        std::thread::sleep(LOOK);
+    }
+    let end_s = samplers.edge().1;
+    let mut trial = trial(point, Window { begin_s, end_s });
+    let incidents = samplers.close(&mut trial);
+    trial.notes.extend(incidents.iter().map(|i| i.text.clone()));
+    trial.incidents = incidents;
+    trial
+}
+
+fn trial(point: &Point, window: Window) -> Trial {
+    let mut trial = merge::trial(point, &[], LoadPart::default(), window);
+    trial.measured.length_s = window.length_s();
+    trial
+}
+
+/// The trial as it would be if it ended with the newest sample; none before there are two.
+fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
+    let server = samplers.server_so_far()?;
+    let end_s = server.recording.t_s.last().copied().filter(|end_s| *end_s > begin_s)?;
+    Some(Trial { server: Some(server), ..trial(point, Window { begin_s, end_s }) })
+}

@@ -1,0 +1,186 @@
+//! What an experiment stands on that was given hosts: its own reference server on the server's host, generators on those of
+//! the clients, and an observer on each. What only a testbed has (a medium's counters, a filter at an interface) is not there.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use run::{HostPlan, Role, ServePlan, Side, Window};
+
+use crate::agents::AgentGroup;
+use crate::observe::RemoteObserver;
+use crate::observe::hosts::Hosts;
+use crate::observe::{Observation, Watched};
+use crate::trial::target_setup::start_server;
+use crate::{Host, Lab, LabError, ServerCounters};
+
+/// How long a server may take to be done with what a trial left behind.
+const SETTLES_WITHIN: Duration = Duration::from_secs(5);
+/// One look at what it has left, seconds.
+const LOOK_S: f64 = 0.1;
+/// A handshake that is half done is tried again by the server after a second, and refused by a client that gave it up. Source:
+/// RFC 6298, 2.1.
+const HALF_DONE: Duration = Duration::from_millis(1200);
+
+/// See the head of this file.
+pub struct OnHosts {
+    /// Declared first: it ends before what leads to its host.
+    server: Arc<Mutex<AgentGroup>>,
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// Both sides.
+    pub observation: Observation,
+    clients: Box<dyn Host>,
+    _server_host: Box<dyn Host>,
+}
+
+impl OnHosts {
+    /// Starts the server on its host, at an address that the clients reach: the one that was asked for, else that of the
+    /// host's name.
+    pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
+        let plans = lab.run.plan.hosts.clone();
+        let server_plan = plans.iter().find(|host| host.role == Role::Server);
+        let plan = ServePlan { listen: listen_at(server_plan, listen)?, ..plan.clone() };
+        let program = lab.program().to_path_buf();
+        let hosts = Hosts::connect(&plans, &program)?;
+        let (group, addr, notes) = start_server(hosts.server(), &program, plan)?;
+        notes.into_iter().for_each(|note| lab.note(note));
+        let clients = hosts.observe_clients(&program, &addr.into())?;
+        let server = hosts.observe_server(&program, &addr.into())?;
+        tell(lab, &clients, server.as_ref());
+        let watched = watched(&group, addr, &clients, server.as_ref());
+        let observation = lab.observation(addr, Some(watched)).with_hosts(clients, server);
+        let [clients, server_host] = hosts.into_sides();
+        Ok(Self { server: Arc::new(Mutex::new(group)), addr, observation, clients, _server_host: server_host })
+    }
+
+    /// The same with what the server counts itself.
+    #[must_use]
+    pub fn with_counters(mut self, object: &'static str) -> Self {
+        self.observation = self.observation.with_server_counters(ServerCounters::of(&self.server, object));
+        self
+    }
+
+    /// The server, to be asked for its counts.
+    pub fn server(&self) -> Arc<Mutex<AgentGroup>> {
+        Arc::clone(&self.server)
+    }
+
+    /// The hosts of the clients as one, over which a load is spread.
+    pub fn clients(&self) -> &dyn Host {
+        &*self.clients
+    }
+
+    /// The places of clients one by one, the hosts in turns: as many on each as it has agents.
+    pub fn places(&self) -> Vec<&dyn Host> {
+        let members = self.clients.members();
+        if members.is_empty() {
+            return vec![self.clients()];
+        }
+        let most = members.iter().map(|(_, agents)| *agents).max().unwrap_or(1);
+        let turn = |turn| members.iter().filter(move |(_, agents)| *agents > turn).map(|(host, _)| *host);
+        (0..most).flat_map(turn).collect()
+    }
+
+    /// Processors that a host of clients has for them.
+    pub fn processors(&self, host: &str) -> f64 {
+        let there = self.observation.client_hosts().iter().find(|observer| observer.host() == host);
+        let here = || sys::limits::allowed_cpus().map_or(1, |cpus| cpus.len() as u32);
+        f64::from(there.map_or_else(here, RemoteObserver::processors).max(1))
+    }
+
+    /// Waits until nothing that a trial left waits to be accepted, and what was half done is through or refused.
+    pub fn settle(&self, lab: &mut Lab<'_>) {
+        let end = Instant::now() + SETTLES_WITHIN;
+        while Instant::now() < end && !lab.stopped() && self.waiting() > 0.0 {}
+        std::thread::sleep(HALF_DONE);
+    }
+
+    /// Connections that wait to be accepted.
+    fn waiting(&self) -> f64 {
+        let sides = self.observation.at_rest(LOOK_S, LOOK_S, &|| false);
+        let of = |side: &Side| side.recording.sum("listen.queue", Window::ALL, |_| true).value();
+        sides.iter().filter_map(of).fold(0.0, f64::max)
+    }
+}
+
+/// Writes down who takes part.
+fn tell(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
+    let there = clients.iter().chain(server).map(|observer| observer.found().host.clone());
+    there.for_each(|host| lab.host(host));
+    match (clients.is_empty(), server.is_none()) {
+        (true, _) => lab.host(probe::host_info("localhost", "client")),
+        (false, true) => lab.host(probe::host_info("localhost", "server")),
+        (false, false) => {}
+    }
+    if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
+        lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
+    }
+    lab.note(
+        "server and clients are on hosts of their own; what joins them has no counters that could be read from here, so \
+         how much of the wire was used is not known",
+    );
+}
+
+/// The server's side, as its observer found it, or as it was started here.
+fn watched(
+    group: &AgentGroup,
+    addr: SocketAddr,
+    clients: &[RemoteObserver],
+    server: Option<&RemoteObserver>,
+) -> Watched {
+    let here = probe::boot_id();
+    let machine = server.map_or_else(|| here.clone(), RemoteObserver::machine);
+    let shared = match clients.is_empty() {
+        true => machine == here,
+        false => clients.iter().any(|client| client.machine() == machine),
+    };
+    match server {
+        Some(observer) => Watched {
+            host: observer.host().into(),
+            pids: observer.found().processes.clone(),
+            netns_pid: None,
+            listen: observer.found().listen.clone(),
+            shared,
+        },
+        None => {
+            Watched { host: "localhost".into(), pids: group.pids(), netns_pid: None, listen: Some(addr.into()), shared }
+        }
+    }
+}
+
+/// The address to listen at. What every interface has is none that could be connected to.
+fn listen_at(server: Option<&HostPlan>, asked: &str) -> Result<String, LabError> {
+    let fail = |why: String| LabError::set_up("finding where the experiment's own server is to listen", why);
+    let advice = "name an address of the server's host that the clients reach: --listen ADDRESS[:PORT]";
+    let found = match asked.parse::<IpAddr>() {
+        Ok(ip) => SocketAddr::new(ip, 0),
+        Err(_) if !asked.is_empty() => asked.parse().map_err(|e| fail(format!("{asked:?}: {e}; {advice}")))?,
+        Err(_) => {
+            let name = server.map(|host| host.name.rsplit('@').next().unwrap_or_default());
+            let name = name.ok_or_else(|| fail(format!("it runs on this host; {advice}")))?;
+            let resolved = (name, 0_u16).to_socket_addrs().map_err(|e| fail(format!("{name:?}: {e}; {advice}")))?;
+            resolved.into_iter().next().ok_or_else(|| fail(format!("{name:?} has no address; {advice}")))?
+        }
+    };
+    match found.ip().is_unspecified() {
+        true => Err(fail(format!("{found} is every address of a host and none to connect to; {advice}"))),
+        false => Ok(found.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_the_one_asked_for_or_the_host_s() {
+        let host = |name: &str| HostPlan { name: name.into(), role: Role::Server, ..HostPlan::default() };
+        assert_eq!(listen_at(None, "192.0.2.1").unwrap(), "192.0.2.1:0");
+        assert_eq!(listen_at(Some(&host("web1")), "192.0.2.1:80").unwrap(), "192.0.2.1:80");
+        assert_eq!(listen_at(Some(&host("user@192.0.2.7")), "").unwrap(), "192.0.2.7:0");
+        assert!(listen_at(None, "").unwrap_err().to_string().contains("--listen"));
+        assert!(listen_at(None, "nonsense").unwrap_err().to_string().contains("nonsense"));
+        assert!(listen_at(None, "0.0.0.0:80").unwrap_err().to_string().contains("every address"));
+    }
+}

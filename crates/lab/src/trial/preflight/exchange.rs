@@ -1,0 +1,135 @@
+//! One request and its answer over a blocking socket, through the session that the load will use.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use proto::{Fault, Outcome, Request, Requester};
+
+use super::answer::Answer;
+use crate::trial::stream::Stream;
+
+/// A response longer than this is taken for one that never ends.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Why an exchange was not completed.
+pub(super) enum Broken {
+    Fault(Fault),
+    /// The session has more to say than the fault.
+    Explained(String),
+    Silent,
+    Endless,
+    Io(std::io::Error),
+}
+
+/// One exchange, and what was seen of it.
+pub(super) struct Exchange {
+    pub(super) stream: Stream,
+    pub(super) begin: Instant,
+    pub(super) deadline: Instant,
+    /// The first bytes of the answer, to tell a foreign protocol by.
+    pub(super) answer: Answer,
+    pub(super) bytes: u64,
+    pub(super) answer_bytes: u64,
+    /// A request was begun: what handshake there was is over.
+    pub(super) spoke: bool,
+    pub(super) handshakes: u64,
+    /// The status of the answer, and what the session says of it.
+    pub(super) status: u16,
+    pub(super) said: Option<String>,
+}
+
+impl Exchange {
+    /// Whether the status was unexpected.
+    pub(super) fn run(&mut self, session: &mut dyn Requester) -> Result<bool, Broken> {
+        self.handshakes = u64::from(!session.ready());
+        let outcome = self.talk(session);
+        if let Some(plain) = session.plain() {
+            self.answer = Answer(plain.to_vec());
+        }
+        match (outcome, session.explain()) {
+            (Err(Broken::Fault(_)), Some(why)) => Err(Broken::Explained(why)),
+            (outcome, said) => {
+                self.said = said;
+                outcome
+            }
+        }
+    }
+
+    fn talk(&mut self, session: &mut dyn Requester) -> Result<bool, Broken> {
+        let mut buffer = vec![0; 64 * 1024];
+        let (mut begun, mut outcome) = (false, None);
+        loop {
+            if !begun && session.ready() {
+                session.begin(Request::default());
+                (begun, self.spoke) = (true, true);
+            }
+            self.send(session, &mut buffer)?;
+            let n = self.read(&mut buffer)?;
+            self.bytes += n as u64;
+            self.answer.keep(&buffer[..n]);
+            let mut status = 0;
+            let mut done = |done: proto::Done| {
+                (status, self.answer_bytes) = (done.status, self.answer_bytes + done.bytes);
+                outcome = Some(done.outcome);
+            };
+            let heard = match n {
+                0 => session.peer_closed(&mut done),
+                n => session.receive(&buffer[..n], &mut done),
+            };
+            if let Err(fault) = heard {
+                // Why it ends, for the server's log; the fault is what is told here.
+                let _ = self.send(session, &mut buffer);
+                return Err(Broken::Fault(fault));
+            }
+            self.status = status;
+            match outcome {
+                Some(Outcome::Failed(fault)) => return Err(Broken::Fault(fault)),
+                Some(outcome) => return Ok(outcome == Outcome::Unexpected),
+                None => {}
+            }
+            if n == 0 {
+                return Err(Broken::Fault(Fault::Short));
+            }
+            if self.bytes > MOST_BYTES {
+                return Err(Broken::Endless);
+            }
+        }
+    }
+
+    fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), Broken> {
+        self.stream.patience(self.left()?);
+        while session.wants_transmit() {
+            let n = session.transmit(buffer);
+            if n == 0 {
+                break;
+            }
+            // A server may answer before it has read everything; what it says is then more telling than EPIPE.
+            if self.stream.write_all(&buffer[..n]).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Broken> {
+        loop {
+            self.stream.patience(self.left()?);
+            match self.stream.read(buffer) {
+                Ok(n) => return Ok(n),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+                Err(e) => return Err(Broken::Io(e)),
+            }
+        }
+    }
+
+    fn left(&self) -> Result<Duration, Broken> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            Ok(left)
+        } else if self.bytes == 0 {
+            Err(Broken::Silent)
+        } else {
+            Err(Broken::Endless)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! One request before any load: does the target speak the protocol at all? A precise sentence now is worth more than
+//! a million errors later.
+
+mod answer;
+mod exchange;
+mod explain;
+mod first;
+
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use run::{Address, LoadPlan, Tally};
+
+use self::answer::Answer;
+use self::exchange::Exchange;
+pub(crate) use self::first::First;
+use crate::trial::stream::Stream;
+
+/// Makes one exchange; the error is a sentence with what to do.
+pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
+    let revealed = plan.revealed();
+    let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
+    let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
+    // A file that cannot be read is told before anything is connected.
+    let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
+    let begin = Instant::now();
+    let connect = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
+    let stream = Stream::connect(addr, connect).map_err(|e| explain::refused(addr, &e, plan.connect_timeout_s))?;
+    let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
+    let answered = proto::spec(&plan.protocol).answers;
+    let mut exchange = Exchange {
+        stream,
+        begin,
+        deadline: begin + patience,
+        answer: Answer::default(),
+        bytes: 0,
+        answer_bytes: 0,
+        spoke: false,
+        handshakes: 0,
+        status: 0,
+        said: None,
+    };
+    // Where nothing comes back by design, that it connects is all there is to see.
+    let done = if answered { exchange.run(client.sessions(1).at(0)) } else { Ok(false) };
+    let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::why(&exchange, &e, plan)))?;
+    let scrub = |text: String| plan.secrets.scrub(&text);
+    let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
+    let status_line = http.then(|| scrub(exchange.answer.first_line()));
+    let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
+    let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));
+    let body = scrub(exchange.answer.body());
+    Ok(First {
+        took_us: begin.elapsed().as_secs_f64() * 1e6,
+        bytes: exchange.bytes,
+        answer_bytes: exchange.answer_bytes,
+        status_line,
+        status: exchange.status,
+        unexpected,
+        said: exchange.said.take().map(|said| plan.secrets.scrub(&said)),
+        redirect,
+        body,
+        answered,
+        handshakes: exchange.handshakes,
+    })
+}
+
+/// Longest wait for the one request that asks whether a server still lives, seconds.
+const ALIVE_WITHIN_S: f64 = 3.0;
+
+/// One request after a load that no answer came to: what it counts, or why nothing came.
+pub(crate) fn still_answers(addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
+    let mut plan = plan.clone();
+    plan.timeout_s = plan.timeout_s.min(ALIVE_WITHIN_S);
+    plan.connect_timeout_s = plan.connect_timeout_s.min(ALIVE_WITHIN_S);
+    first_request(addr, &plan).map(|first| first.tally())
+}
+
+/// Whether connects are neither taken nor refused within the plan's time for one: an accept queue that is full does that.
+pub(crate) fn takes_none(addr: &Address, plan: &LoadPlan) -> bool {
+    let patience = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
+    let tried = Stream::connect(addr, patience);
+    tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
+    /// More than an answer that comes takes on any machine.
+    const PATIENT: f64 = 20.0;
+
+    /// A server that reads a request and answers with `answer`, then closes or stays silent until the client is done.
+    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<First, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let answer = answer.to_vec();
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(&answer);
+            if !close {
+                let _ = is_done.recv();
+            }
+        });
+        let result = first_request(&addr.into(), &LoadPlan { timeout_s, ..LoadPlan::default() });
+        drop(done);
+        server.join().unwrap();
+        result
+    }
+
+    #[test]
+    fn a_good_answer_is_taken() {
+        let first = against(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false, PATIENT).unwrap();
+        assert_eq!((first.status_line.as_deref(), first.unexpected), (Some("HTTP/1.1 200 OK"), false));
+        let empty = against(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false, PATIENT).unwrap();
+        assert!(!empty.unexpected);
+        assert!(against(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", false, PATIENT).unwrap().unexpected);
+    }
+
+    #[test]
+    fn the_body_and_where_a_redirect_leads_are_kept() {
+        let long = [&b"HTTP/1.1 422 No\r\nContent-Length: 300\r\n\r\n"[..], &[b'b'; 300]].concat();
+        assert_eq!(against(&long, false, PATIENT).unwrap().body.len(), 200);
+        let first =
+            against(b"HTTP/1.1 422 Unprocessable\r\nContent-Length: 8\r\n\r\n{\"a\":\x071}", false, PATIENT).unwrap();
+        assert_eq!((first.body.as_str(), first.redirect), ("{\"a\": 1}", None));
+        let to = b"HTTP/1.1 301 Moved\r\nlocation: /new?token=abc\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(against(to, false, PATIENT).unwrap().redirect.as_deref(), Some("/new?token=<redacted:ba7816bf>"));
+        let chunked = b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+        assert!(against(chunked, false, PATIENT).unwrap().body.starts_with("hi"));
+    }
+
+    #[test]
+    fn every_wrong_answer_has_its_own_sentence() {
+        let endless = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhi";
+        let mut huge = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
+        huge.resize(1 << 20, b'x');
+        // Who waits for what never comes is patient for a short time only; an answer that has begun gets time to begin.
+        for (answer, close, patience_s, words) in [
+            (&b""[..], false, 0.3, "said nothing"),
+            (b"", true, PATIENT, "without"),
+            (endless, false, 2.0, "had not ended"),
+            (endless, true, PATIENT, "in the middle of a response"),
+            (b"SSH-2.0-OpenSSH_9.6\r\n", false, PATIENT, "it speaks SSH"),
+            (b"\x15\x03\x01\x00\x02\x02\x46", false, PATIENT, "it speaks TLS"),
+            (b"what?\r\n\r\n", false, PATIENT, "is this a http1 server"),
+            (&huge, false, PATIENT, "exceeds a limit"),
+        ] {
+            let error = against(answer, close, patience_s).unwrap_err();
+            assert!(error.contains(words), "{:?}: {error}", String::from_utf8_lossy(&answer[..answer.len().min(20)]));
+        }
+    }
+
+    #[test]
+    fn a_refused_port_is_named() {
+        let (_bound, addr) = testkit::refusing();
+        let error = first_request(&addr.into(), &LoadPlan::default()).unwrap_err();
+        assert!(error.contains(&addr.to_string()) && error.contains("start the server"), "{error}");
+    }
+
+    #[test]
+    fn a_unix_socket_answers_or_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = Address::Unix(dir.path().join("s"));
+        let error = first_request(&at, &LoadPlan::default()).unwrap_err();
+        assert!(error.contains("/s ") && error.contains("correct the path"), "{error}");
+        let listener = std::os::unix::net::UnixListener::bind(dir.path().join("s")).unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+        });
+        assert_eq!(first_request(&at, &LoadPlan::default()).unwrap().bytes, 38);
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_full_accept_queue_is_told_from_a_refusal() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        sys::socket::listen(&listener, 0).unwrap();
+        let addr = listener.local_addr().unwrap();
+        let plan = LoadPlan { connect_timeout_s: 0.2, ..LoadPlan::default() };
+        let _one = TcpStream::connect(addr).unwrap();
+        assert!(takes_none(&addr.into(), &plan));
+        let (_bound, addr) = testkit::refusing();
+        assert!(!takes_none(&addr.into(), &plan));
+    }
+}

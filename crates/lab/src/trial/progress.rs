@@ -1,0 +1,349 @@
+//! The ticks of all load agents of a trial, put together: how much was completed at any moment.
+
+use run::{Incident, IncidentKind, Moment, Tick, TickDetail};
+
+use crate::trial::stretches::Stretches;
+
+/// What the agents said so far, by agent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    ticks: Vec<Vec<Tick>>,
+    /// The newest detail of each agent; those of before are of no use.
+    details: Vec<TickDetail>,
+    stretches: Stretches,
+}
+
+/// Width of one rate of the series, seconds.
+pub(crate) const STEP_S: f64 = 0.1;
+
+/// Most rates of a series: ten minutes of tenths. A longer window has wider steps.
+const MOST_RATES: f64 = 6_000.0;
+/// Ticks of an agent from which the older ones are thinned: more than an hour of ten a second.
+const MOST_TICKS: usize = 40_000;
+
+/// Shorter steps, for a load that settles: of them the first in which enough is completed, seconds.
+const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
+/// Completed requests in a step that are enough: by chance alone their number scatters by a seventh.
+const ENOUGH: f64 = 50.0;
+
+/// A clock of another machine may be taken to be so much ahead, seconds.
+const AHEAD_S: f64 = 1.0;
+
+/// A shorter silence is no incident: a queue of half a second may come and go.
+const SILENT_S: f64 = 0.5;
+/// Answers that a silence must have cost, so that quiet stretches of a light load are none.
+const MISSED: f64 = 20.0;
+
+impl Progress {
+    pub(crate) fn new(agents: usize) -> Self {
+        Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents], ..Self::default() }
+    }
+
+    /// An agent said something, heard at `now_s`. A time that cannot be is none: figures are made for each tenth of a second
+    /// until there.
+    pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
+        let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
+        let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
+        if tick.t_s >= since_s && tick.t_s < now_s + AHEAD_S {
+            let newer = tick.detail.take().map(|newest| *detail = *newest).is_some();
+            ticks.push(tick);
+            if ticks.len() >= MOST_TICKS {
+                thin(ticks);
+            }
+            if newer && self.stretches.due(now_s) {
+                self.stretches.push(now_s, self.detail());
+            }
+        }
+    }
+
+    /// From now on what is known is kept at moments, as many as a window of this length has stretches.
+    pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
+        self.stretches = Stretches::begin(now_s, window_s, self.detail());
+    }
+
+    /// What happened in each stretch since [`Progress::stretch`] until a moment; nothing where agents did not tell.
+    pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
+        self.stretches.moments(until_s)
+    }
+
+    /// Failures by kind and response times of all agents so far, as they last told them.
+    pub(crate) fn detail(&self) -> TickDetail {
+        let mut sum = TickDetail::default();
+        self.details.iter().for_each(|detail| sum.merge(detail));
+        sum
+    }
+
+    /// What an agent said last.
+    pub(crate) fn last(&self, agent: usize) -> Option<&Tick> {
+        self.ticks.get(agent)?.last()
+    }
+
+    /// The last moment that every agent has reported, seconds since the start.
+    pub(crate) fn known_until(&self) -> f64 {
+        let last = self.ticks.iter().map(|t| t.last().map_or(0.0, |t| t.t_s));
+        last.reduce(f64::min).unwrap_or(0.0)
+    }
+
+    /// Sums of the newest ticks.
+    pub(crate) fn now(&self) -> Tick {
+        self.ticks.iter().filter_map(|t| t.last()).fold(Tick::default(), |sum, t| Tick {
+            t_s: sum.t_s.max(t.t_s),
+            phase: t.phase,
+            sent: sum.sent.saturating_add(t.sent),
+            completed: sum.completed.saturating_add(t.completed),
+            errors: sum.errors.saturating_add(t.errors),
+            open: sum.open.saturating_add(t.open),
+            in_flight: sum.in_flight.saturating_add(t.in_flight),
+            detail: None,
+        })
+    }
+
+    /// Completed requests per second in each tenth of a second from `begin_s` to `end_s`.
+    pub(crate) fn rates(&self, begin_s: f64, end_s: f64) -> Vec<f64> {
+        self.rates_by(STEP_S, begin_s, end_s)
+    }
+
+    /// The same in steps that are as wide as a long window needs, with their width: a tenth of a second, or that times a power of
+    /// two.
+    pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> (f64, Vec<f64>) {
+        let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MOST_RATES * step_s);
+        let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
+        (step_s, self.rates_by(step_s, begin_s, end_s))
+    }
+
+    fn rates_by(&self, step_s: f64, begin_s: f64, end_s: f64) -> Vec<f64> {
+        let steps = ((end_s - begin_s) / step_s + 1e-9).floor().max(0.0) as usize;
+        let at = |i: usize| self.completed_at(begin_s + i as f64 * step_s);
+        (0..steps).map(|i| (at(i + 1) - at(i)) / step_s).collect()
+    }
+
+    /// Completed requests per second since the load began, in the shortest steps that hold enough of them: how it settles.
+    pub(crate) fn settling(&self) -> Vec<f64> {
+        let until_s = self.known_until();
+        let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
+        let fine = until_s < load::FINE_FOR_S && self.ticks.iter().all(|ticks| fine(ticks));
+        let enough = |step_s: &&f64| fine && per_s * **step_s >= ENOUGH;
+        self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), 0.0, until_s)
+    }
+
+    /// The longest stretch of the window without any answer, if some were due and at least [`MISSED`] would have come at
+    /// the rate of the rest.
+    pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
+        let rates = self.rates(begin_s, end_s);
+        let (at, steps) = longest_zero(&rates);
+        let (from, length_s) = (begin_s + at as f64 * STEP_S, steps as f64 * STEP_S);
+        let rest = rates.iter().sum::<f64>() / (rates.len() - steps).max(1) as f64;
+        let wanted = self.at(from + length_s, errors) > self.at(from, errors) || self.at(from, in_flight) > 0.0;
+        if length_s < SILENT_S || rest * length_s < MISSED || !wanted {
+            return self.nothing(begin_s);
+        }
+        Some(silent(from, from + length_s))
+    }
+
+    /// From a moment on nothing came at all, and requests ran out of time.
+    fn nothing(&self, begin_s: f64) -> Option<Incident> {
+        let until = self.known_until();
+        let came = self.completed_at(until) > self.completed_at(begin_s);
+        let failed = self.at(until, errors) > self.at(begin_s, errors);
+        (!came && failed && until - begin_s >= SILENT_S).then(|| silent(begin_s, until))
+    }
+
+    /// Whether answers have not come for a while although they came before and some are due: at least two tenths of a
+    /// second, and [`MISSED`] answers by the rate since `begin_s`.
+    pub(crate) fn stands_still(&self, begin_s: f64) -> bool {
+        let until = self.known_until();
+        let rates = self.rates(begin_s, until);
+        let quiet = rates.iter().rev().take_while(|rate| **rate == 0.0).count();
+        let before = rates.iter().sum::<f64>() / (rates.len() - quiet).max(1) as f64;
+        quiet >= 2 && before * quiet as f64 * STEP_S >= MISSED && self.at(until, in_flight) > 0.0
+    }
+
+    /// Requests completed until a moment, over all agents, in between ticks by a straight line.
+    fn completed_at(&self, t_s: f64) -> f64 {
+        self.at(t_s, |t| t.completed as f64)
+    }
+
+    fn at(&self, t_s: f64, of: fn(&Tick) -> f64) -> f64 {
+        self.ticks.iter().map(|ticks| interpolate(ticks, t_s, of)).sum()
+    }
+}
+
+/// Leaves out every second tick between which something was completed; where nothing was, each stays, so that a standstill of an
+/// hour ago is as long as it was. If that are too many, every second one of all goes.
+fn thin(ticks: &mut Vec<Tick>) {
+    let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
+    let still: Vec<bool> = ticks.windows(3).map(same).collect();
+    every_second(ticks, |at| at.checked_sub(1).and_then(|i| still.get(i)).is_none_or(|still| *still));
+    if ticks.len() > MOST_TICKS * 3 / 4 {
+        every_second(ticks, |_| false);
+    }
+}
+
+/// Keeps each tick at an even place, and those at odd ones that are wanted.
+fn every_second(ticks: &mut Vec<Tick>, wanted: impl Fn(usize) -> bool) {
+    let mut places = 0..;
+    ticks.retain(|_| places.next().is_some_and(|at| at % 2 == 0 || wanted(at)));
+}
+
+/// Whether an agent tells more often than ten times a second.
+fn fine(ticks: &[Tick]) -> bool {
+    ticks.len() >= 2 && ticks.last().is_some_and(|last| last.t_s < 0.03 * ticks.len() as f64)
+}
+
+fn silent(from: f64, until: f64) -> Incident {
+    let text = format!(
+        "no answer came from {from:.1} s to {until:.1} s, although some were due: the server, or the path to it, hung"
+    );
+    Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
+}
+
+fn errors(t: &Tick) -> f64 {
+    t.errors as f64
+}
+
+fn in_flight(t: &Tick) -> f64 {
+    t.in_flight as f64
+}
+
+/// Place and length of the longest run of zeros.
+fn longest_zero(rates: &[f64]) -> (usize, usize) {
+    let (mut best, mut run) = ((0, 0), 0);
+    for (i, rate) in rates.iter().enumerate() {
+        run = if *rate == 0.0 { run + 1 } else { 0 };
+        if run > best.1 {
+            best = (i + 1 - run, run);
+        }
+    }
+    best
+}
+
+fn interpolate(ticks: &[Tick], t_s: f64, of: fn(&Tick) -> f64) -> f64 {
+    let after = ticks.partition_point(|t| t.t_s < t_s);
+    let a = after.checked_sub(1).map_or((0.0, 0.0), |i| (ticks[i].t_s, of(&ticks[i])));
+    let Some(b) = ticks.get(after).map(|t| (t.t_s, of(t))) else { return a.1 };
+    if b.0 > a.0 { a.1 + (b.1 - a.1) * ((t_s - a.0) / (b.0 - a.0)).clamp(0.0, 1.0) } else { b.1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(t_s: f64, completed: u64) -> Tick {
+        Tick { t_s, completed, ..Tick::default() }
+    }
+
+    #[test]
+    fn a_steady_agent_has_a_steady_rate() {
+        let mut progress = Progress::new(2);
+        for i in 1..=10 {
+            progress.push(0, tick(f64::from(i) * 0.1, i as u64 * 100), 9.0);
+            progress.push(1, tick(f64::from(i) * 0.1 + 0.03, i as u64 * 50 + 15), 9.0);
+        }
+        let rates = progress.rates(0.2, 1.0);
+        assert_eq!(rates.len(), 8);
+        assert!(rates.iter().all(|r| (r - 1500.0).abs() < 1.0), "{rates:?}");
+        assert_eq!((progress.now().completed, progress.known_until()), (1515, 1.0));
+    }
+
+    #[test]
+    fn a_stranger_s_time_does_not_make_a_series_of_a_year() {
+        let mut progress = Progress::new(1);
+        [1e18, 0.2, 0.1, -1e300].into_iter().for_each(|t_s| progress.push(0, tick(t_s, 1), 1.0));
+        assert_eq!(progress.known_until(), 0.2);
+        progress.push(0, tick(0.3, u64::MAX), 1.0);
+        assert_eq!(progress.now().completed, u64::MAX);
+    }
+
+    #[test]
+    fn how_a_load_settles_is_told_in_the_shortest_steps_that_hold_enough() {
+        let told = |every_ms: u64, per_s: u64, until_ms: u64| {
+            let mut progress = Progress::new(1);
+            (every_ms..=until_ms)
+                .step_by(every_ms as usize)
+                .for_each(|ms| progress.push(0, tick(ms as f64 / 1e3, ms * per_s / 1000), 9.0));
+            progress.settling().len()
+        };
+        assert_eq!([told(5, 20_000, 200), told(5, 6_000, 200), told(5, 1_000, 200)], [40, 20, 4]);
+        assert_eq!(told(5, 100, 200), 2, "five in a twentieth of a second would scatter by half");
+        assert_eq!(told(100, 20_000, 200), 2, "what is not told is not known");
+        assert_eq!(told(5, 20_000, 800), 8, "by then the tenths tell more");
+    }
+
+    /// Eight hours at ten ticks a second: 288,000 of them, with a second in which nothing came after one hour.
+    #[test]
+    fn a_load_of_hours_needs_the_memory_of_one_and_loses_no_standstill() {
+        let (mut progress, ticks) = (Progress::new(1), 8 * 36_000_u64);
+        let mut most = 0;
+        for i in 1..=ticks {
+            let quiet = i.clamp(36_000, 36_010) - 36_000;
+            progress.push(0, Tick { in_flight: 3, ..tick(i as f64 * 0.1, (i - quiet) * 10) }, 1e6);
+            most = most.max(progress.ticks[0].len());
+        }
+        assert!(most <= MOST_TICKS && progress.now().completed == (ticks - 10) * 10, "{most}");
+        let (step_s, rates) = progress.series(0.0, ticks as f64 * 0.1);
+        assert!(rates.len() <= MOST_RATES as usize && step_s == 6.4, "{} of {step_s} s", rates.len());
+        let sum: f64 = rates.iter().map(|rate| rate * step_s).sum();
+        assert!((sum / progress.now().completed as f64 - 1.0).abs() < 1e-3, "{sum}");
+        let told = progress.silence(0.0, ticks as f64 * 0.1).unwrap();
+        assert!(
+            (told.begin_s - 3600.0).abs() < 0.11 && told.end_s.is_some_and(|e| (e - 3601.0).abs() < 0.11),
+            "{told:?}"
+        );
+        assert_eq!(progress.series(0.0, 100.0).0, STEP_S);
+        // A server that never says anything.
+        (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
+        assert!(progress.ticks[0].len() <= MOST_TICKS, "{}", progress.ticks[0].len());
+    }
+
+    #[test]
+    fn nothing_said_is_no_rate() {
+        assert!(Progress::new(1).rates(0.0, 0.05).is_empty());
+        assert_eq!(Progress::new(1).rates(0.0, 0.2), [0.0, 0.0]);
+    }
+
+    /// 100 answers a second, none from 2 s to 3 s; `failing` says whether requests failed meanwhile.
+    fn with_a_gap(failing: bool) -> Progress {
+        let mut progress = Progress::new(1);
+        for i in 1..=50_u64 {
+            let quiet = i.clamp(20, 30) - 20;
+            let errors = if failing { quiet } else { 0 };
+            progress.push(0, Tick { errors, ..tick(i as f64 * 0.1, (i - quiet) * 10) }, 9.0);
+        }
+        progress
+    }
+
+    #[test]
+    fn a_standstill_is_one_while_answers_are_due_and_missing() {
+        let mut progress = Progress::new(1);
+        let mut push = |i: u64, completed: u64, in_flight: u64| {
+            progress.push(0, Tick { in_flight, ..tick(i as f64 * 0.1, completed) }, 9.0);
+            progress.stands_still(0.0)
+        };
+        assert!((1..=10).all(|i| !push(i, i * 20, 5)), "200 answers a second");
+        assert_eq!([11, 12, 13].map(|i| push(i, 200, 5)), [false, true, true]);
+        assert!(!push(14, 200, 0), "nothing is due");
+        assert!(!push(15, 260, 5), "they come again");
+    }
+
+    #[test]
+    fn a_silence_in_which_requests_failed_is_an_incident() {
+        let told = with_a_gap(true).silence(0.5, 4.9).unwrap();
+        assert!((told.begin_s - 2.0).abs() < 0.11 && told.end_s.is_some_and(|e| (e - 3.0).abs() < 0.11), "{told:?}");
+        assert_eq!(with_a_gap(false).silence(0.5, 4.9), None, "nobody asked, so nobody was left without an answer");
+        assert_eq!(with_a_gap(true).silence(0.5, 2.0), None);
+        assert_eq!(Progress::new(1).silence(0.0, 5.0), None);
+    }
+
+    /// As when a link is cut before a short window begins: its requests run out of time in the drain.
+    #[test]
+    fn a_window_without_any_answer_is_silent_once_requests_ran_out_of_time() {
+        let mut progress = Progress::new(1);
+        (1..=10).for_each(|i| progress.push(0, tick(f64::from(i) * 0.1, 6), 9.0));
+        assert_eq!(progress.silence(0.2, 0.4), None, "nothing failed yet");
+        progress.push(0, Tick { errors: 2, ..tick(1.3, 6) }, 9.0);
+        let told = progress.silence(0.2, 0.4).unwrap();
+        assert!(told.begin_s == 0.2 && told.end_s == Some(1.3), "{told:?}");
+        progress.push(0, Tick { errors: 2, ..tick(1.4, 7) }, 9.0);
+        assert_eq!(progress.silence(0.2, 0.4), None, "an answer came");
+    }
+}

@@ -1,0 +1,301 @@
+//! What a run stands on: the server (embedded, or found from its listening socket), where both sides run, and whether
+//! the target speaks at all.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use run::{Address, AgentSpec, LoadPlan, RequestSet, ServePlan, TlsPlan};
+use testbed::named::Joining;
+
+use crate::agents::AgentGroup;
+use crate::agents::files;
+use crate::hosts::placement::Places;
+use crate::levers::Place;
+use crate::observe::RemoteObserver;
+use crate::observe::hosts::Hosts;
+use crate::observe::{Observation, Watched};
+use crate::trial::{preflight, target};
+use crate::{Host, Lab, LabError, Local};
+
+/// The set-up of a run against one server.
+pub struct TargetSetup {
+    /// The server's address.
+    pub addr: Address,
+    /// What the samplers look at.
+    pub observation: Observation,
+    /// The load plan of the run, with target and placement put in; intensity and times change by trial.
+    pub load: LoadPlan,
+    /// Seconds that the first request took, before any load.
+    pub first_s: f64,
+    /// Where generators run.
+    host: Box<dyn Host>,
+    /// Where the server runs, as far as it can be reached.
+    server_host: Box<dyn Host>,
+    /// The embedded server; it ends when this is dropped.
+    _server: Option<AgentGroup>,
+}
+
+/// Said first in every result of a run that takes any certificate.
+const INSECURE: &str = "insecure: the server's certificate is not verified (--insecure); whoever answers is measured";
+
+/// How long a server may take to listen.
+const LISTENS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Starts `loadline agent` as a server on a host. The address that it listens on comes back with its group.
+pub fn start_server(
+    host: &dyn Host,
+    program: &Path,
+    plan: ServePlan,
+) -> Result<(AgentGroup, SocketAddr, Vec<String>), LabError> {
+    let (group, addrs, notes) = start_servers(host, program, &plan, 1)?;
+    let addr = addrs.first().copied().ok_or_else(says_no_address)?;
+    Ok((group, addr, notes))
+}
+
+/// The same of several processes, each with an address of its own, in the order of the group.
+pub fn start_servers(
+    host: &dyn Host,
+    program: &Path,
+    plan: &ServePlan,
+    processes: usize,
+) -> Result<(AgentGroup, Vec<SocketAddr>, Vec<String>), LabError> {
+    let mut group = AgentGroup::default();
+    for _ in 0..processes {
+        let spec = AgentSpec::Serve { plan: plan.clone(), far: host.is_remote() };
+        group.start(host, program, "server", &spec)?;
+    }
+    let ready = group.await_ready(LISTENS_WITHIN)?;
+    let addrs: Option<Vec<SocketAddr>> = ready.iter().map(|one| one.listening).collect();
+    let notes = ready.into_iter().flat_map(|one| one.notes).collect();
+    Ok((group, addrs.ok_or_else(says_no_address)?, notes))
+}
+
+fn says_no_address() -> LabError {
+    LabError::Agent { name: "server".into(), why: "it did not say where it listens".into() }
+}
+
+impl TargetSetup {
+    /// Prepares the target of the run's plan: the embedded server when it names none.
+    pub fn prepare(lab: &mut Lab<'_>) -> Result<Self, LabError> {
+        let target_setup = if lab.run.plan.target.url.is_empty() { Self::embedded(lab) } else { Self::of_target(lab) }?;
+        let [client, server] = target_setup.observation.here();
+        if client || server {
+            let role = match (client, server) {
+                (true, true) => "client and server",
+                (true, false) => "client",
+                (false, _) => "server",
+            };
+            lab.host(probe::host_info("localhost", role));
+        }
+        // What is made is in the set-up; a run writes down the begin of a long set.
+        lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
+        lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
+        if target_setup.observation.shared() {
+            lab.note("client and server compete for CPU: the capacity is lower than with a CPU for each");
+        }
+        Ok(target_setup)
+    }
+
+    fn embedded(lab: &mut Lab<'_>) -> Result<Self, LabError> {
+        if !lab.run.plan.hosts.is_empty() {
+            let why = "name its target: without any the embedded server is measured, which runs on this host";
+            return Err(LabError::set_up("preparing a run on other hosts", why));
+        }
+        let work_us = Some(lab.run.plan.target.embedded_work_us).filter(|us| *us > 0.0 && us.is_finite());
+        lab.note(match work_us {
+            Some(us) => format!("embedded server: no target was given; its page takes {us} us of CPU per request"),
+            None => "embedded server: no target was given".into(),
+        });
+        let mut load = lab.run.plan.load.clone();
+        let places = Places::for_own_server(&allowed(), &load.cpus);
+        let options = work_us.map(|us| ("work_us".to_string(), us.to_string())).into_iter().collect();
+        let plan = ServePlan { cpus: places.server.clone(), options, ..ServePlan::default() };
+        let (group, addr, notes) = start_server(&Local::default(), lab.program(), plan)?;
+        notes.into_iter().for_each(|n| lab.note(n));
+        let watched = Watched::started("localhost", &group, None, addr, &places);
+        lab.run.plan.target.url = format!("http://{addr}/");
+        load.protocol = target::resolve(&lab.run.plan.target.url, &load.protocol)?.protocol;
+        load.cpus = places.client;
+        lab.run.plan.load.protocol = load.protocol.clone();
+        let first_s = first_request(lab, &addr.into(), &load)?;
+        let observation = lab.observation(addr, Some(watched));
+        let [host, server_host] = Hosts::default().into_sides();
+        Ok(Self { addr: addr.into(), observation, load, first_s, host, server_host, _server: Some(group) })
+    }
+
+    fn of_target(lab: &mut Lab<'_>) -> Result<Self, LabError> {
+        let plan = lab.run.plan.clone();
+        let found = target::resolve(&plan.target.url, &plan.load.protocol)?;
+        target::check_authorized(&plan.target.url, &found.addr, plan.target.authorized)?;
+        let mut load = plan.load;
+        load.protocol = found.protocol;
+        load.tls = found.tls_name.map(|server_name| TlsPlan { server_name, ..load.tls.take().unwrap_or_default() });
+        if load.tls.as_ref().is_some_and(|tls| tls.insecure) {
+            lab.note(INSECURE);
+        }
+        lab.run.plan.load.tls = load.tls.clone();
+        lab.run.plan.load.protocol = load.protocol.clone();
+        let first_s = first_request(lab, &found.addr, &load)?;
+        if !plan.hosts.is_empty() {
+            return Self::elsewhere(lab, found.addr, load, first_s);
+        }
+        let watched = Self::find_server(lab, &found.addr, &mut load)?;
+        let testbed = watched.as_ref().and_then(joined);
+        let mut observation = lab.observation(found.addr.clone(), watched);
+        if let Some(testbed) = testbed {
+            lab.joined(&testbed);
+            observation = observation.with_testbed(testbed);
+        }
+        let [host, server_host] = Hosts::default().into_sides();
+        Ok(Self { addr: found.addr, observation, load, first_s, host, server_host, _server: None })
+    }
+
+    /// With generators or the server on other hosts.
+    fn elsewhere(lab: &mut Lab<'_>, addr: Address, mut load: LoadPlan, first_s: f64) -> Result<Self, LabError> {
+        let program = lab.program().to_path_buf();
+        let hosts = Hosts::connect(&lab.run.plan.hosts, &program)?;
+        let clients = hosts.observe_clients(&program, &addr)?;
+        if !clients.is_empty() {
+            files::of(&load)?;
+        }
+        let server = hosts.observe_server(&program, &addr)?;
+        let found = clients.iter().map(RemoteObserver::found).chain(server.as_ref().map(RemoteObserver::found));
+        found.for_each(|found| lab.host(found.host.clone()));
+        let here = probe::boot_id();
+        let client_machines: Vec<String> = match clients.is_empty() {
+            true => vec![here.clone()],
+            false => clients.iter().map(RemoteObserver::machine).collect(),
+        };
+        let watched = match &server {
+            None if clients.is_empty() || client_machines.contains(&here) => Self::find_server(lab, &addr, &mut load)?,
+            // The generators are elsewhere, so they share nothing with what serves here.
+            None => Self::find_server(lab, &addr, &mut load.clone())?.map(|found| Watched { shared: false, ..found }),
+            Some(server) => {
+                let one_machine = client_machines.contains(&server.machine());
+                Some(Self::watched_there(lab, server, one_machine, &mut load))
+            }
+        };
+        let observation = lab.observation(addr.clone(), watched).with_hosts(clients, server);
+        let [host, server_host] = hosts.into_sides();
+        Ok(Self { addr, observation, load, first_s, host, server_host, _server: None })
+    }
+
+    /// What the observer on the server's host found; on the machine of a generator, that keeps off the server's processors.
+    fn watched_there(lab: &mut Lab<'_>, server: &RemoteObserver, one_machine: bool, load: &mut LoadPlan) -> Watched {
+        let (host, found) = (server.host(), server.found());
+        if let Some(why) = &found.missing {
+            lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
+        }
+        let mut watched = Watched { host: host.into(), listen: found.listen.clone(), ..Watched::default() };
+        watched.pids.clone_from(&found.processes);
+        if one_machine {
+            let places = Places::beside(&allowed(), &load.cpus, &found.cpus);
+            if load.cpus.is_empty() && places.client.len() < allowed().len() {
+                lab.note(format!("generator on {}, server on {}", cpu_list(&places.client), cpu_list(&found.cpus)));
+                load.cpus.clone_from(&places.client);
+            }
+            watched.shared = places.shared();
+        }
+        watched
+    }
+
+    /// The server's processes, where they are on this machine; what cannot be seen is said and not an error.
+    fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<Watched>, LabError> {
+        let (pids, netns_pid, listen) = match lab.run.plan.target.server_pid {
+            Some(pid) if probe::parent_of(pid).is_none() => {
+                let what = format!("watching process {pid} (--server-pid)");
+                let why = "there is no such process; `ss -Hltnp` shows who listens, and without the flag it is found";
+                return Err(LabError::set_up(what, why));
+            }
+            Some(pid) if probe::holds_sockets(pid) == Some(false) => {
+                let what = format!("watching process {pid} (--server-pid)");
+                let why = "neither it nor a process below it holds a socket, so it is not a server; `ss -Hltnp` shows who \
+                           listens, and without the flag it is found";
+                return Err(LabError::set_up(what, why));
+            }
+            Some(pid) => (vec![pid], Some(pid), Some(addr.clone())),
+            None => match probe::find_server(addr.clone()) {
+                Ok(found) => (found.pids, found.netns_pid, Some(found.listen)),
+                Err(why) => {
+                    lab.note(format!("the server is judged from the client's side alone: {why}"));
+                    return Ok(None);
+                }
+            },
+        };
+        let server = probe::cpus_of(Path::new("/"), &pids);
+        let places = Places::beside(&allowed(), &load.cpus, &server);
+        if load.cpus.is_empty() && places.client.len() < allowed().len() {
+            lab.note(format!("generator on {}, server on {}", cpu_list(&places.client), cpu_list(&server)));
+            load.cpus.clone_from(&places.client);
+        }
+        Ok(Some(Watched { host: "localhost".into(), pids, netns_pid, listen, shared: places.shared() }))
+    }
+
+    /// Where generators run: this host, or those of the plan.
+    pub fn host(&self) -> &dyn Host {
+        &*self.host
+    }
+
+    /// The hosts on which a lever of this place is pulled; none for one that is another load.
+    pub(crate) fn hosts_of(&self, place: Place) -> Vec<&dyn Host> {
+        match place {
+            Place::Load => Vec::new(),
+            Place::Server => vec![&*self.server_host],
+            Place::Clients => match self.host.members() {
+                members if members.is_empty() => vec![&*self.host],
+                members => members.into_iter().map(|(host, _)| host).collect(),
+            },
+        }
+    }
+
+    /// Whether requests are HTTP and can be answered with a status.
+    pub fn is_http(&self) -> bool {
+        self.load.protocol.http().is_some()
+    }
+}
+
+/// One exchange before any load, and the seconds it took. An answer that counts as a failure would make every request of
+/// the run one, so it is shown and ends the run.
+fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
+    let target = lab.run.plan.target.url.clone();
+    let fail = |why| LabError::Preflight { target: target.clone(), why };
+    let first = preflight::first_request(addr, load);
+    let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
+    // S-Clients are for servers past their capacity, so one whose queue is full already is no mistake of the user.
+    if let (true, Err(why)) = (s_clients && preflight::takes_none(addr, load), &first) {
+        lab.note(format!("the first request was not answered, S-Clients go on without: {why}"));
+        return Ok(0.0);
+    }
+    let first = first.map_err(fail)?;
+    if let Some(said) = first.refusal() {
+        // A server past its capacity refuses.
+        if !s_clients {
+            return Err(fail(said));
+        }
+        lab.note(format!("the first request to {target}: {said}"));
+    }
+    lab.count(&first.tally());
+    if let (Some(to), Some(status)) = (&first.redirect, &first.status_line) {
+        lab.note(format!(
+            "{target} answers {status:?} and leads to {to}: the redirect is measured, not what it leads to"
+        ));
+    }
+    Ok(first.took_us / 1e6)
+}
+
+/// The testbed of `loadline testbed` in which this process is on one host and the server on another.
+fn joined(server: &Watched) -> Option<Joining> {
+    let there = server.netns_pid.or(server.pids.first().copied())?;
+    testbed::named::joining(std::process::id(), there)
+}
+
+/// `CPU 1`, or `CPUs 0, 2`.
+fn cpu_list(cpus: &[u32]) -> String {
+    let names: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, names.join(", "))
+}
+
+fn allowed() -> Vec<u32> {
+    sys::limits::allowed_cpus().unwrap_or_default()
+}

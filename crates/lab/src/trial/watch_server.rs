@@ -1,0 +1,64 @@
+//! `loadline watch`: the counters of a server that somebody else loads. One trial without a generator's side.
+
+use std::path::Path;
+
+use run::{Address, Plan, Run, TrialKind};
+
+use crate::observe::hosts::Hosts;
+use crate::observe::{Observation, Watched};
+use crate::{Lab, LabError, Point, Watch};
+
+/// Watches the server with the plan's process, or the one that listens at an address, for the plan's duration, or until the
+/// user stops it or it ends: on the plan's host of the server, or on this one.
+pub fn watch_server(
+    plan: Plan,
+    listener: Option<Address>,
+    out: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> Result<Run, LabError> {
+    let mut lab = Lab::begin(plan, out, watch)?;
+    let hosts = Hosts::connect(&lab.run.plan.hosts, lab.program())?;
+    let observation = match there(&mut lab, &hosts, listener.clone())? {
+        Some(observation) => observation,
+        None => Observation::of_server_alone(here(&mut lab, listener)?),
+    };
+    lab.note("the load is not made here: requests, response times and errors are not known");
+    let point = Point { label: "somebody's load".into(), kind: TrialKind::Watched, ..Point::default() };
+    let trial = lab.look(&observation, &point);
+    lab.keep(trial)?;
+    lab.finish()
+}
+
+/// The observer on the server's own host, where one was named.
+fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<Option<Observation>, LabError> {
+    let pid = lab.run.plan.target.server_pid;
+    let Some(observer) = hosts.watch_server(lab.program(), pid, listener)? else { return Ok(None) };
+    let (host, found) = (observer.host().to_string(), observer.found().clone());
+    if let Some(why) = found.missing {
+        return Err(LabError::set_up(format!("watching a server on {host}"), why));
+    }
+    lab.host(found.host);
+    let watched = Watched { host, pids: found.processes, listen: found.listen, ..Watched::default() };
+    Ok(Some(Observation::of_server_alone(watched).with_hosts(Vec::new(), Some(observer))))
+}
+
+/// Which processes of this machine to look at.
+fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<Watched, LabError> {
+    let fail = |why: String| LabError::set_up("watching a server", why);
+    let watched = |pids| Watched { host: "localhost".into(), pids, ..Watched::default() };
+    let found = match lab.run.plan.target.server_pid {
+        Some(pid) if probe::parent_of(pid).is_none() => {
+            return Err(fail(format!(
+                "there is no process {pid}; see `ss -ltnp` for who listens where, or give --port"
+            )));
+        }
+        Some(pid) => Watched { listen: listener, netns_pid: probe::other_network(pid), ..watched(vec![pid]) },
+        None => {
+            let at = listener.ok_or_else(|| fail("name it: --server-pid PID or --port PORT".into()))?;
+            let found = probe::find_server(at).map_err(|e| fail(e.to_string()))?;
+            Watched { netns_pid: found.netns_pid, listen: Some(found.listen), ..watched(found.pids) }
+        }
+    };
+    lab.host(probe::host_info("localhost", "server"));
+    Ok(found)
+}
