@@ -1,58 +1,59 @@
-//! Why a run could not begin or go on. Each sentence says what was tried, what happened, what to do.
+//! Errors that keep a run from beginning or going on. Each sentence says what was tried, what happened and what to
+//! do.
 
-/// An error of the conductor.
+/// Error of the conductor.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The target cannot be used as written.
+    /// The target cannot be used as it is written.
     #[error("{target:?} cannot be used as a target: {why}")]
     Target {
-        /// As the user wrote it.
+        /// Target as the user wrote it.
         target: String,
-        /// What is wrong and what to do.
+        /// Problem and remedy.
         why: String,
     },
-    /// The first request, sent before any load, showed that the target cannot be measured.
+    /// The test request, sent before any load, showed that the target cannot be measured.
     #[error("one request to {target} before any load: {why}")]
     Preflight {
         /// The target.
         target: String,
-        /// What happened and what to do.
+        /// Problem and remedy.
         why: String,
     },
-    /// An agent did not start or gave up.
+    /// An agent did not start, or gave up.
     #[error("the {name} agent cannot work: {why}")]
     Agent {
-        /// Which agent.
+        /// Name of the agent.
         name: String,
-        /// What happened and what to do.
+        /// Problem and remedy.
         why: String,
     },
-    /// An agent was killed before it was ready: no fault of its task.
+    /// An agent was killed before it was ready. Its task is not the cause.
     #[error("the {name} agent ended before it was ready: {why}")]
     Killed {
-        /// Which agent.
+        /// Name of the agent.
         name: String,
-        /// By what.
+        /// Signal that killed it.
         why: String,
     },
-    /// All load agents of a trial were lost.
+    /// Every load agent of a trial was lost.
     #[error("every generator of the trial {label:?} was lost: {why}")]
     Lost {
-        /// Which trial.
+        /// Label of the trial.
         label: String,
-        /// How they ended.
+        /// How the agents ended.
         why: String,
     },
-    /// A value is out of range.
+    /// A value of the plan is out of range.
     #[error(transparent)]
     Plan(#[from] run::PlanError),
-    /// The run could not be kept.
+    /// The run directory could not be written.
     #[error(transparent)]
     RunDir(#[from] run::RunDirError),
-    /// The test hosts could not be made.
+    /// The hosts of a testbed could not be made.
     #[error(transparent)]
     Testbed(#[from] testbed::TestbedError),
-    /// Something was asked for by a name that is not there.
+    /// Nothing has the name that was asked for.
     #[error("there is no {what} {name:?}{near}; `loadline list` shows all")]
     Name {
         /// Kind of thing.
@@ -62,24 +63,24 @@ pub enum LabError {
         /// `; did you mean …?` or nothing.
         near: String,
     },
-    /// Set-up of an experiment failed.
+    /// A step of an experiment's set-up failed.
     #[error("{what}: {why}")]
     SetUp {
-        /// What was tried.
+        /// Step that failed.
         what: String,
-        /// What happened and what to do.
+        /// Problem and remedy.
         why: String,
     },
 }
 
 impl LabError {
-    /// A wrong name, with the nearest right one.
+    /// Returns the error for an unknown name, with the nearest known one as a suggestion.
     pub fn name<'a>(what: &'static str, name: &str, right: impl IntoIterator<Item = &'a str>) -> Self {
         let near = run::nearest(name, right).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
         Self::Name { what, name: name.into(), near }
     }
 
-    /// A failed step of a set-up.
+    /// Returns the error for a failed set-up step.
     pub fn set_up(what: impl Into<String>, why: impl std::fmt::Display) -> Self {
         Self::SetUp { what: what.into(), why: why.to_string() }
     }

@@ -1,5 +1,5 @@
-//! The conductor: starts agents, leads them through the phases of a trial, searches for the capacity, and runs the
-//! experiments of the sources. It decides what to try; what came out is judged by `judge` and shown by `report`.
+//! The conductor. It starts agents, leads them through the phases of a trial, searches for the capacity and pulls
+//! levers. Crate `judge` interprets the results, and crate `report` prints them.
 
 pub mod agents;
 mod error;

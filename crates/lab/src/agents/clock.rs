@@ -1,56 +1,58 @@
-//! The clock of another machine beside ours. Each exchange says what it was ahead, wrong by at most half of what the exchange took
-//! (Cristian, 1989); what is known grows older, since two clocks do not run equally fast (RFC 5905, dispersion). So a load of hours
-//! asks again and again, and both orders and times that are told go by what the clock was ahead at their moment.
+//! Offset and drift of another machine's clock. Each exchange gives the offset with an error of at most half its
+//! round trip (Cristian, 1989).
+//!
+//! A reading loses accuracy with age, because two clocks never run at the same speed (RFC 5905, dispersion). Long
+//! loads therefore ask again and again. Orders and reported times are converted with the offset at their own moment.
 
 use std::collections::VecDeque;
 
-/// Two clocks run apart by at most this share, as far as what is known grows old: quartz does by some 20 to 50 millionths.
+/// Largest relative drift assumed between two clocks. Quartz clocks drift by 20 to 50 parts per million.
 const DRIFT: f64 = 100e-6;
-/// Readings that are kept: one each two or four minutes of eight hours.
+/// Maximum number of readings kept: over eight hours, one every two to four minutes.
 const MOST_READINGS: usize = 256;
-/// Readings that are closer are one, nanoseconds; of a long load those that are twice, four times, … as far apart.
+/// Smallest gap between two kept readings, nanoseconds. The gap doubles each time that readings are thinned.
 const ONE_MOMENT_NS: u64 = 1_000_000_000;
-/// Questions that wait for their answers, at most.
+/// Maximum number of unanswered questions.
 const MOST_ASKED: usize = 64;
 
-/// What one exchange said.
+/// Result of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
-    /// Its middle, on our clock.
+    /// Middle of the exchange on our clock.
     at_ns: u64,
-    /// Their clock minus ours.
+    /// The other clock minus ours.
     ahead_ns: i64,
-    /// How long it took.
+    /// Round trip of the exchange.
     took_ns: u64,
 }
 
 impl Reading {
-    /// So much may it be wrong at a later moment of our clock.
+    /// Returns how wrong this reading may be at a later moment of our clock.
     fn error_ns(&self, at_ns: u64) -> u64 {
         (self.took_ns / 2).saturating_add((at_ns.saturating_sub(self.at_ns) as f64 * DRIFT) as u64)
     }
 }
 
-/// See the head of this file.
+/// Readings of another machine's clock.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     readings: Vec<Reading>,
-    /// How many times as far apart they are.
+    /// Number of times that readings were thinned. Each time doubled their smallest gap.
     thinned: u32,
-    /// Questions without an answer: their number, and when they left.
+    /// Unanswered questions: number, and time of sending.
     asked: VecDeque<(u32, u64)>,
     questions: u32,
-    /// The moment that the agent's times count from, on our clock, and what its clock was taken to be ahead there.
+    /// Zero of the agent's times on our clock, and the offset assumed there.
     begun: Option<(u64, i64)>,
 }
 
 impl Clock {
-    /// Questions that were not answered do not count any more.
+    /// Forgets all unanswered questions.
     pub(super) fn ask_anew(&mut self) {
         self.asked.clear();
     }
 
-    /// A question leaves now; its number.
+    /// Registers a question sent now and returns its number.
     pub(super) fn ask(&mut self, now_ns: u64) -> u32 {
         self.questions = self.questions.wrapping_add(1);
         self.asked.push_back((self.questions, now_ns));
@@ -59,7 +61,7 @@ impl Clock {
         self.questions
     }
 
-    /// An answer came. One that nobody asked for says nothing.
+    /// Takes an answer. An answer to no open question is ignored.
     pub(super) fn answered(&mut self, n: u32, theirs_ns: u64, came_ns: u64) {
         let Some(at) = self.asked.iter().position(|(asked, _)| *asked == n) else { return };
         if let Some((_, left_ns)) = self.asked.remove(at)
@@ -69,12 +71,12 @@ impl Clock {
         }
     }
 
-    /// How many questions have no answer.
+    /// Returns the number of unanswered questions.
     pub(super) fn open(&self) -> usize {
         self.asked.len()
     }
 
-    /// Takes what is as exact as what is known has become by its age, and what cannot be true together with that.
+    /// Keeps a reading if it is more accurate than the last one is by now, or if it contradicts that one.
     fn take(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -87,7 +89,7 @@ impl Clock {
         }
         let one_moment = new.at_ns - last.at_ns < ONE_MOMENT_NS;
         match self.readings.as_mut_slice() {
-            // The newest is always there, however near it is to the one before.
+            // The newest reading is always kept, however close it is to the one before.
             [.., last] if one_moment => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < ONE_MOMENT_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -99,22 +101,23 @@ impl Clock {
         }
     }
 
-    /// Whether anything is known.
+    /// Returns whether there is any reading.
     pub(super) fn is_known(&self) -> bool {
         !self.readings.is_empty()
     }
 
-    /// How long the exchange took that is gone by now, nanoseconds; 0 where nothing is known.
+    /// Returns the round trip of the current reading, nanoseconds; 0 without one.
     pub(super) fn round_trip_ns(&self) -> u64 {
         self.readings.last().map_or(0, |last| last.took_ns.max(1))
     }
 
-    /// So much may it be taken wrong at a moment of our clock, nanoseconds.
+    /// Returns how wrong the offset may be at a moment of our clock, nanoseconds.
     pub(super) fn error_ns(&self, at_ns: u64) -> u64 {
         self.readings.last().map_or(0, |last| last.error_ns(at_ns))
     }
 
-    /// What it was ahead at a moment of our clock: in between two readings by a straight line, outside as the nearest says.
+    /// Returns the offset at a moment of our clock, interpolated between readings. Outside all readings it is that of
+    /// the nearest.
     pub(super) fn ahead_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));
@@ -130,34 +133,35 @@ impl Clock {
         }
     }
 
-    /// The agent's times count from this moment of our clock from now on; the moment on its clock.
+    /// Sets the zero of the agent's times to a moment of our clock. Returns the same moment on the agent's clock.
     pub(super) fn begin(&mut self, origin_ns: u64) -> u64 {
         let ahead_ns = self.ahead_ns(origin_ns);
         self.begun = Some((origin_ns, ahead_ns));
         origin_ns.saturating_add_signed(ahead_ns)
     }
 
-    /// What it was ahead when its times began to count.
+    /// Returns the offset at the zero of the agent's times.
     pub(super) fn begun_ahead_ns(&self) -> i64 {
         self.begun.map_or(0, |(_, ahead_ns)| ahead_ns)
     }
 
-    /// What it ran away from ours since its times began to count, until a moment of our clock, nanoseconds.
+    /// Returns the drift since the zero of the agent's times, nanoseconds.
     pub(super) fn drift_ns(&self, at_ns: u64) -> i64 {
         let Some((_, begun_ns)) = self.begun else { return 0 };
         bounded(i128::from(self.ahead_ns(at_ns)) - i128::from(begun_ns))
     }
 
-    /// Seconds since the origin by its clock, by ours. Looked at twice: where what it ran away by is much, that is of another moment.
+    /// Converts seconds since the origin from the agent's clock to ours. The second pass corrects the moment at which
+    /// drift is looked up.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
-        // A stranger's time may be any number; what is no moment of ours is the first or the last one.
+        // An agent may send any number, so the moment saturates.
         let ours = |s: f64| theirs_s - self.drift_ns((origin_ns as f64 + s * 1e9) as u64) as f64 / 1e9;
         ours(ours(theirs_s))
     }
 }
 
-/// What an exchange says: its middle is taken to be their time.
+/// Returns the reading of an exchange: the agent read its clock in the middle.
 fn exchange(left_ns: u64, theirs_ns: u64, came_ns: u64) -> Reading {
     let took_ns = came_ns - left_ns;
     let at_ns = left_ns + took_ns / 2;
@@ -185,7 +189,8 @@ mod tests {
         assert_eq!(said(0, u64::MAX, 2), (i64::MAX, 2));
     }
 
-    /// A machine whose clock runs by `ppm` millionths too fast at first, which turns with its temperature, and is an hour ahead.
+    /// A clock that is an hour ahead and first runs `ppm` millionths too fast. Its speed then follows a daily
+    /// temperature cycle.
     struct Theirs {
         ppm: f64,
     }
@@ -199,7 +204,7 @@ mod tests {
         }
     }
 
-    /// One question: `way_ns` there and back, and what each way takes longer by chance.
+    /// Makes one exchange with a round trip of `way_ns` plus a random delay each way.
     fn ask(clock: &mut Clock, theirs: &Theirs, now_ns: u64, way_ns: u64, chance: &mut fastrand::Rng) {
         let mut late = |mean_ns: f64| (-(1.0 - chance.f64()).ln() * mean_ns) as u64;
         let (there, back) = (now_ns + way_ns / 2 + late(200e3), way_ns / 2 + late(200e3));
@@ -220,7 +225,7 @@ mod tests {
             for second in (1..8 * 3_600).step_by(2) {
                 let now = origin + second * S;
                 ask(&mut clock, &theirs, now, way_ns, &mut chance);
-                // An order for a moment a little later.
+                // An order for a moment slightly later.
                 let at = now + 300_000_000;
                 let ordered = at.saturating_add_signed(clock.ahead_ns(at));
                 most_ns = most_ns.max(ordered.abs_diff(theirs.at(at)));

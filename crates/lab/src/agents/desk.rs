@@ -1,20 +1,21 @@
-//! What was heard of agents and nobody has listened to yet. Bounded: what does not fit stays in the agent's pipe.
+//! Queue of events heard from agents and not handled yet. It is bounded: when it is full, data stays in the agent's
+//! pipe.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Most bytes that wait.
+/// Maximum number of queued bytes.
 const MOST: usize = 32 << 20;
-/// So that short lines are bounded, too.
+/// Bytes added to each line's size, so that the number of short lines is bounded too.
 const A_LINE: usize = 128;
 
-/// One thing that was heard.
+/// One event from an agent's pipes.
 #[derive(Debug)]
 pub(super) enum Raw {
-    /// A line, and when it came, nanoseconds of the monotonic clock.
+    /// A line, and its arrival on the monotonic clock, nanoseconds.
     Line { text: String, at_ns: u64 },
-    /// Nothing more will be heard; the sentence says why.
+    /// The agent will send nothing more; the text says why.
     Gone(String),
 }
 
@@ -24,7 +25,7 @@ impl Raw {
         text.len() + A_LINE
     }
 
-    /// What the next one of its kind makes superfluous.
+    /// Returns whether the next event of this kind replaces this one.
     fn is_passing(&self) -> bool {
         matches!(self, Self::Line { text, .. } if text.starts_with(r#"{"is":"tick""#) || text.starts_with(r#"{"is":"beat""#))
     }
@@ -36,7 +37,7 @@ struct Queue {
     bytes: usize,
 }
 
-/// See the head of this file.
+/// Bounded queue of events.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     queue: Mutex<Queue>,
@@ -48,7 +49,7 @@ impl Desk {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts something down; gives it back where there is no room for it. Signs of progress are dropped then.
+    /// Queues an event. Without room, progress events are dropped and any other event is handed back.
     pub(super) fn put(&self, number: usize, raw: Raw) -> Result<(), Raw> {
         let mut queue = self.lock();
         let full = !queue.waiting.is_empty() && queue.bytes + raw.bytes() > MOST;
@@ -64,7 +65,7 @@ impl Desk {
         }
     }
 
-    /// The next thing, until a moment.
+    /// Returns the next event, waiting until `until` at most.
     pub(super) fn next(&self, until: Instant) -> Option<(usize, Raw)> {
         let mut queue = self.lock();
         loop {

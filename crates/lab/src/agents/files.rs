@@ -1,5 +1,5 @@
-//! Files that a load names, for agents on other hosts: read here and sent with the task, since an agent there would read its own,
-//! or none.
+//! Files that a load names, for agents on other hosts. The conductor reads them and sends their content with the
+//! task.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use run::LoadPlan;
 
 use crate::LabError;
 
-/// Most bytes of all files of a load: each agent gets them, at the begin of each trial.
+/// Maximum size of all files of a load together, bytes: every agent gets them at the start of every trial.
 const MOST: usize = 4 << 20;
 
-/// What stands in the files that a load names, by path, in base64.
+/// Returns the content of the files that a load names, by path, in base64.
 pub(crate) fn of(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> {
     let said = [serde_json::to_value(&load.protocol), serde_json::to_value(&load.tls)];
     let mut named = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn of(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> 
             let what = format!("sending the load to other hosts (--client-hosts), which names the file {path:?}");
             Err(LabError::set_up(what, why))
         };
-        // Told before it is read: a file may be larger than memory.
+        // Checked before reading, because a file may be larger than memory.
         let long = std::fs::metadata(&path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
         if bytes + long.min(MOST + 1) > MOST {
             return fail(format!(
@@ -39,7 +39,7 @@ pub(crate) fn of(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> 
     Ok(files)
 }
 
-/// Values of all keys that name a file.
+/// Collects the values of all keys that name a file.
 fn files_in(value: &serde_json::Value, found: &mut Vec<String>) {
     let Some(object) = value.as_object() else { return };
     for (key, value) in object {

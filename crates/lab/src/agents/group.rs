@@ -1,7 +1,8 @@
-//! The conductor's end of its agents: start them, read what they say, tell them the phases, and notice when one is lost.
+//! The conductor's end of its agents: it starts them, reads their reports, sends them commands and notices lost ones.
 //!
-//! An agent gets its own process group, so that Ctrl-C at the terminal reaches the conductor alone, which then stops the
-//! agents in order and keeps their parts. An agent whose standard input ends stops by itself, so none outlives us.
+//! Each agent has its own process group. Ctrl-C at the terminal thus reaches only the conductor, which stops the
+//! agents in order and keeps their parts. An agent whose standard input ends stops by itself, so no agent outlives
+//! the conductor.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,36 +17,36 @@ use super::member::Agent;
 use super::post::Post;
 use crate::{Host, LabError};
 
-/// What was heard of an agent.
+/// An event from an agent.
 #[derive(Debug)]
 pub enum Said {
-    /// A line of it.
+    /// A report line.
     Report(AgentReport),
-    /// It answered a ping: which, its clock then, and our clock when the answer came, nanoseconds.
+    /// Answer to a ping: its number, the agent's clock, and our clock at its arrival, nanoseconds.
     Pong(u32, u64, u64),
-    /// It ended or is lost; the sentence says how. Nothing more will be heard of it.
+    /// The agent ended or is lost; the text says how. It is the last event of this agent.
     Gone(String),
 }
 
-/// Some agents and the one stream of what they say.
+/// Agents that are led together, and the one stream of their events.
 #[derive(Debug, Default)]
 pub struct AgentGroup {
     pub(super) agents: Vec<Agent>,
     pub(super) desk: Arc<Desk>,
     pub(super) post: Option<Post>,
-    /// Those of which nothing more is taken, by serial number.
+    /// Serial numbers of agents whose events are ignored from now on.
     pub(super) gone: RefCell<BTreeSet<usize>>,
-    /// Where in `agents` one of a serial number is.
+    /// Index in `agents` by serial number.
     pub(super) numbers: BTreeMap<usize, usize>,
-    /// What came while the clocks were compared, by serial number: it is heard next.
+    /// Events that arrived while clocks were compared, by serial number. They are delivered first.
     pub(super) aside: RefCell<VecDeque<(usize, Said)>>,
-    /// How many were ever started.
+    /// Number of agents ever started.
     started: usize,
 }
 
 impl AgentGroup {
-    /// Starts `program agent` on a host; its task is handed over once it has said who it is. Returns its number in this
-    /// group.
+    /// Starts `program agent` on a host and returns its number in this group. The agent gets its task after its
+    /// hello.
     pub fn start(&mut self, host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<usize, LabError> {
         let fail = |why: String| LabError::Agent { name: name.into(), why };
         let serial = self.started;
@@ -60,7 +61,7 @@ impl AgentGroup {
         taken.map(|()| number).map_err(|e| fail(format!("its pipes are no pipes: {e}")))
     }
 
-    /// One more agent; its number in this group.
+    /// Adds an agent and returns its number in this group.
     pub(super) fn take_in(&mut self, agent: Agent) -> usize {
         let number = self.agents.len();
         self.numbers.insert(agent.serial, number);
@@ -68,38 +69,38 @@ impl AgentGroup {
         number
     }
 
-    /// The agents, in the order of their numbers.
+    /// Returns the agents in the order of their numbers.
     pub fn agents(&self) -> &[Agent] {
         &self.agents
     }
 
-    /// Process ids of those that are ready on this machine.
+    /// Returns the process ids of the ready agents on this machine.
     pub fn pids(&self) -> Vec<u32> {
         self.agents.iter().filter(|a| !a.is_remote()).filter_map(Agent::pid).collect()
     }
 
-    /// Process ids of those that are ready on another host.
+    /// Returns the process ids of the ready agents on another host.
     pub fn pids_on(&self, host: &str) -> Vec<u32> {
         self.agents.iter().filter(|a| a.is_remote() && a.host() == host).filter_map(Agent::pid).collect()
     }
 
-    /// Name of an agent.
+    /// Returns the name of an agent.
     pub fn name(&self, number: usize) -> &str {
         self.agents.get(number).map_or("", Agent::name)
     }
 
-    /// Sends a command to all.
+    /// Sends a command to all agents.
     pub fn tell_all(&mut self, command: &AgentCommand) {
         self.tell_each(|_| command.clone());
     }
 
-    /// Sends each its own command.
+    /// Sends each agent its own command.
     pub fn tell_each(&mut self, command: impl Fn(&Agent) -> AgentCommand) {
         self.agents.iter().for_each(|a| a.tell(&command(a)));
         self.ring();
     }
 
-    /// Sends one its command.
+    /// Sends a command to one agent.
     pub fn tell(&mut self, number: usize, command: impl FnOnce(&Agent) -> AgentCommand) {
         if let Some(agent) = self.agents.get(number) {
             agent.tell(&command(agent));
@@ -107,12 +108,12 @@ impl AgentGroup {
         self.ring();
     }
 
-    /// What was told is to be written.
+    /// Wakes the pipe thread to write what is queued.
     pub(super) fn ring(&self) {
         self.post.iter().for_each(Post::ring);
     }
 
-    /// The next thing that is heard, until a moment.
+    /// Returns the next event, waiting until `until` at most.
     pub fn hear(&self, until: Instant) -> Option<(usize, Said)> {
         let kept = std::iter::from_fn(|| self.aside.borrow_mut().pop_front());
         let mut known = kept.filter_map(|(serial, said)| Some((*self.numbers.get(&serial)?, said)));
@@ -120,7 +121,7 @@ impl AgentGroup {
         first.or_else(|| self.hear_anew(until))
     }
 
-    /// The next thing that comes, behind what was put aside.
+    /// Returns the next new event, ignoring those that were put aside.
     pub(super) fn hear_anew(&self, until: Instant) -> Option<(usize, Said)> {
         loop {
             let (serial, raw) = self.desk.next(until)?;
@@ -146,8 +147,8 @@ impl AgentGroup {
         }
     }
 
-    /// Waits until every agent is ready, and returns what each said, in their order. Clocks of other machines are compared
-    /// with ours.
+    /// Waits until every agent is ready and returns their ready reports in order. Compares the clocks of other
+    /// machines with ours.
     pub fn await_ready(&mut self, patience: Duration) -> Result<Vec<Ready>, LabError> {
         let mut ready: Vec<Option<Ready>> = vec![None; self.agents.len()];
         let deadline = Instant::now() + patience;
@@ -185,7 +186,7 @@ impl AgentGroup {
         Ok(ready.into_iter().flatten().collect())
     }
 
-    /// What an agent says before it is ready: who it is, or that its program is missing there.
+    /// Handles a report that comes before ready: a hello, or a request for the program.
     fn begin(&mut self, number: usize, report: AgentReport) -> Result<(), LabError> {
         let agent = &mut self.agents[number];
         let done = match report {
@@ -197,7 +198,7 @@ impl AgentGroup {
         done.map_err(|why| LabError::Agent { name: self.name(number).into(), why })
     }
 
-    /// Why an agent is gone that never was ready: its own fault, or somebody's who killed it.
+    /// Returns the error for an agent that ended before it was ready: its own failure, or a kill from outside.
     fn gone_early(&mut self, number: usize, how: String) -> LabError {
         let name = self.name(number).to_string();
         match self.agents.get_mut(number).and_then(Agent::killed_by) {
@@ -209,8 +210,8 @@ impl AgentGroup {
         }
     }
 
-    /// Asks servers what they counted, and waits for their answers; the sums, and what failed. Nothing of an agent that
-    /// does not answer in time.
+    /// Asks servers for their counts and sums the answers. Also returns what failed; servers that answer too late are
+    /// left out.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
         let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());
@@ -237,7 +238,7 @@ impl AgentGroup {
         (sums, failed)
     }
 
-    /// Lets all end by themselves for a moment, then ends those that did not.
+    /// Gives all agents time to end by themselves, then kills the rest.
     pub fn stop(&mut self, patience: Duration) {
         self.tell_all(&AgentCommand::Stop);
         self.agents.iter().for_each(Agent::hang_up);
@@ -252,18 +253,18 @@ impl Drop for AgentGroup {
     }
 }
 
-/// What an agent said when it was ready.
+/// Ready report of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct Ready {
-    /// Where a server listens.
+    /// Address at which a server listens.
     pub listening: Option<std::net::SocketAddr>,
-    /// Driver or model that is really used.
+    /// Driver or I/O model in use.
     pub io: String,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// What an observer found on its host.
+    /// Findings of an observer on its host.
     pub watching: Option<run::WatchedHost>,
-    /// What was found of a lever on its host.
+    /// Findings about a lever on its host.
     pub found: Option<run::LeverFound>,
 }
 

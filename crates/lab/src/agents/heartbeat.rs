@@ -1,4 +1,4 @@
-//! The agent's own sign of life, and its watch over the conductor's: with the line cut, a load must not go on.
+//! Heartbeats between agent and conductor. If the connection breaks, the load must stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,51 +10,51 @@ use sys::clock;
 
 use super::say::say;
 
-/// An agent that was told to stop has this long to do it in order.
+/// Time that a stopped agent has to end in order.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
-/// Between two signs of life.
+/// Interval between heartbeats.
 const BEAT: Duration = Duration::from_secs(1);
-/// Between two looks at how long nothing was heard.
+/// Interval between checks of how long the conductor has been silent.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The conductor as its agent hears it.
+/// Watchdog for the conductor.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
-    /// When it was last heard, nanoseconds of the monotonic clock.
+    /// Time of its last line, nanoseconds of the monotonic clock.
     heard_ns: AtomicU64,
-    /// The silence ended the work.
+    /// Whether silence ended the work.
     ended: AtomicBool,
-    /// Where its commands for the task of now go.
+    /// Channel for the commands of the current task.
     commands: Mutex<Option<Sender<AgentCommand>>>,
 }
 
 impl Heartbeat {
-    /// Heard now.
+    /// Returns a watchdog that counts silence from now.
     pub(super) fn new() -> Self {
         let heard_ns = AtomicU64::new(clock::monotonic_ns());
         Self { heard_ns, ended: AtomicBool::new(false), commands: Mutex::new(None) }
     }
 
-    /// The conductor was heard.
+    /// Registers that the conductor was heard.
     pub(super) fn heard(&self) {
         self.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
     }
 
-    /// A task begins: commands are for it from now on, and none of them for the one before.
+    /// Begins a task: commands go to it from now on, and none of them to the task before.
     pub(super) fn turn_to_task(&self) -> Receiver<AgentCommand> {
         let (sender, commands) = channel();
         *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         commands
     }
 
-    /// Hands a command to the task of now; one that is over hears nothing.
+    /// Passes a command to the current task, if it is still running.
     pub(super) fn pass_on(&self, command: AgentCommand) {
         if let Some(sender) = &*self.commands.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = sender.send(command);
         }
     }
 
-    /// What its end by itself means for the load that it made, if that is how it ended.
+    /// Returns the explanation for a load that silence ended.
     pub(super) fn told(&self) -> Option<String> {
         let ended = self.ended.load(Ordering::Relaxed);
         ended.then(|| {
@@ -66,15 +66,15 @@ impl Heartbeat {
         clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed)) as f64 / 1e9
     }
 
-    /// Returns once nothing was heard for too long.
+    /// Returns once the conductor was silent for too long.
     fn await_silence(&self) {
         while self.silent_s() < SILENCE_S {
             std::thread::sleep(LOOK);
         }
     }
 
-    /// Ends the agent's work once the conductor was silent for too long: in order, and, where that does not come about
-    /// since its words find no way out, by ending the process. It must not live on for as long as the line is cut.
+    /// Ends the agent's work when the conductor is silent for too long. It first asks for an orderly stop, then ends
+    /// the process, since its reports may block on a broken connection.
     pub(super) fn watch(&self) {
         self.await_silence();
         self.ended.store(true, Ordering::Relaxed);
@@ -84,8 +84,8 @@ impl Heartbeat {
     }
 }
 
-/// Ends the process where its first word finds no way out: it hears nobody yet, and nobody hears it. The one that it is told
-/// once the word is out.
+/// Ends the process if its hello cannot be written in time. Sending on the returned channel, once the hello is out,
+/// disarms this.
 pub(super) fn guard_the_first_word() -> Sender<()> {
     let (said, waits) = channel::<()>();
     std::thread::spawn(move || {
@@ -96,7 +96,7 @@ pub(super) fn guard_the_first_word() -> Sender<()> {
     said
 }
 
-/// Says each second that the agent is there. Its words may find no way out, so it has a thread of its own.
+/// Sends a heartbeat every second. It has its own thread, because writing may block.
 pub(super) fn beat() {
     loop {
         std::thread::sleep(BEAT);

@@ -1,8 +1,8 @@
-//! What `loadline agent` does: says who it is, then works on tasks from standard input, reports to standard output, nothing else
-//! on either. One that makes load waits for the next task once it has handed over its part; any other ends with its task.
+//! Work of `loadline agent`: it sends a hello, takes tasks from standard input and reports to standard output. A load
+//! agent waits for the next task after its part; any other agent ends with its task.
 //!
-//! When standard input ends the conductor is gone: a load agent stops and reports to nobody, a server stops. When it is
-//! silent for too long, all but a server on the conductor's own machine stop, too.
+//! When standard input ends, the conductor is gone: load agents and servers stop. When the conductor is silent for
+//! too long, all stop except a server on the conductor's own machine.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use super::say::say;
 use crate::LabError;
 use crate::levers;
 
-/// A task with the commands for it.
+/// A task with the channel of its commands.
 type Task = (AgentSpec, Receiver<AgentCommand>);
 
-/// Works on the tasks that come on standard input, to their end.
+/// Works on the tasks from standard input until it ends.
 pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_the_first_word();
     say(&AgentReport::Hello(hello()));
     drop(first_word);
-    // From the first word on: a conductor that starts a thousand takes its time until the task comes.
+    // Heartbeats begin with the hello: a conductor that starts a thousand agents takes a while to send the task.
     std::thread::spawn(heartbeat::beat);
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
@@ -49,7 +49,7 @@ pub fn run() -> Result<(), LabError> {
     }
 }
 
-/// One task from its begin to its end.
+/// Works on one task from start to end.
 fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
     match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
@@ -80,12 +80,12 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
     }
 }
 
-/// What was to be changed is, or was put back.
+/// Reports that a change was made, or undone.
 fn ready(notes: Vec<String>) {
     say(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }
 
-/// An agent that has said all stays, since its clock is asked for.
+/// Waits for the stop: a finished agent still answers clock questions.
 fn until_stopped(commands: &Receiver<AgentCommand>) {
     while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
 }
@@ -102,7 +102,8 @@ fn hello() -> Hello {
     }
 }
 
-/// Hears the conductor, and ends when it is not there, where the task `ends` with it. Further tasks come out.
+/// Reads the conductor's lines on a thread and returns the tasks. If `ends` is set, the agent ends when the conductor
+/// is gone.
 fn live(heartbeat: &Arc<Heartbeat>, ends: bool) -> Receiver<Task> {
     let (sender, tasks) = channel();
     let hears = Arc::clone(heartbeat);
@@ -114,8 +115,8 @@ fn live(heartbeat: &Arc<Heartbeat>, ends: bool) -> Receiver<Task> {
     tasks
 }
 
-/// Hands on the conductor's commands and tasks; what is about the line itself is answered at once. When its end of the pipe
-/// closes, that is heard as a stop; a process that does not manage to stop is ended.
+/// Passes on the conductor's commands and tasks, and answers questions about the connection at once. The end of
+/// standard input counts as a stop. A process that does not stop is ended.
 fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         heartbeat.heard();
@@ -136,10 +137,10 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     std::process::exit(0);
 }
 
-/// From one tick to the next where they are not fine, seconds; a little less than what the load's clock makes of it.
+/// Seconds between two coarse ticks: slightly less than a tenth of a second, so that every tenth has one.
 const TICK_S: f64 = 0.095;
 
-/// What the ticks of a load tell.
+/// Progress ticks of a load.
 #[derive(Clone, Copy, Debug)]
 struct Ticking {
     detailed: bool,
@@ -157,7 +158,7 @@ fn load(
     confine(&plan.cpus)?;
     let mut next_s = 0.0;
     let mut tell = |report| match report {
-        // A thousand agents whose ticks nobody looks at shall not tell what nobody reads.
+        // Ticks that nobody reads are dropped: a thousand agents send ten thousand a second.
         AgentReport::Tick(tick) if !ticking.fine && tick.t_s < next_s => drop(tick),
         AgentReport::Tick(tick) => {
             next_s = tick.t_s + TICK_S;

@@ -1,4 +1,4 @@
-//! The task of an agent that observes its host: the one observer, told what to do by lines.
+//! Task of an agent that observes its host. It runs the same observer as the conductor, commanded by lines.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,14 +11,14 @@ use sys::hiccups::HiccupMeter;
 
 use super::say::say;
 
-/// Between two looks at what happened to the processes.
+/// Interval between checks of the observed processes.
 const LOOK: Duration = Duration::from_millis(50);
-/// Values of a recording in one line: with 20 bytes for each, half of what a line may have.
+/// Values of a recording in one line: at 20 bytes each, half of the longest line.
 const VALUES_A_LINE: usize = run::PART_BYTES / 40;
-/// A sample is ordered at most so long ahead, nanoseconds.
+/// Maximum lead of an ordered sample, nanoseconds.
 const LONGEST_LEAD_NS: u64 = 30_000_000_000;
 
-/// Observes one trial after the other until it is told to stop.
+/// Observes one trial after another until it is stopped.
 pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
     let of_server = spec.observer.role == Role::Server;
     let (observer, found) = begin(spec);
@@ -30,13 +30,13 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
                 told.clear();
-                // On a generator's host the generator has one.
+                // On a generator's host the generator has its own meter.
                 hiccups = of_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
             Ok(AgentCommand::Glance) => {
-                // Nothing before there are any samples.
+                // Empty before the first samples.
                 let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
                 say(&AgentReport::Glance(Box::new(newest)));
             }
@@ -56,7 +56,7 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
     }
 }
 
-/// Says what was seen, in as many lines as its samples need: those of an hour are too long for one.
+/// Sends what was observed in as many lines as its samples need: an hour of samples is too long for one line.
 fn hand_over(mut seen: Observed) {
     while let Some(first) = seen.recording.split_first(VALUES_A_LINE) {
         say(&AgentReport::Rows(Box::new(first)));
@@ -64,7 +64,7 @@ fn hand_over(mut seen: Observed) {
     say(&AgentReport::Observed(Box::new(seen)));
 }
 
-/// When this host stood still, since the origin of the trial.
+/// Returns the times at which this host stood still, since the origin of the trial.
 fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
     Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
 }
@@ -76,7 +76,7 @@ fn edge(trial: Option<&Watching>, at_ns: u64) {
     }
 }
 
-/// The observer, with the server's processes where they are to be found.
+/// Returns the observer, with the server's processes if they can be found.
 fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
     let mut observer = spec.observer;
     let named = observer.processes.first().copied();

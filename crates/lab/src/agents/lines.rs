@@ -1,14 +1,14 @@
-//! Lines of a stranger, cut out of what a pipe brings, never longer than they may be. What comes before the first line of
-//! the agent itself (the start files of a shell, a greeting) is skipped.
+//! Splits an agent's output into lines of bounded length. Anything before the agent's first line is skipped, such as
+//! a shell's start-up messages.
 
 use run::{LINE_BYTES, PART_BYTES, is_long};
 
-/// With what an agent, or the script that starts it, begins.
+/// Beginnings of the first line of an agent, or of the script that starts it.
 const BEGINS: [&[u8]; 2] = [br#"{"is":"hello""#, br#"{"is":"wants""#];
-/// Most that is skipped before that, bytes.
+/// Maximum number of bytes skipped before the first line.
 const MOST_NOISE: usize = 1 << 20;
 
-/// See the head of this file.
+/// Line splitter.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     held: Vec<u8>,
@@ -18,13 +18,13 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Whether the agent itself has said its first line: the script that asks for it says nothing more while the program is
-    /// copied and checked, which over a slow line takes long.
+    /// Returns whether the agent itself has sent its first line. The start script is silent while the program is
+    /// copied, which takes long over a slow connection.
     pub(super) fn greeted(&self) -> bool {
         self.greeted
     }
 
-    /// Takes bytes and hands on each whole line. The error says how the lines are none of an agent.
+    /// Takes bytes and passes on each whole line. The error says why they cannot come from an agent.
     pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(String)) -> Result<(), String> {
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
             self.held.extend_from_slice(piece);
@@ -57,7 +57,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Whether what is held is still short enough.
+    /// Checks that the unfinished line is not too long.
     fn check(&self) -> Result<(), String> {
         let most = if is_long(&self.held) { PART_BYTES } else { LINE_BYTES };
         match self.begun {

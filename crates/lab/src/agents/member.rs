@@ -1,4 +1,4 @@
-//! One agent process, as its conductor holds it.
+//! One agent process, seen from the conductor.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -14,32 +14,32 @@ use super::post::Pipes;
 use super::station::Station;
 use crate::{Host, LabError};
 
-/// See the head of this file.
+/// One agent process.
 #[derive(Debug)]
 pub struct Agent {
-    /// Its number among all that its group ever had: what is heard of it bears that.
+    /// Number of this agent among all that its group ever had. Events carry it.
     pub(super) serial: usize,
-    /// Where it may go on with another task; none for one that ends with its task.
+    /// Where it can take another task; none for an agent that ends with its task.
     pub(super) station: Option<Station>,
     name: String,
     host: String,
     remote: bool,
     child: Child,
     out: Arc<Outbox>,
-    /// Its task, until it is handed over.
+    /// Task line, until it is sent.
     task: Option<String>,
-    /// Its program, where that may have to be copied to its host.
+    /// Program to copy to its host on request.
     program: Option<Arc<[u8]>>,
-    /// Whether its host is to have a copy.
+    /// Whether the program was requested.
     copies: bool,
     hello: Option<Hello>,
     pid: Option<u32>,
-    /// What is known of its clock; nothing of one on this machine, which has ours.
+    /// Readings of its clock; none for an agent on this machine, which shares our clock.
     pub(super) clock: Clock,
 }
 
 impl Agent {
-    /// Starts it; its pipes are for whoever reads them.
+    /// Starts the process. The returned pipes go to the pipe thread.
     pub(super) fn spawn(
         host: &dyn Host,
         program: &Path,
@@ -77,7 +77,7 @@ impl Agent {
         Ok((agent, Pipes { number: serial, out, stdout, stderr }))
     }
 
-    /// It waits, and gets its next task.
+    /// Sends a waiting agent its next task.
     pub(super) fn again(&mut self, name: &str, spec: &AgentSpec) -> Result<(), LabError> {
         let task = written(name, spec)?;
         self.name = name.into();
@@ -85,53 +85,53 @@ impl Agent {
         Ok(())
     }
 
-    /// Whether its process ended.
+    /// Returns whether its process has ended.
     pub(super) fn ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Its name in its group.
+    /// Returns its name in its group.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The host that it runs on.
+    /// Returns the name of its host.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether it was started through another program, maybe on another machine.
+    /// Returns whether another program started it, possibly on another machine.
     pub fn is_remote(&self) -> bool {
         self.remote
     }
 
-    /// Its process id on its host, as it said when it was ready. The local child may be another program, which brings the
-    /// agent up somewhere else.
+    /// Returns its process id on its own host, from its hello. The local child may be a different program, such as
+    /// ssh.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 
-    /// Who it said that it is.
+    /// Returns its hello.
     pub fn hello(&self) -> Option<&Hello> {
         self.hello.as_ref()
     }
 
-    /// How long the fastest exchange with it took, nanoseconds; 0 for one on this machine.
+    /// Returns the fastest round trip to it, nanoseconds; 0 on this machine.
     pub fn round_trip_ns(&self) -> u64 {
         self.clock.round_trip_ns()
     }
 
-    /// What its clock was ahead of ours when the load began, nanoseconds.
+    /// Returns the offset of its clock at the start of the load, nanoseconds.
     pub fn offset_ns(&self) -> i64 {
         self.clock.begun_ahead_ns()
     }
 
-    /// A moment of our monotonic clock on its.
+    /// Converts a moment of our monotonic clock to its clock.
     pub fn on_its_clock(&self, at_ns: u64) -> u64 {
         at_ns.saturating_add_signed(self.clock.ahead_ns(at_ns))
     }
 
-    /// Sends a command; a lost agent is noticed by its report stream, so a failed write is not an error here.
+    /// Sends a command. A failed write is no error here: the event stream reports lost agents.
     pub fn tell(&self, command: &AgentCommand) {
         if let Ok(mut line) = serde_json::to_string(command) {
             line.push('\n');
@@ -143,7 +143,7 @@ impl Agent {
         self.pid = Some(pid);
     }
 
-    /// It said who it is, and gets its task.
+    /// Handles its hello and sends it the task.
     pub(super) fn greeted(&mut self, hello: Hello) -> Result<(), String> {
         if hello.wire != WIRE {
             return Err(format!(
@@ -153,12 +153,12 @@ impl Agent {
             ));
         }
         self.hello = Some(hello);
-        // One that ended at once is heard of through its output, with its own words.
+        // If it ended at once, its output explains why.
         self.task.take().into_iter().for_each(|task| self.out.send_task(task.as_bytes()));
         Ok(())
     }
 
-    /// Its program is not on its host yet.
+    /// Handles a request for the program, which its host does not have yet.
     pub(super) fn wanted(&mut self, system: &str) -> Result<(), String> {
         let ours = crate::hosts::program::system();
         if system != ours {
@@ -173,7 +173,7 @@ impl Agent {
         Ok(())
     }
 
-    /// What to do where it ended before it said who it is.
+    /// Returns the advice for an agent that ended before its hello.
     pub(super) fn hint(&self) -> &'static str {
         match self.hello.is_none() && self.copies {
             true => {
@@ -184,7 +184,7 @@ impl Agent {
         }
     }
 
-    /// Why it is not ready in time.
+    /// Explains why it is not ready in time.
     pub(super) fn why_late(&self, patience: Duration) -> String {
         let s = patience.as_secs();
         match (&self.hello, self.remote) {
@@ -196,25 +196,25 @@ impl Agent {
         }
     }
 
-    /// The signal that ended it, once it is gone.
+    /// Returns the signal that killed it, once it has ended.
     pub(super) fn killed_by(&mut self) -> Option<i32> {
         let deadline = Instant::now() + Duration::from_millis(500);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // It lives: what ends it later is our own doing.
+                // It is still running: any later signal is ours.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }
         }
     }
 
-    /// Its standard input ends, which it takes for the end of its conductor.
+    /// Closes its standard input, which it takes for the end of the conductor.
     pub(super) fn hang_up(&self) {
         self.out.close();
     }
 
-    /// Waits for its end until a moment, then ends it.
+    /// Waits for its end until a deadline, then kills it.
     pub(super) fn end_by(&mut self, deadline: Instant) {
         loop {
             if self.ended() {
@@ -230,7 +230,7 @@ impl Agent {
     }
 }
 
-/// A task as a line, with secrets in their places.
+/// Returns a task as one line, with secrets filled in.
 fn written(name: &str, spec: &AgentSpec) -> Result<String, LabError> {
     let task = serde_json::to_string(&spec.revealed());
     let why = |e| LabError::Agent { name: name.into(), why: format!("its task cannot be written down: {e}") };

@@ -1,5 +1,5 @@
-//! Agents: the processes that make load, serve or observe, seen from inside ([`inside`]) and from the conductor
-//! ([`AgentGroup`]).
+//! Agents: processes that make load, serve, observe or pull a lever. Module [`inside`] is the process's own side,
+//! [`AgentGroup`] is the conductor's.
 
 mod clock;
 mod desk;

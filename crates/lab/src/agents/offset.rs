@@ -1,5 +1,5 @@
-//! What the clocks of other machines are ahead of ours: asked for many times before a load, and now and then while it goes on. What
-//! the answers say is [`super::clock`]'s.
+//! Comparison of clocks with other machines: many exchanges before a load, and a few while it runs. Module
+//! [`super::clock`] interprets the answers.
 
 use std::time::{Duration, Instant};
 
@@ -10,22 +10,22 @@ use super::{AgentGroup, Said};
 
 /// Exchanges with each agent before a load.
 const PINGS: u32 = 20;
-/// Between two of them: they do not queue behind each other.
+/// Interval between exchanges, so that they do not queue behind each other.
 const APART: Duration = Duration::from_millis(1);
-/// How long answers are waited for.
+/// Maximum wait for answers.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Between two exchanges while a load is on: two clocks that run apart by a ten-thousandth are 0.2 ms apart by then.
+/// Interval between exchanges during a load: two clocks that drift by a ten-thousandth differ by 0.2 ms after it.
 pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 
 impl AgentGroup {
-    /// The agents on other hosts that are there.
+    /// Returns the running agents on other hosts.
     fn remote(&self) -> Vec<usize> {
         let there = |agent: &super::Agent| agent.is_remote() && !self.gone.borrow().contains(&agent.serial);
         (0..self.agents.len()).filter(|n| there(&self.agents[*n])).collect()
     }
 
-    /// Asks all agents on other hosts for their clocks. One that does not answer keeps what is known of it. What else comes meanwhile
-    /// is heard afterwards: one of them may end just then.
+    /// Compares clocks with all agents on other hosts. An agent that does not answer keeps its older readings. Other
+    /// events that arrive meanwhile are delivered later.
     pub fn compare_clocks(&mut self) {
         let remote = self.remote();
         if remote.is_empty() {
@@ -51,7 +51,7 @@ impl AgentGroup {
         }
     }
 
-    /// Asks each agent on another host once, and waits for nothing: the answers are heard as [`Said::Pong`].
+    /// Sends one clock question to each agent on another host. The answers arrive as [`AgentEvent::Pong`].
     pub fn ask_clocks(&mut self) {
         for agent in self.remote() {
             let agent = &mut self.agents[agent];
@@ -60,14 +60,14 @@ impl AgentGroup {
         }
     }
 
-    /// An agent answered: which question, its clock then, and ours when the answer came.
+    /// Takes an answer: number of the question, the agent's clock, and our clock at its arrival.
     pub fn answered(&mut self, agent: usize, (n, theirs_ns, came_ns): (u32, u64, u64)) {
         if let Some(agent) = self.agents.get_mut(agent) {
             agent.clock.answered(n, theirs_ns, came_ns);
         }
     }
 
-    /// The times that all agents tell count from this moment; each gets a command with it on its own clock.
+    /// Sets the zero of all agents' times, and sends each a command with that moment on its own clock.
     pub fn begin_at(&mut self, origin: Origin, command: impl Fn(u64) -> AgentCommand) {
         for agent in &mut self.agents {
             let at_ns = agent.clock.begin(origin.ns());
@@ -76,23 +76,23 @@ impl AgentGroup {
         self.ring();
     }
 
-    /// Seconds since that moment by an agent's clock, by ours.
+    /// Converts seconds since that moment from an agent's clock to ours.
     pub fn ours_s(&self, agent: usize, theirs_s: f64) -> f64 {
         self.agents.get(agent).map_or(theirs_s, |agent| agent.clock.ours_s(theirs_s))
     }
 
-    /// The longest of all fastest exchanges; zero where all agents are on this machine.
+    /// Returns the longest round trip to any agent; zero if all are on this machine.
     pub fn longest_round_trip(&self) -> Duration {
         Duration::from_nanos(self.agents.iter().map(super::Agent::round_trip_ns).max().unwrap_or(0))
     }
 
-    /// How wrong any of the clocks may be taken now.
+    /// Returns the largest error of any clock comparison now.
     pub fn clock_error(&self) -> Duration {
         let now_ns = clock::monotonic_ns();
         Duration::from_nanos(self.agents.iter().map(|agent| agent.clock.error_ns(now_ns)).max().unwrap_or(0))
     }
 
-    /// The most that a clock ran away from ours since [`AgentGroup::begin`]; none where all agents are on this machine.
+    /// Returns the largest clock drift since [`AgentGroup::begin_at`]; none if all agents are on this machine.
     pub fn drift(&self) -> Option<Duration> {
         let now_ns = clock::monotonic_ns();
         let remote = self.agents.iter().filter(|agent| agent.clock.is_known());

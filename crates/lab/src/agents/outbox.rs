@@ -1,5 +1,5 @@
-//! What an agent is told: written at once as far as its pipe takes it, the rest when there is room. A host that reads
-//! nothing holds nobody up.
+//! Queue of lines to one agent. It writes as much as the pipe takes and keeps the rest, so that a stalled host blocks
+//! nobody.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -7,18 +7,18 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::process::ChildStdin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most that waits for one agent, bytes: several times a program that is copied to its host.
+/// Maximum number of bytes queued for one agent: several times a program that is copied to its host.
 const MOST: usize = 512 << 20;
 
 #[derive(Debug)]
 struct Out {
     stdin: Option<ChildStdin>,
     waiting: VecDeque<u8>,
-    /// The task is handed over: what follows are commands.
+    /// Whether the task was sent: everything after it is a command.
     tasked: bool,
 }
 
-/// See the head of this file.
+/// Queue of bytes to one agent.
 #[derive(Debug)]
 pub(super) struct Outbox(Mutex<Out>);
 
@@ -31,19 +31,19 @@ impl Outbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends bytes; those that find no room wait. A pipe that is broken is heard of by its other half.
+    /// Sends bytes; what the pipe does not take is queued. The reading side notices a broken pipe.
     pub(super) fn send(&self, bytes: &[u8]) {
         self.lock().send(bytes);
     }
 
-    /// The agent's task; commands may follow from now on.
+    /// Sends the task. Commands may follow from now on.
     pub(super) fn send_task(&self, task: &[u8]) {
         let mut out = self.lock();
         out.tasked = true;
         out.send(task);
     }
 
-    /// A command that is of no use later, or before the task.
+    /// Sends a command now, or drops it: later, or before the task, it would be of no use.
     pub(super) fn send_now(&self, bytes: &[u8]) {
         let mut out = self.lock();
         if out.tasked && out.waiting.is_empty() {
@@ -51,18 +51,18 @@ impl Outbox {
         }
     }
 
-    /// Goes on with what waits.
+    /// Writes queued bytes.
     pub(super) fn flush(&self) {
         self.lock().flush();
     }
 
-    /// The descriptor in which something waits for room.
+    /// Returns the descriptor to poll while bytes are queued.
     pub(super) fn waits_for(&self) -> Option<RawFd> {
         let out = self.lock();
         out.stdin.as_ref().filter(|_| !out.waiting.is_empty()).map(AsRawFd::as_raw_fd)
     }
 
-    /// Ends it: the agent's standard input ends.
+    /// Closes the agent's standard input.
     pub(super) fn close(&self) {
         self.lock().close();
     }

@@ -1,5 +1,5 @@
-//! The one thread that reads and writes the pipes of all agents of a group: lines to the desk, what waits to the agents, a
-//! sign of life each second, and the end of those that are silent. It waits for nobody in particular.
+//! The one thread that reads and writes the pipes of a group's agents. It moves lines to the inbox and queued bytes
+//! to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block it.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;
@@ -16,14 +16,14 @@ use super::desk::{Desk, Raw};
 use super::lines::Lines;
 use super::outbox::Outbox;
 
-/// Between two signs of life.
+/// Interval between heartbeats.
 const BEAT: Duration = Duration::from_secs(1);
-/// How long the last words on standard error are waited for once standard output ended.
+/// Maximum wait for the rest of standard error after standard output ended.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// What is kept of standard error: its end, bytes.
+/// Bytes kept from the end of standard error.
 const WORDS: usize = 4096;
 
-/// The pipes of one agent.
+/// Pipes of one agent.
 pub(super) struct Pipes {
     pub(super) number: usize,
     pub(super) out: Arc<Outbox>,
@@ -31,22 +31,22 @@ pub(super) struct Pipes {
     pub(super) stderr: ChildStderr,
 }
 
-/// One agent as the thread sees it.
+/// One agent's pipes with their state.
 struct Wire {
     pipes: Pipes,
     lines: Lines,
     words: Vec<u8>,
     words_ended: bool,
     heard: Instant,
-    /// What the desk had no room for; nothing more is read until it has.
+    /// Events that the inbox had no room for. Nothing more is read until it takes them.
     stuck: Vec<Raw>,
-    /// When standard output ended.
+    /// Time at which standard output ended.
     ended: Option<Instant>,
-    /// Its end is told or nobody wants it.
+    /// Whether its end was reported, or nobody wants it.
     over: bool,
 }
 
-/// The other end of the thread, which ends with it.
+/// Handle of the thread, which ends with it.
 #[derive(Debug)]
 pub(super) struct Post {
     hand_over: Sender<Pipes>,
@@ -54,7 +54,7 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// Starts the thread; what it hears goes to the desk.
+    /// Starts the thread; events go to `inbox`.
     pub(super) fn start(desk: Arc<Desk>) -> std::io::Result<Self> {
         let (hand_over, taken) = channel();
         let bell = Arc::new(Waker::new()?);
@@ -65,7 +65,7 @@ impl Post {
         Ok(Self { hand_over, bell })
     }
 
-    /// Looks after one more agent.
+    /// Adds an agent.
     pub(super) fn take(&self, pipes: Pipes) -> std::io::Result<()> {
         sys::nonblock::set(&pipes.stdout)?;
         sys::nonblock::set(&pipes.stderr)?;
@@ -74,7 +74,7 @@ impl Post {
         Ok(())
     }
 
-    /// Something waits to be written.
+    /// Wakes the thread to write.
     pub(super) fn ring(&self) {
         self.bell.wake();
     }
@@ -129,7 +129,7 @@ impl Thread {
         }
     }
 
-    /// Three entries a wire, behind that of the bell; one that is not asked has no descriptor.
+    /// Appends three poll entries per agent, after the one for the bell. Unused entries have no descriptor.
     fn ask(&self, entries: &mut Vec<Entry>) {
         entries.clear();
         entries.push(Entry::new(self.bell.as_raw_fd(), poll::IN));
@@ -175,7 +175,7 @@ impl Wire {
         }
         for raw in std::mem::take(&mut self.stuck) {
             self.over |= matches!(raw, Raw::Gone(_));
-            // In order: behind one that found no room the others wait, too.
+            // Kept in order: events queue behind one that found no room.
             let refused = if self.stuck.is_empty() { desk.put(self.pipes.number, raw).err() } else { Some(raw) };
             self.stuck.extend(refused);
         }
@@ -201,7 +201,7 @@ impl Wire {
         }
     }
 
-    /// Standard error is read at all times: a program that complains a lot would wait for it otherwise.
+    /// Reads standard error continuously, so that a program with many complaints does not block on it.
     fn read_words(&mut self) {
         let mut bytes = [0; WORDS];
         match self.pipes.stderr.read(&mut bytes) {
@@ -216,7 +216,7 @@ impl Wire {
         }
     }
 
-    /// Says that nothing more will come, if that is so.
+    /// Reports the end of an agent once nothing more can come.
     fn end(&mut self) {
         let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_S;
         let how = match self.ended {

@@ -1,13 +1,13 @@
-//! What an agent says: lines on standard output.
+//! Reports of an agent: lines on standard output.
 
 use std::io::Write;
 
 use run::AgentReport;
 
-/// Says one thing.
+/// Sends one report.
 pub(super) fn say(report: &AgentReport) {
     let Ok(mut line) = serde_json::to_string(report) else { return };
     line.push('\n');
-    // A conductor that is gone reads nothing; its closed pipe is heard on standard input.
+    // If the conductor is gone, nobody reads this. The end of standard input reveals that.
     let _ = std::io::stdout().lock().write_all(line.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! One load over several agents: when descriptors or threads are more than one process should hold.
+//! Division of one load among agents, when it needs more descriptors or threads than one process should have.
 
 use run::{Intensity, LoadPlan};
 
@@ -6,18 +6,19 @@ use crate::LabError;
 
 /// Descriptors that an agent needs besides its connections.
 const SPARE: u64 = 64;
-/// Most threads in one agent: beyond this the shards of one process meet in the kernel's descriptor table.
+/// Maximum number of threads in one agent: beyond this, threads contend for the kernel's descriptor table.
 const MOST_THREADS: u32 = 16;
 
-/// Descriptors that the conductor holds for an agent: its pipes.
+/// Descriptors that the conductor holds per agent: its pipes.
 const PIPES: u64 = 3;
-/// Descriptors that the conductor cannot do without besides.
+/// Smallest number of further descriptors with which the conductor can work.
 const LEAST: u64 = 24;
-/// Descriptors that it holds besides with all files of its observers open (80 were counted against a server of one process).
+/// Further descriptors that it holds with all files of its observers open (80 counted against a server of one
+/// process).
 const OBSERVING: u64 = 80;
 
-/// Whether a conductor that may hold so many descriptors can lead so many agents; a sentence where it cannot read
-/// everything meanwhile.
+/// Checks whether the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
+/// read.
 pub(crate) fn room(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
     let pipes = PIPES * agents as u64;
     if LEAST + pipes > descriptors {
@@ -38,8 +39,8 @@ pub(crate) fn room(agents: usize, descriptors: u64) -> Result<Option<String>, La
     }))
 }
 
-/// Splits a plan so that no agent needs more than `descriptors` (the limit of one process) or too many threads. Every
-/// share has its own seed, so that no two agents draw the same arrivals.
+/// Splits a plan so that no agent exceeds its descriptor limit or the thread maximum. Every share has its own seed,
+/// so that no two agents draw the same arrivals.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE).max(1);
     let by_descriptors = u64::from(held(&plan.intensity)).div_ceil(each);
@@ -49,8 +50,8 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share_of(plan, i, agents)).collect()
 }
 
-/// Splits a plan over so many agents of other hosts, fewer where there is not that much to split. Each has the plan's
-/// threads: they are those of one agent.
+/// Splits a plan over agents on other hosts; fewer if there is not enough to split. Each agent gets the plan's full
+/// number of threads.
 pub(crate) fn over(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, whole(&plan.intensity).max(1));
     let share = |i| {
@@ -60,7 +61,7 @@ pub(crate) fn over(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     (0..agents).map(share).collect()
 }
 
-/// What a share is worth beside others of the same load: connections, descriptors or requests a second.
+/// Returns the weight of a share within its load: connections, descriptors or requests per second.
 pub(crate) fn weight(plan: &LoadPlan) -> f64 {
     match &plan.intensity {
         Intensity::Open { rate, .. } => *rate,
@@ -68,7 +69,7 @@ pub(crate) fn weight(plan: &LoadPlan) -> f64 {
     }
 }
 
-/// How a load was spread over processes, if it was: `500 descriptors over 5 processes: 5 x 100`.
+/// Describes how a load was spread over processes, if it was: `500 descriptors over 5 processes: 5 x 100`.
 pub(crate) fn told(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
     let each: Vec<u32> = parts.iter().map(|p| whole(&p.intensity)).collect();
     let kind = match &parts.first().filter(|_| parts.len() > 1)?.intensity {
@@ -92,19 +93,19 @@ pub(crate) fn told(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
     ))
 }
 
-/// Descriptors that the plan may hold at once.
+/// Returns the number of descriptors that the plan may hold at once.
 fn held(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
-        // A pool grows only when it must, so its largest size alone is no reason for a second process.
+        // The pool grows only on demand, so its maximum alone does not justify a second process.
         Intensity::Open { .. } => 1,
-        // Established connections leave the D slots and are held besides them: few, since a server past its capacity
-        // accepts little, and what finds no room is counted.
+        // Established connections are held in addition to the D slots. There are few: a server beyond its capacity
+        // accepts little, and overflow is counted.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }
 
-/// Things that cannot be split further.
+/// Returns the number of units that cannot be split further.
 fn whole(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -124,7 +125,7 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
         (stage.from, stage.to) = (stage.from / f64::from(agents), stage.to / f64::from(agents));
     }
     if let Some(set) = &mut share.requests {
-        // The first row was that of the request before the load.
+        // The test request before the load used the first row.
         let data = set.data.iter_mut().filter(|data| data.step == 0);
         data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
         set.recorded = set.recorded.as_ref().map(|times| times.share(i, agents));
@@ -140,7 +141,8 @@ fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
         Intensity::Open { rate, max_connections, .. } => {
             *rate /= f64::from(agents);
             *max_connections = part(*max_connections).max(1);
-            // A thread without a connection could send none of its arrivals: with one of its own it would be one too many.
+            // A thread without a connection could send none of its arrivals, and giving it one would exceed the
+            // maximum.
             share.threads = share.threads.min(*max_connections).max(1);
         }
         Intensity::SClients { descriptors, pace, .. } => {

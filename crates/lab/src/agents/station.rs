@@ -1,10 +1,10 @@
-//! Where a generator can go on with another task.
+//! Place where a generator can take another task.
 
 use run::AgentSpec;
 
 use crate::Host;
 
-/// Where a generator runs: its host, and the CPUs that it confined itself to, which it does not leave again.
+/// Host and CPUs of a generator. It has confined itself to these CPUs and cannot leave them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Station {
     place: String,
@@ -12,7 +12,7 @@ pub(super) struct Station {
 }
 
 impl Station {
-    /// Of the agents that wait for another task behind theirs: those that make load.
+    /// Returns the place of a load agent; other agents take one task only.
     pub(super) fn of(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
         let AgentSpec::Load { plan, .. } = spec else { return None };
         Some(Self { place: host.place(), cpus: plan.cpus.clone() })

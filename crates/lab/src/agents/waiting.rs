@@ -1,5 +1,5 @@
-//! Generators that handed over their part and wait for their next task: a trial at the place of the one before has the same
-//! processes. Who finds no task there is ended before the trial begins, so that none is beside what is measured.
+//! Generators that finished their part and wait for the next task. A trial with the same hosts and CPUs reuses these
+//! processes. Agents without a new task end before the trial begins, so that none runs beside it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -13,22 +13,22 @@ use super::member::Agent;
 use super::station::Station;
 use crate::{Host, LabError};
 
-/// How long those that no task is for have to end by themselves.
+/// Time that agents without a task have to end by themselves.
 const END_WITHIN: Duration = Duration::from_millis(300);
 
-/// A task that is to be handed out.
+/// A task to be assigned.
 pub struct Task<'a> {
-    /// Where its agent is to run.
+    /// Host on which its agent is to run.
     pub host: &'a dyn Host,
-    /// The name of its agent.
+    /// Name of its agent.
     pub name: String,
-    /// What it is.
+    /// Content of the task.
     pub spec: AgentSpec,
 }
 
 impl AgentGroup {
-    /// Hands out tasks in their order, which is that of the agents from now on: each to one that waits at its place, or to a new
-    /// one. All agents of before must have handed over their parts.
+    /// Assigns tasks in order, which becomes the order of the agents. Each goes to an agent that waits at the right
+    /// place, or to a new one. All earlier agents must have sent their parts.
     pub fn hand_out(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
         let at_place = |task: &Task<'_>| waiting.get_mut(&Station::of(task.host, &task.spec)?)?.pop_front();
@@ -46,7 +46,7 @@ impl AgentGroup {
         Ok(())
     }
 
-    /// Those of before that still are there, by where they are. What ended meanwhile was in nobody's way.
+    /// Returns the earlier agents that still run, by place.
     fn waiting(&mut self) -> BTreeMap<Station, VecDeque<Agent>> {
         while let Some((serial, raw)) = self.desk.next(Instant::now()) {
             if matches!(raw, Raw::Gone(_)) {
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Hands out a load to each of these places and CPUs; the processes that took them.
+    /// Assigns a load to each of these places and CPUs, and returns the processes that took them.
     fn hand_out(group: &mut AgentGroup, to: &[(&'static str, u32)]) -> Vec<u32> {
         let hosts: Vec<(Shell, u32)> = to.iter().map(|(place, cpu)| (Shell(place), *cpu)).collect();
         let task = |(host, cpu): &'_ (Shell, u32)| {
@@ -143,7 +143,7 @@ mod tests {
         let mut group = AgentGroup::default();
         let first = hand_out(&mut group, &[("a", 0)])[0];
         testkit::signal(first, "KILL");
-        // Until nobody has to wait for it any more.
+        // Waits until the process is reaped.
         eventually(|| group.agents[0].ended().then_some(()));
         let second = hand_out(&mut group, &[("a", 0)])[0];
         assert!(first != second && is_there(second));

@@ -1,6 +1,6 @@
-//! Where agents run. A host is anything that can start a process whose standard input and output we hold: this machine,
-//! a network namespace, a machine behind ssh or a cluster's own launcher ([`crate::via`]). Nothing else is asked of it: no
-//! shared memory, no common clock, no files.
+//! Hosts where agents run. A host is anything that can start a process and connect its standard input and output:
+//! this machine, a network namespace, a machine behind ssh, or a cluster's launcher ([`crate::via`]). No shared
+//! memory, common clock or common files are needed.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,29 +12,30 @@ use crate::LabError;
 
 /// A place where processes can be started.
 pub trait Host {
-    /// Its name in the run, as in `hosts[]`.
+    /// Returns its name in the run, as in `hosts[]`.
     fn name(&self) -> &str;
 
-    /// A command that will run `program agent` there. Feeding, reading and stopping it is done through the local child
-    /// process that it becomes.
+    /// Returns a command that runs `program agent` there. The local child process carries the agent's input and
+    /// output.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
-    /// What is the same for two hosts only where they are one place: an agent that was started through the one may go on with a
-    /// task for the other.
+    /// Returns an identifier that two hosts share only if they are the same place. An agent started through one of
+    /// them may then take a task for the other.
     fn place(&self) -> String;
 
-    /// Whether processes there are none of this machine, as far as anybody here can tell: their clock is compared with
-    /// ours, and their host is observed from there.
+    /// Returns whether its processes must be treated as those of another machine: their clock is compared with ours,
+    /// and their host has its own observer.
     fn is_remote(&self) -> bool {
         false
     }
 
-    /// The program's bytes, where it may have to be copied there first.
+    /// Returns the program's bytes, if the host may need a copy.
     fn program(&self) -> Option<Arc<[u8]>> {
         None
     }
 
-    /// The hosts that a load on this one is spread over, each with how many agents; empty for itself alone.
+    /// Returns the hosts that a load on this one is spread over, with the number of agents on each; empty for a
+    /// single host.
     fn members(&self) -> Vec<(&dyn Host, u32)> {
         Vec::new()
     }
@@ -47,7 +48,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// A name for this machine.
+    /// Returns this machine under a name.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into() }
     }
@@ -83,7 +84,7 @@ pub struct NamespaceHost {
 }
 
 impl NamespaceHost {
-    /// The host of this name.
+    /// Returns the testbed's host of this name.
     pub fn of(bed: &Testbed, name: &str) -> Result<Self, LabError> {
         let netns = bed.netns(name).map_err(|e| LabError::set_up("finding a host of the testbed", e))?;
         Ok(Self { name: name.into(), netns })
@@ -102,7 +103,7 @@ impl Host for NamespaceHost {
         Ok(command)
     }
 
-    /// The number of its namespace, which is no other's as long as a process is in it.
+    /// Identifies the namespace by its number, which is unique while a process is in it.
     fn place(&self) -> String {
         format!("{} {:?}", self.name, self.netns.id())
     }

@@ -1,16 +1,16 @@
-//! Which processors client and server get, so that they share as few as possible. Pure.
+//! CPUs for client and server, chosen so that they share as few as possible. Pure.
 
-/// Processors for both sides; empty means all.
+/// CPUs for both sides; empty means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// The generator's.
+    /// CPUs of the generator.
     pub client: Vec<u32>,
-    /// The server's, as far as they are known.
+    /// CPUs of the server, as far as they are known.
     pub server: Vec<u32>,
 }
 
 impl Places {
-    /// For a server that is started here: the last processor is its own where there are at least two.
+    /// Chooses CPUs for a server that is started here: it gets the last CPU if there are at least two.
     pub fn for_own_server(allowed: &[u32], asked: &[u32]) -> Self {
         match allowed {
             [rest @ .., last] if !rest.is_empty() && asked.is_empty() => {
@@ -24,7 +24,8 @@ impl Places {
         }
     }
 
-    /// For a local server that runs already on `server` processors: the generator takes the others, if there are any.
+    /// Chooses CPUs beside a local server that already runs on `server`: the generator takes the other ones, if there
+    /// are any.
     pub fn beside(allowed: &[u32], asked: &[u32], server: &[u32]) -> Self {
         let free: Vec<u32> = allowed.iter().copied().filter(|cpu| !server.contains(cpu)).collect();
         let client = match (asked.is_empty(), free.is_empty()) {
@@ -35,7 +36,7 @@ impl Places {
         Self { client, server: server.to_vec() }
     }
 
-    /// Whether both sides can run on one processor.
+    /// Returns whether both sides can run on the same CPU.
     pub fn shared(&self) -> bool {
         self.client.iter().any(|cpu| self.server.contains(cpu))
     }

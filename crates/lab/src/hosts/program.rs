@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::LabError;
 
-/// Kernel and processor that this program is made for, as `uname -sm` says it.
+/// Returns the kernel and architecture that this program is built for, in the form of `uname -sm`.
 pub(crate) fn system() -> String {
     format!("Linux {}", std::env::consts::ARCH)
 }
@@ -15,14 +15,14 @@ pub(crate) fn system() -> String {
 /// A program with the hash of its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// Its bytes.
+    /// Content of the file.
     pub(crate) bytes: Arc<[u8]>,
-    /// SHA-256 of them, in hexadecimal.
+    /// SHA-256 of the content, in hexadecimal.
     pub(crate) hash: String,
 }
 
 impl Program {
-    /// Reads it.
+    /// Reads the program from a file.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
         let bytes = std::fs::read(path)
             .map_err(|e| LabError::set_up(format!("reading {} for other hosts", path.display()), e))?;

@@ -1,29 +1,29 @@
-//! Engines that start a process on another host and connect its standard input and output: a command each, that is there
-//! already. Nothing else of loadline knows their names.
+//! Engines that start a process on another host and connect its standard input and output. Each is a command that is
+//! already installed. Nothing else in loadline knows their names.
 
 /// One engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// Its name for `--via`.
+    /// Name for `--via`.
     pub name: &'static str,
-    /// The words before the program; `{host}` stands for the host.
+    /// Words before the program; `{host}` stands for the host.
     pub prefix: &'static [&'static str],
-    /// It joins its arguments with blanks and lets a shell on the host read them: each is quoted for that.
+    /// Whether it joins its arguments with blanks for a shell on the host. Each argument is then quoted.
     pub joins: bool,
-    /// Connections over one that is there already take a tenth of the time, and a server refuses many new ones at once:
-    /// each host gets a master connection first (ssh's ControlMaster).
+    /// Whether each host first gets a master connection (ssh's ControlMaster). Starting an agent over one takes a
+    /// tenth of the time, and servers refuse many new connections at once.
     pub masters: bool,
-    /// What a host is to it, in one line.
+    /// Meaning of a host for this engine, in one line.
     pub help: &'static str,
 }
 
 const BASE: Engine = Engine { name: "", prefix: &[], joins: false, masters: false, help: "" };
 
-/// The table.
+/// All engines.
 pub const ENGINES: &[Engine] = &[
     Engine {
         name: "ssh",
-        // BatchMode: a prompt would wait for ever. No -t: a terminal changes bytes.
+        // BatchMode: a prompt would wait forever. No -t: a terminal changes bytes.
         prefix: &["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{host}"],
         joins: true,
         masters: true,
@@ -31,7 +31,8 @@ pub const ENGINES: &[Engine] = &[
     },
     Engine {
         name: "slurm",
-        // One srun an agent: one for all would send every agent the input of all, and cut labelled lines at 1,024 bytes.
+        // One srun per agent: a common one would send every agent the input of all, and cut labelled lines at 1,024
+        // bytes.
         prefix: &["srun", "-Q", "--overlap", "--export=NONE", "--nodes=1", "--ntasks=1", "--nodelist={host}"],
         help: "a node of the allocation that loadline runs in; as the only host, `slurm` means all nodes of it",
         ..BASE

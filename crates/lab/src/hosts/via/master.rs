@@ -1,5 +1,5 @@
-//! Master connections of ssh, over which all agents of a host are started. Each holds a program on its host that
-//! ends with our end of its pipe, so none outlives us, however we end.
+//! Master connections of ssh, over which all agents of a host start. Each runs a program on its host that ends when
+//! our end of its pipe closes, so none outlives the conductor.
 
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use crate::LabError;
 
-/// Servers refuse many new connections at once (MaxStartups, 10 by default).
+/// Connections opened at the same time. Servers refuse many new ones at once (MaxStartups, 10 by default).
 const AT_ONCE: usize = 8;
-/// How long a connection may take.
+/// Maximum time for a connection.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// All of a run.
+/// All master connections of a run.
 #[derive(Debug)]
 pub(super) struct Masters {
     dir: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Masters {
 }
 
 impl Masters {
-    /// Connects to each host by its words of a command line; the sockets are in their order.
+    /// Connects to each host with its ssh arguments, and returns the control sockets in the same order.
     pub(super) fn connect(hosts: &[(String, Vec<String>)]) -> Result<(Self, Vec<PathBuf>), LabError> {
         let mut masters = Self { dir: folder()?, children: Vec::new() };
         let sockets: Vec<PathBuf> = (0..hosts.len()).map(|n| masters.dir.join(n.to_string())).collect();
@@ -58,7 +58,7 @@ impl Drop for Masters {
     }
 }
 
-/// A folder for the sockets that only we may enter, of a short name: a socket's path has at most 107 bytes.
+/// Makes a private folder for the sockets. Its name is short, because the path of a socket has at most 107 bytes.
 fn folder() -> Result<PathBuf, LabError> {
     for _ in 0..16 {
         let dir = Path::new("/tmp").join(format!("loadline-{:08x}", fastrand::u32(..)));
@@ -69,7 +69,7 @@ fn folder() -> Result<PathBuf, LabError> {
     Err(LabError::set_up("making a folder in /tmp for connections", "no name was free, or /tmp cannot be written"))
 }
 
-/// The words with what makes it the master.
+/// Starts a master connection.
 fn start(words: &[String], socket: &Path) -> std::io::Result<Child> {
     let mut command = Command::new(&words[0]);
     command.args(["-M", "-o", "ControlPersist=no", "-S"]).arg(socket).args(&words[1..]);

@@ -1,4 +1,5 @@
-//! Hosts behind an engine: a command prefix that runs a program elsewhere with standard input and output connected.
+//! Hosts behind an engine: a command prefix that runs a program elsewhere with its standard input and output
+//! connected.
 
 mod engines;
 mod master;
@@ -27,20 +28,20 @@ pub struct Via {
     prefix: Vec<String>,
     joins: bool,
     masters: bool,
-    /// The program on the host, where the user named it.
+    /// Path of the program on the host, if the user gave one.
     agent_path: Option<String>,
-    /// The program here, where it is copied.
+    /// Program to copy to the host, if the user gave no path.
     program: Option<Program>,
     /// Its master connections.
     over: Option<Over>,
 }
 
-/// Master connections of a host, taken in turns.
+/// Master connections of a host, used in rotation.
 #[derive(Clone, Debug)]
 struct Over {
     sockets: Vec<PathBuf>,
     turn: Arc<AtomicUsize>,
-    /// Keeps them up.
+    /// Keeps the connections open.
     _masters: Arc<Masters>,
 }
 
@@ -51,13 +52,13 @@ impl Over {
     }
 }
 
-/// Sessions that a server lets one connection have (MaxSessions, 10 by default); the connection's own takes one.
+/// Sessions per connection that servers allow (MaxSessions, 10 by default), less the connection's own.
 const SESSIONS: u32 = 9;
-/// Sessions beside the generators: an observer, a lever, a question, and one that is about to end.
+/// Sessions besides the generators': an observer, a lever, a question, and one that is about to end.
 const BESIDE: u32 = 4;
 
 impl Via {
-    /// The host of a plan; nothing is started yet.
+    /// Returns the host of a plan; starts nothing.
     fn of(plan: &HostPlan, program: Option<&Program>) -> Result<Self, LabError> {
         let (prefix, joins, masters) = engine(&plan.via)?;
         Ok(Self {
@@ -71,7 +72,7 @@ impl Via {
         })
     }
 
-    /// The hosts of a plan, connected as far as their engines have connections.
+    /// Returns the hosts of a plan, with master connections where the engine has them.
     pub(crate) fn connect(plans: &[HostPlan], program: &Path) -> Result<Vec<Self>, LabError> {
         let copied = plans.iter().any(|plan| plan.agent_path.is_none());
         let program = copied.then(|| Program::read(program)).transpose()?;
@@ -94,7 +95,7 @@ impl Via {
         Ok(hosts)
     }
 
-    /// All words that start the agent, over a connection that is up.
+    /// Returns all words that start the agent, over a master connection if one is given.
     fn words(&self, over: Option<&Path>) -> Vec<String> {
         let program = match (&self.agent_path, &self.program) {
             (Some(path), _) => vec![path.clone(), "agent".into()],
@@ -114,14 +115,14 @@ impl Via {
     }
 }
 
-/// A host as its engine knows it, and how many master connections its agents need.
+/// A host as its engine knows it, and the number of master connections that its agents need.
 struct Wanted {
     name: String,
     prefix: Vec<String>,
     masters: usize,
 }
 
-/// Each host that has master connections, once: the server may be on the host of a generator.
+/// Lists each host that has master connections once: the server may share a generator's host.
 fn wanted(plans: &[HostPlan], hosts: &[Via]) -> Vec<Wanted> {
     let mut wanted: Vec<(Wanted, u32)> = Vec::new();
     for (plan, host) in plans.iter().zip(hosts).filter(|(_, host)| host.masters) {
@@ -136,8 +137,8 @@ fn wanted(plans: &[HostPlan], hosts: &[Via]) -> Vec<Wanted> {
     wanted.into_iter().map(counted).collect()
 }
 
-/// Words, whether a shell reads them, and whether there are master connections, of an engine's name or a command of the
-/// user's own with `{host}` in it.
+/// Returns the words of an engine or of the user's own command, whether a shell reads them, and whether there are
+/// master connections.
 fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     if let Some(row) = ENGINES.iter().find(|row| row.name == text) {
         return Ok((row.prefix.iter().map(|word| (*word).to_string()).collect(), row.joins, row.masters));
@@ -154,7 +155,7 @@ fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     let program = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
     let known = ENGINES.iter().find(|row| row.joins && program.as_deref() == Some(row.name));
     if known.is_some() {
-        // As in the row: no terminal, no question.
+        // As in the table: no terminal, no prompt.
         words.splice(1..1, ["-T", "-o", "BatchMode=yes"].map(str::to_string));
     }
     Ok((words, known.is_some(), known.is_some_and(|row| row.masters)))

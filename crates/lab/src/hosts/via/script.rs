@@ -1,16 +1,16 @@
-//! The shell script that starts an agent where loadline is not installed: a copy in a folder of the user's own, named by the
-//! hash of its content and checked before each use. Where there is none, the script asks for it on standard output and
-//! reads it from standard input: one connection for asking, copying and becoming the agent.
+//! Shell script that starts an agent where loadline is not installed. It keeps a copy in the user's cache folder,
+//! named and checked by the hash of its content. If there is no copy, the script requests it on standard output and
+//! reads it from standard input, so one connection does everything.
 
 use crate::hosts::program::Program;
 
-/// The script, in one line. Source: POSIX.1-2017 `sh`, with `head -c`, `sha256sum` and `test -O` as GNU, busybox and dash
-/// have them.
+/// Returns the script in one line. Source: POSIX.1-2017 `sh`, with `head -c`, `sha256sum` and `test -O` as in GNU,
+/// busybox and dash.
 pub(super) fn of(program: &Program) -> String {
     let (hash, bytes) = (&program.hash, program.bytes.len());
     [
         "umask 077".to_string(),
-        // Without a home, in /tmp, a folder that somebody else made is refused.
+        // Without a home directory, the folder is in /tmp and must belong to the user.
         "if [ -n \"$HOME\" ]; then d=${XDG_CACHE_HOME:-$HOME/.cache}/loadline; mkdir -p \"$d\"; \
          else d=/tmp/loadline-$(id -u); [ -d \"$d\" ] || mkdir \"$d\"; fi"
             .into(),
@@ -43,7 +43,7 @@ mod tests {
         Program::read(&path).unwrap()
     }
 
-    /// Runs the script with this home; whether it asked for the program, and what came after it.
+    /// Runs the script with this home. Returns whether it asked for the program, and the rest of its output.
     fn started(home: &Path, program: &Program) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-c", &of(program)]).env("HOME", home).env_remove("XDG_CACHE_HOME");

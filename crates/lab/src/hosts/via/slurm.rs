@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::LabError;
 
-/// Names of the nodes of the allocation that loadline runs in.
+/// Returns the names of the nodes in the Slurm allocation of this process.
 pub fn allocation() -> Result<Vec<String>, LabError> {
     let fail = |why: String| LabError::set_up("finding the nodes of the Slurm allocation (--client-hosts slurm)", why);
     let list = std::env::var("SLURM_JOB_NODELIST").map_err(|_| {

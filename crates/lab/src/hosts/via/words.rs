@@ -1,6 +1,6 @@
-//! Words of a command line: read from what a user wrote, and written for a shell on another host.
+//! Words of a command line: parsing of what a user wrote, and quoting for a shell on another host.
 
-/// A word as any shell reads it back.
+/// Quotes a word for any shell.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -9,7 +9,7 @@ pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The words of a line: at blanks, with quotes of both kinds around those that hold some.
+/// Splits a line at blanks, except inside single or double quotes.
 pub(super) fn split(line: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
