@@ -1,8 +1,9 @@
-//! The search against servers whose capacity for the objective is known in closed form, in virtual time. Over many seeds the
-//! estimate must have next to no bias, and its 95 % interval must hold the exact capacity about as often as it says.
+//! Tests of the search against servers whose capacity for the objective is known in closed form, in virtual time.
+//! Over many seeds the estimate must be nearly unbiased, and its 95 % interval must contain the exact capacity about
+//! as often.
 //!
-//! `cargo test` makes a dozen runs of each model. `cargo test -p loadline-lab --test known_capacity -- --ignored --nocapture`
-//! makes hundreds, and prints the table of `docs/method.md`.
+//! `cargo test` makes a dozen runs of each model. `cargo test -p loadline-lab --test known_capacity -- --ignored
+//! --nocapture` makes hundreds, and prints the table of `docs/method.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -11,14 +12,14 @@ use run::{Plan, Run};
 use testkit::queueing::{bucket_refuses, highest, md1_tail, mm1_capacity, mmc_tail};
 use testkit::{Drift, Pauses, VirtualServer};
 
-/// Runs of every model, and of the long table.
+/// Number of runs of each model, and in the long table.
 const SEEDS: u64 = 12;
 const HUNDREDS: u64 = 200;
 /// Largest bias, as a share of the capacity.
 const BIAS: f64 = 0.02;
-/// Intervals of a hundred that must hold the exact capacity.
+/// Minimum share of intervals that contain the exact capacity.
 const COVERED: f64 = 0.93;
-/// Requests of which one may be slower: the objective is a 99th percentile.
+/// Share of requests that may be slower: the objective is a 99th percentile.
 const SLOW: f64 = 0.01;
 
 /// A server of known capacity.
@@ -26,14 +27,14 @@ struct Known {
     name: &'static str,
     server: SimServer,
     plan: Plan,
-    /// What the objective limits: microseconds of a 99th percentile, or a share of failures.
+    /// Limit of the objective: microseconds of a 99th percentile, or a share of failures.
     limit: f64,
-    /// The capacity for any such limit.
+    /// Capacity as a function of such a limit.
     capacity: fn(f64) -> f64,
 }
 
 impl Known {
-    /// A queue with a limit on the 99th percentile, microseconds.
+    /// Returns a queue with a limit on the 99th percentile, microseconds.
     fn queue(name: &'static str, server: SimServer, p99_us: f64, capacity: fn(f64) -> f64) -> Self {
         let mut plan = Plan::default();
         plan.objective.p99_us = Some(p99_us);
@@ -48,25 +49,25 @@ impl Known {
         VirtualServer::new(self.server.clone(), self.plan.clone(), seed)
     }
 
-    /// What searches find.
+    /// Returns the results of searches.
     fn found(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         Found((1..=seeds).map(|seed| Ratios::of(&stage(self.at(seed)).find().unwrap(), self.exact())).collect())
     }
 
-    /// Holds runs against the closed form.
+    /// Checks runs against the closed form.
     fn holds(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) {
         let found = self.found(seeds, stage);
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());
         let (bias, slack) = (found.mean() - 1.0, 2.0 * found.sd() / (seeds as f64).sqrt());
         assert!(bias.abs() <= BIAS + if seeds < HUNDREDS { slack } else { 0.0 }, "{}: bias {bias:+.3}", self.name);
-        // Of few runs so many are left out by chance alone: two standard deviations of a binomial count.
+        // By chance, few runs may miss this many more: two standard deviations of a binomial count.
         let chance = 2.0 * (COVERED * (1.0 - COVERED) / seeds as f64).sqrt();
         let least = COVERED - if seeds < HUNDREDS { chance } else { 0.0 };
         assert!(found.covered() >= least, "{}: {:.2} covered", self.name, found.covered());
     }
 }
 
-/// What one run reports, as ratios to the exact capacity; 0 where it says that nothing held.
+/// Results of one run as ratios to the exact capacity; 0 if no rate passed.
 #[derive(Clone, Copy, Debug)]
 struct Ratios {
     rate: f64,
@@ -136,7 +137,7 @@ fn m_m_8() -> Known {
     Known::queue("M/M/8, p99", server(Service::Exponential, 800, 8), 8000.0, mm8)
 }
 
-/// M/M/1 with a limit on the median: half the requests may be slower.
+/// Returns M/M/1 with a limit on the median: half the requests may be slower.
 fn median() -> Known {
     let mut known = Known::queue("M/M/1, p50", server(Service::Exponential, 100, 1), 693.0, |us| {
         mm1_capacity(10_000.0, 0.5, us / 1e6)
@@ -146,7 +147,7 @@ fn median() -> Known {
     known
 }
 
-/// M/M/1 with a limit on the mean, 1 / (mu - lambda).
+/// Returns M/M/1 with a limit on the mean, 1 / (mu - lambda).
 fn mean() -> Known {
     let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
     known.plan.objective.p99_us = None;
@@ -154,7 +155,7 @@ fn mean() -> Known {
     known
 }
 
-/// M/M/1 with two limits at once, of which the 99.9th percentile of 1200 us gives way before the mean of 400 us.
+/// Returns M/M/1 with two limits: the 99.9th percentile of 1200 us fails before the mean of 400 us.
 fn together() -> Known {
     let mm1 = |p99_9_us: f64| mm1_capacity(10_000.0, 0.999, p99_9_us / 1e6);
     let mut known = Known::queue("M/M/1, p99.9 and mean", server(Service::Exponential, 100, 1), 1200.0, mm1);
@@ -164,8 +165,8 @@ fn together() -> Known {
     known
 }
 
-/// Eight slots with the objective that `find` sets itself: a median of ten times the unloaded one, and a 99th percentile that is
-/// so long that a queue past its limit takes a whole window to get there. The median decides.
+/// Returns eight slots with the default objective of `find`: a median of ten times the unloaded one decides. The 99th
+/// percentile's limit is so long that a queue beyond it takes a whole window to get there.
 fn own_objective() -> Known {
     let capacity = |p50_us: f64| {
         highest(10_000.0, |rate| {
@@ -179,27 +180,28 @@ fn own_objective() -> Known {
     known
 }
 
-/// A machine that stands still for 2.5 ms three times every two seconds, several times longer than the limit of the median.
+/// Makes the machine stand still for 2.5 ms three times every two seconds, several times longer than the median's
+/// limit.
 fn stuttering(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 1.5, mean_s: 0.0025 })
 }
 
-/// A machine that stands still for 20 ms every other second.
+/// Makes the machine stand still for 20 ms every other second.
 fn pausing(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 0.5, mean_s: 0.02 })
 }
 
-/// A machine whose speed changes by 8 % from one window to the next.
+/// Makes the machine's speed change by 8 % from one window to the next.
 fn drifting(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.08, forgets_s: 1.0 })
 }
 
-/// By 3 %, more slowly.
+/// Makes the machine's speed change by 3 %, more slowly.
 fn wandering(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.03, forgets_s: 4.0 })
 }
 
-/// By 8 %, so slowly that a run sees little of it.
+/// Makes the machine's speed change by 8 %, so slowly that a run sees little of it.
 fn slowly(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.08, forgets_s: 20.0 })
 }
@@ -259,7 +261,7 @@ fn pauses_of_the_machine_are_no_figure_of_the_server() {
     m_m_1().holds(SEEDS, pausing);
 }
 
-/// Windows that contradict one another widen the interval, until it holds what the machine does in the middle.
+/// Contradictory windows widen the interval until it contains the machine's average.
 #[test]
 fn a_machine_whose_speed_changes_is_known_less_sharply() {
     median().holds(SEEDS, drifting);
@@ -268,7 +270,7 @@ fn a_machine_whose_speed_changes_is_known_less_sharply() {
     assert!(half(drifting) > 1.5 * half(undisturbed), "{} and {}", half(drifting), half(undisturbed));
 }
 
-/// What was left out is counted, and what the capacity would be with it stands beside.
+/// Excluded pauses are counted, and the capacity including them is reported beside.
 #[test]
 fn a_run_has_both_figures_with_the_pauses_and_without() {
     let run = pausing(m_m_1().at(1)).find().unwrap();
@@ -280,10 +282,9 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// A third of the time: no other answer, and a wider interval.
-/// M/M/1 of 8 ms with the median that `find` sets itself: there was time for one window in ten seconds, and no interval. Some six
-/// hundred requests are all that there is, in windows of which each begins empty: what comes of them is high by 8 % in the mean, and
-/// is told with an interval that knows it.
+/// A third of the usual time gives the same answer with a wider interval. M/M/1 of 8 ms with the default median once
+/// had time for one window in ten seconds, and no interval. There are only some six hundred requests, in windows that
+/// each begin empty. The estimate is high by 8 % in the mean, and its interval covers that.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
@@ -317,7 +318,7 @@ fn ten_seconds_give_the_same_answer_less_sharply() {
     }
 }
 
-/// Who is content with less is not kept waiting.
+/// A coarser precision ends the search earlier.
 #[test]
 fn a_search_ends_when_its_interval_is_narrow_enough() {
     let windows = |precision: f64| {
@@ -332,7 +333,7 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
     assert!(few < many && half <= 0.085, "{few} windows to {half}, {many} to the end of the budget");
 }
 
-/// The table: see the head of this file.
+/// Prints the table: see the head of this file.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs() {
@@ -341,8 +342,8 @@ fn hundreds_of_runs() {
     }
 }
 
-/// Its rows on machines whose speed changes. What wanders more slowly than windows follow one another is only shown: a run cannot
-/// see all of it, and fewer of its intervals hold the capacity than they say.
+/// Prints the table's rows on machines with changing speed. Changes slower than the sequence of windows are only
+/// shown: a run cannot observe all of them, and fewer of its intervals contain the capacity than claimed.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_at_changing_speed() {
@@ -354,7 +355,7 @@ fn hundreds_of_runs_at_changing_speed() {
     println!("by 8 %, more slowly than a run lasts: {}", median().found(HUNDREDS, slowly));
 }
 
-/// Its last rows.
+/// Prints the table's last rows.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_with_pauses() {
@@ -366,7 +367,7 @@ fn hundreds_of_runs_with_pauses() {
     known.holds(HUNDREDS, stuttering);
 }
 
-/// What a bucket of 20 tokens and 6000 a second refuses.
+/// Returns a bucket of 20 tokens and 6000 a second, which refuses the rest.
 fn bucket() -> Known {
     let limit = Some(TokenBucket { rate: 6000, burst: 20 });
     let mut plan = Plan::default();

@@ -1,4 +1,4 @@
-//! The search for a capacity in users against a closed queue whose capacity is known exactly, in virtual time.
+//! Tests of the capacity search in users against a closed queue with an exactly known capacity, in virtual time.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -7,7 +7,7 @@ use run::{Intensity, Plan, ThinkTime};
 use testkit::VirtualServer;
 use testkit::queueing::users_tail;
 
-/// One server of 1 ms in the mean; a 99th percentile of 30 ms; users who think 400 ms in the mean.
+/// One server with a mean of 1 ms; a limit of 30 ms on the 99th percentile; users who think 400 ms on average.
 const SERVICE_S: f64 = 0.001;
 const LIMIT_S: f64 = 0.03;
 const THINK_S: f64 = 0.4;
@@ -22,10 +22,10 @@ fn plan() -> Plan {
     plan
 }
 
-/// Runs of the long table.
+/// Number of runs in the long table.
 const HUNDRED: u64 = 100;
 
-/// Most users of whose requests at most one in a hundred takes longer than the limit.
+/// Returns the largest number of users of whose requests at most one in a hundred exceeds the limit.
 fn exact() -> u32 {
     (1..5000).take_while(|users| users_tail(*users, THINK_S, SERVICE_S, LIMIT_S) <= 0.01).last().unwrap()
 }
@@ -44,12 +44,12 @@ fn users_who_think_are_counted_as_many_as_the_closed_queue_takes() {
     println!("exact {exact}, found {brackets:.3?}");
     let middles: Vec<f64> = brackets.iter().map(|(held, failed)| (held * failed).sqrt()).collect();
     let mean = middles.iter().sum::<f64>() / middles.len() as f64;
-    // A p99 of a window of a second scatters, so single brackets lie some percent beside the capacity.
+    // The p99 of one second scatters, so single brackets miss the capacity by some percent.
     assert!((mean - 1.0).abs() < 0.08, "{mean} {middles:?}");
     assert!(middles.iter().all(|ratio| (ratio - 1.0).abs() < 0.25), "{middles:?}");
 }
 
-/// The estimate of all windows and its interval, as shares of the exact capacity.
+/// Returns the estimates of all windows with their intervals, as shares of the exact capacity.
 fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     let exact = f64::from(exact());
     let of = |seed| {
@@ -62,7 +62,7 @@ fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     (1..=seeds).map(of).collect()
 }
 
-/// Holds estimates against the closed queue; prints what the method page says.
+/// Checks estimates against the closed queue, and prints the figures of the method page.
 fn holds(seeds: u64, budget_s: f64) {
     let all = estimates(seeds, budget_s);
     let mean = |of: &dyn Fn(&[f64; 3]) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
@@ -71,7 +71,7 @@ fn holds(seeds: u64, budget_s: f64) {
     let half = mean(&|[_, low, high]| (high - low) / 2.0);
     println!("{budget_s} s, {seeds} runs: bias {bias:+.3}, half an interval {half:.3}, {held} hold the exact capacity");
     assert!(bias.abs() < 0.03, "{all:.3?}");
-    // Of few runs so many are left out by chance alone: two standard deviations of a binomial count.
+    // By chance, few runs may miss this many more: two standard deviations of a binomial count.
     let chance = if seeds < HUNDRED { 2.0 * (0.93 * 0.07 / seeds as f64).sqrt() } else { 0.0 };
     assert!(held as f64 / seeds as f64 >= 0.93 - chance, "{held} of {seeds}: {all:.3?}");
 }

@@ -1,5 +1,5 @@
-//! Ten minutes of load in virtual time on a server that keeps something of each request, and on one that keeps nothing: the leak is
-//! named with what it costs an hour, and nothing is said of the other.
+//! Ten minutes of load in virtual time, on a server that leaks memory per request and on one that does not. The leak
+//! is reported with its size per hour; the other server gets no warning.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -12,11 +12,11 @@ use testkit::VirtualServer;
 
 const LENGTH_S: f64 = 600.0;
 const RATE: f64 = 200.0;
-/// A server has so much before the first request, bytes, and it goes up and down by so much as memory is asked for and given back.
+/// Memory of the server before the first request, bytes, and its fluctuation.
 const AT_FIRST: f64 = 60e6;
 const UP_AND_DOWN: f64 = 3e6;
 
-/// A load of ten minutes.
+/// Returns a load of ten minutes.
 fn soaked() -> Trial {
     let server = SimServer { service: Service::Exponential, service_ns: 2_000_000, workers: 1, ..SimServer::default() };
     let intensity = Intensity::Open { rate: RATE, arrival: Arrival::Poisson, max_connections: 100 };
@@ -30,7 +30,7 @@ fn protocol() -> run::Protocol {
     run::Protocol::Echo { message_bytes: 1 }
 }
 
-/// The run of a server that keeps so many bytes of each request that it answered.
+/// Returns the run of a server that leaks this many bytes per answered request.
 fn kept(bytes_a_request: f64) -> Run {
     let mut trial = soaked();
     let (begin_s, mut random) = (trial.measured.window.begin_s, fastrand::Rng::with_seed(3));

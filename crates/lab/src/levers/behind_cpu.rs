@@ -1,4 +1,4 @@
-//! Takes a share of the CPUs of what the server waits for.
+//! Takes a share of the CPUs of the server's upstreams.
 
 use run::{LeverPlan, Prove};
 

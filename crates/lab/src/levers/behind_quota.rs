@@ -1,4 +1,4 @@
-//! Lowers the CPU quota of what the server waits for by a quarter.
+//! Lowers the CPU quota of the server's upstreams by a quarter.
 
 use run::{LeverPlan, Prove};
 

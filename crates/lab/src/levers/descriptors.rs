@@ -1,4 +1,5 @@
-//! Lets the server's processes hold twice as many descriptors: a server that was out of them takes twice as many connections.
+//! Doubles the descriptor limit of the server's processes: a server that had run out of descriptors then takes twice
+//! as many connections.
 
 use run::{Intensity, LeverFound, LeverPlan, LoadPlan, Prove};
 
@@ -21,16 +22,16 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Held { plan, look, load, hold },
 };
 
-/// What the limits become, as a multiple.
+/// Factor by which the limits are raised.
 const TIMES: u64 = 2;
-/// A server with more than this has enough for any load of an experiment.
+/// Descriptor limit above which a server has enough for the load of any experiment.
 const MOST: u64 = 2048;
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
     reach.on_server(ROW.id)
 }
 
-/// How many descriptors its processes may hold together while it is held.
+/// Returns the total descriptor limit of the server's processes while this lever is on.
 fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
     let limits = limits.ok_or("the server's limits of descriptors cannot be read, or there is none")?;
@@ -42,7 +43,7 @@ fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     Ok(LeverFound { descriptors })
 }
 
-/// As many connections as they could take then.
+/// Returns the load with as many connections as the raised limits allow.
 fn load(found: &LeverFound, load: &LoadPlan) -> LoadPlan {
     let wanted = found.descriptors.min(TIMES * MOST) as u32;
     let mut load = load.clone();

@@ -1,11 +1,14 @@
-//! Writes to the server's disk past the page cache and flushes: pieces as large as what others ask of it, by half as many threads as
-//! others have requests in its queue. Each waits for its flushes, too, so that about a quarter of what the disk does is the lever's.
+//! Writes to the server's disk past the page cache, and flushes. Its writes are as large as those of others, from
+//! half as many threads as others have requests in the queue. Each thread also waits for its flushes, so about a
+//! quarter of the disk's work is the lever's.
 //!
-//! The speed that it leaves to others is what they move in the time in which the disk is busy, for anybody, with it over without it. Where
-//! others keep the disk busy that falls as what they move does; where they leave it idle for half of the time, it halves, and they move as
-//! much as before. Its share of the bytes is no measure: what it writes has flushes and gaps of its own, and a disk of 8 GB/s, of which it
-//! moved a sixth, moved a third less in all (elasticities of 2.9 to 3.6). Nor is the time of its calls, each as long as the last of its
-//! parts, its flush and the wake-up (0.5 to 2.5).
+//! The speed left to others is their bytes per busy millisecond of the disk, with the lever over without it. If
+//! others keep the disk busy, this speed falls with their throughput. If they leave it idle half of the time, this
+//! speed halves while their throughput stays.
+//!
+//! Two other measures failed. The lever's share of the bytes misses its flushes and gaps: on a disk of 8 GB/s it
+//! moved a sixth, while the total fell by a third more (elasticities of 2.9 to 3.6). The duration of its calls
+//! follows the slowest part, the flush and the wake-up (0.5 to 2.5).
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -34,21 +37,21 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, look: Some(look), act },
 };
 
-/// `O_DIRECT` of Linux, where it is the same on x86-64 and others that this is built for.
+/// `O_DIRECT` of Linux for this architecture.
 const O_DIRECT: i32 = sys::param::O_DIRECT;
-/// Bytes a write: as small as what a database flushes, and no more than the largest requests of disks.
+/// Smallest and largest write, bytes: between the flushes of a database and the largest requests of disks.
 const PIECE: [usize; 2] = [16 << 10, 4 << 20];
-/// Threads that write, at most.
+/// Maximum number of writing threads.
 const WRITERS: usize = 12;
-/// Speed that is left where nobody else got anything: a logarithm must be of something.
+/// Speed reported if others moved nothing: a logarithm needs a positive number.
 const LEAST: f64 = 0.01;
-/// Pieces without a flush, at most.
+/// Maximum number of writes without a flush.
 const NO_FLUSH: f64 = 1e6;
-/// How many requests others have in the queue for each thread that writes.
+/// Requests of others in the queue for each writing thread.
 const OTHERS: f64 = 2.0;
-/// What a direct write must be aligned to at most.
+/// Strictest alignment of direct writes.
 const ALIGN: usize = 4096;
-/// Bytes after which it begins anew.
+/// Bytes after which writing starts over at the beginning.
 const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
@@ -60,13 +63,13 @@ fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     on(plan).map(|_| LeverFound::default())
 }
 
-/// A file to write to, and the counters of its disk.
+/// Returns a file to write to, and the counters of its disk.
 fn on(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     let dir = plan.path.as_deref().ok_or("no directory")?;
     Ok((open(dir)?, queue_file(dir)?))
 }
 
-/// A file without a name.
+/// Opens a file and removes its name.
 fn open(dir: &Path) -> Result<std::fs::File, String> {
     let path = dir.join(format!(".loadline-{}", std::process::id()));
     let made = std::fs::OpenOptions::new().write(true).create_new(true).custom_flags(O_DIRECT).open(&path);
@@ -75,7 +78,7 @@ fn open(dir: &Path) -> Result<std::fs::File, String> {
     Ok(file)
 }
 
-/// The counters of the disk that holds a directory. Source: the kernel's Documentation/block/stat.rst.
+/// Returns the counters of the disk that holds a directory. Source: the kernel's Documentation/block/stat.rst.
 fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     let dev = std::fs::metadata(dir).map_err(|e| format!("{}: {e}", dir.display()))?.dev();
     let (major, minor) = ((dev >> 8) & 0xfff | (dev >> 32) & !0xfff, dev & 0xff | (dev >> 12) & !0xff);
@@ -86,18 +89,19 @@ fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// What the kernel counted of a disk. Source: as [`queue_file`].
+/// Counters of a disk. Source: as [`queue_file`].
 #[derive(Clone, Copy)]
 struct Counted {
-    /// Milliseconds in which there was any request.
+    /// Milliseconds with at least one request.
     busy_ms: f64,
-    /// Milliseconds that requests spent in the queue, all of them together.
+    /// Milliseconds that requests spent in the queue, summed.
     queued_ms: f64,
-    /// Reads and writes.
+    /// Number of reads and writes.
     requests: f64,
-    /// What they moved.
+    /// Bytes read and written.
     bytes: f64,
-    /// Flushes of the disk's own cache; one serves all that wait for one. Not a number where the kernel does not count them (before 5.5).
+    /// Flushes of the disk's own cache; one flush serves all that wait for it. Not a number before Linux 5.5, which
+    /// does not count them.
     flushes: f64,
 }
 
@@ -126,11 +130,11 @@ impl Counted {
     }
 }
 
-/// What the threads write in the slots that are on, by what was seen of others in those that are not.
+/// Writes for the slots that are on, derived from the use by others in the slots that are off.
 struct Dosage {
     writers: AtomicUsize,
     piece: AtomicUsize,
-    /// Pieces after which the disk's cache is flushed.
+    /// Number of writes between flushes.
     flush_after: AtomicUsize,
 }
 
@@ -139,7 +143,7 @@ impl Dosage {
         Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(PIECE[0]), flush_after: AtomicUsize::new(1) }
     }
 
-    /// After a slot in which only others used the disk, for so many milliseconds.
+    /// Learns from a slot that only others used, and from its length in milliseconds.
     fn learn(&self, others: Counted, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / OTHERS).round().clamp(1.0, WRITERS as f64);
@@ -182,8 +186,8 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     })
 }
 
-/// The disk's speed for others in each slot, in units of that without the lever, of the bytes that they moved a busy millisecond. Of a
-/// disk that nobody else uses it is what it was.
+/// Returns the disk's speed for others in each slot: bytes per busy millisecond relative to the slots without the
+/// lever. On an otherwise unused disk it is 1.
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without: Vec<f64> = on.iter().zip(moved).filter_map(|(on, moved)| (!on).then_some(*moved)).collect();
     match judge::average(&without) {
@@ -192,18 +196,18 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     }
 }
 
-/// One thread that writes.
+/// One writing thread.
 struct Writer<'a> {
-    /// Its number; only the first so many write.
+    /// Its number. Only the first threads write.
     nth: usize,
     file: &'a std::fs::File,
-    /// What all of them wrote.
+    /// Bytes that all threads wrote.
     own_bytes: &'a AtomicU64,
     dosage: &'a Dosage,
 }
 
 impl Writer<'_> {
-    /// Writes while slots are on, and counts the bytes once the disk has them.
+    /// Writes while slots are on, and counts bytes once the disk has them.
     fn write(&self, pace: &Pace) -> Result<(), String> {
         let memory = vec![0x5a_u8; PIECE[1] + ALIGN];
         let from = memory.as_ptr().align_offset(ALIGN).min(ALIGN);

@@ -1,4 +1,4 @@
-//! Connections are kept: nothing waits in the accept queue any more.
+//! Keeps connections open, so that nothing waits in the accept queue.
 
 use run::{LoadPlan, Prove};
 

@@ -1,4 +1,4 @@
-//! What a row of the levers says, and what of both sides a lever can get at.
+//! Definition of a lever, and the parts of both sides that it can act on.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,51 +9,51 @@ use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// Looks on the host of a lever at what it acts on, and changes nothing; the error says why it cannot be pulled there.
+/// Check on the host of a lever that changes nothing. The error says why the lever cannot be pulled there.
 pub type Look = fn(&LeverPlan) -> Result<LeverFound, String>;
 
-/// How a lever is pulled. What a plan says is what the conductor knows; what only its host knows is looked up there.
+/// Ways to pull a lever. The plan holds what the conductor knows; the lever's host looks up the rest.
 #[derive(Clone, Copy)]
 pub enum Pull {
-    /// On and off in slots while one load is on.
+    /// On and off in slots of one load.
     Slots {
-        /// What its agent is to do; the error says why it cannot be pulled.
+        /// Returns the task of its agent; the error says why the lever cannot be pulled.
         plan: fn(&Reach) -> Result<LeverPlan, String>,
-        /// Asked on its host first; none where there is nothing that could be missing.
+        /// Check on its host; none if nothing can be missing there.
         look: Option<Look>,
-        /// Does it, until the last slot or until told to stop.
+        /// Pulls the lever until the last slot or until it is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
-    /// Another rate of an open loop, in slots: the load does it itself.
+    /// A different rate of an open loop, in slots of the load itself.
     Offered,
-    /// Another load, in turns; the error says why there is none.
+    /// A different load, in turns; the error says why there is none.
     Turns(fn(&Reach, &LoadPlan) -> Result<Altered, String>),
     /// The same load in turns, with something at the server changed in half of them.
     Held {
-        /// What its agent is to change; the error says why it cannot be.
+        /// Returns the task of its agent; the error says why the lever cannot be pulled.
         plan: fn(&Reach) -> Result<LeverPlan, String>,
-        /// Asked on its host first.
+        /// Check on its host.
         look: Look,
-        /// The load that shows it, by what was found there.
+        /// Returns the load that shows the effect, given the findings on the host.
         load: fn(&LeverFound, &LoadPlan) -> LoadPlan,
-        /// Changes it until what comes back is dropped.
+        /// Makes the change and keeps it until the result is dropped.
         hold: fn(&LeverPlan) -> Result<Undo, String>,
     },
 }
 
 impl Pull {
-    /// Whether loads without and with it take turns.
+    /// Returns whether loads without and with the lever take turns.
     pub(crate) const fn in_turns(&self) -> bool {
         matches!(self, Self::Turns(_) | Self::Held { .. })
     }
 }
 
-/// On whose host a lever is pulled.
+/// Host on which a lever is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It is another load: wherever that is made.
+    /// None: the lever is a different load.
     Load,
-    /// The generators' hosts, all at once.
+    /// The hosts of all generators at once.
     Clients,
     /// The server's host.
     Server,
@@ -62,80 +62,81 @@ pub enum Place {
 /// A load without and with a lever.
 #[derive(Clone, Debug)]
 pub struct Altered {
-    /// Without it.
+    /// Load without the lever.
     pub off: LoadPlan,
-    /// With it.
+    /// Load with the lever.
     pub on: LoadPlan,
-    /// Share of the resource that is taken away; below 0 where it is added.
+    /// Share of the resource that is taken away; negative if it is added.
     pub dose: f64,
-    /// What an agent holds changed while the load with it is on.
+    /// Change that an agent holds during the load with the lever.
     pub held: Option<LeverPlan>,
 }
 
-/// One row.
+/// One row of the table.
 #[derive(Clone, Copy)]
 pub struct Lever {
     /// Name in runs and tables.
     pub id: &'static str,
-    /// What it changes, in one line.
+    /// Its effect, in one line.
     pub help: &'static str,
-    /// The bottlenecks that it tests, as in `BOTTLENECKS`.
+    /// Bottlenecks that it tests, as in `BOTTLENECKS`.
     pub tests: &'static [&'static str],
-    /// What it must at least be allowed by `--prove`.
+    /// Smallest permission (`--prove`) that it needs.
     pub needs: Prove,
-    /// Whether every experiment in slots pulls it, whatever the verdict: the parts add up to 1 only with these.
+    /// Whether every experiment with slots pulls it, whatever the verdict. Only with these levers do the parts add up
+    /// to 1.
     pub always: bool,
-    /// Shortest slot in which it shows, seconds.
+    /// Shortest slot in which its effect shows, seconds.
     pub slot_s: f64,
-    /// The dose that is meant, before it is measured.
+    /// Planned dose, before it is measured.
     pub planned: f64,
-    /// What rights it needs.
+    /// Rights that it needs.
     pub rights: &'static str,
-    /// How far it intrudes.
+    /// Disturbance that it causes.
     pub intrusion: &'static str,
-    /// How its dose is measured.
+    /// Way in which its dose is measured.
     pub dose: &'static str,
-    /// How it is undone.
+    /// Way in which it is undone.
     pub undo: &'static str,
-    /// On whose host.
+    /// Host on which it is pulled.
     pub place: Place,
-    /// How it is pulled.
+    /// Way in which it is pulled.
     pub pull: Pull,
 }
 
-/// What of both sides a lever can get at.
+/// Parts of both sides that a lever can act on.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// CPUs that the generator runs on; on other hosts as many as the one with the fewest has.
+    /// CPUs of the generator; on other hosts, as many as the smallest host has.
     pub client_cpus: Vec<u32>,
-    /// The generator's processes.
+    /// Processes of the generator.
     pub client_pids: Vec<u32>,
-    /// CPUs that the server may use; empty where they are not known.
+    /// CPUs that the server may use; empty if unknown.
     pub server_cpus: Vec<u32>,
-    /// The server's processes; empty where they are not known.
+    /// Processes of the server; empty if unknown.
     pub server_pids: Vec<u32>,
-    /// CPUs that what the server waits for may use; empty where that is not known.
+    /// CPUs that the server's upstreams may use; empty if unknown.
     pub behind_cpus: Vec<u32>,
-    /// The processes that the server waits for; empty where they are not known here.
+    /// Processes of the server's upstreams; empty if unknown here.
     pub behind_pids: Vec<u32>,
-    /// Bytes that the server had in flight on a connection; absent where that was not seen.
+    /// Bytes in flight on one of the server's connections; absent if they were not observed.
     pub in_flight: Option<f64>,
-    /// Where the server listens.
+    /// Address of the server.
     pub addr: Option<SocketAddr>,
-    /// A directory on the server's disk, by its name on the server's host, in which may be written.
+    /// Writable directory on the server's disk, by its name on the server's host.
     pub dir: Option<PathBuf>,
-    /// What an exchange puts on the link on the way of the requests.
+    /// Bytes that an exchange puts on the link in the direction of the requests.
     pub request_way: RequestWay,
-    /// Share of a CPU that a thief is to take; 0: a quarter.
+    /// Share of a CPU that a CPU thief is to take; 0 stands for a quarter.
     pub share: f64,
-    /// Median response time of the load, seconds; 0 where it is not known.
+    /// Median response time of the load, seconds; 0 if unknown.
     pub response_s: f64,
-    /// Where the keeper of the testbed listens that joins the generator and the server.
+    /// Socket of the process that keeps the testbed which joins generator and server.
     pub keeper: Option<PathBuf>,
 }
 
 impl Reach {
-    /// The plan of a lever on the server's processes.
+    /// Returns the plan of a lever that acts on the server's processes.
     pub(super) fn on_server(&self, lever: &str) -> Result<LeverPlan, String> {
         if self.server_pids.is_empty() {
             return Err("the server's processes are not known; --server-host names the host where they are".into());

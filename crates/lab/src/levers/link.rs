@@ -1,7 +1,7 @@
-//! Takes a share of the rate of the testbed's medium that joins the generator and the server.
+//! Lowers the rate of the testbed's medium that joins generator and server.
 //!
-//! The whole medium is slowed, every wire and both directions of each: the elasticity is that of the medium, whichever of its
-//! wires is full.
+//! The whole medium is slowed: every wire, in both directions. The elasticity is therefore that of the medium,
+//! whichever wire is full.
 
 use std::sync::mpsc::Receiver;
 
@@ -15,10 +15,10 @@ pub(super) const ROW: Lever = Lever {
     id: "link",
     help: "lowers the rate of the medium of a testbed (`loadline testbed`) by a quarter, both directions",
     tests: &["network-medium"],
-    // A testbed of this user, made for experiments: its rate is no state of anybody else's.
+    // The testbed belongs to this user and exists for experiments, so nobody else is affected.
     needs: Prove::Default,
     always: false,
-    // What waits for a slow wire fills some of the next slot.
+    // A slow wire's backlog reaches into the next slot.
     slot_s: 0.15,
     planned: 1.0 - STAYS,
     rights: "client and server are hosts of one testbed of this user, whose medium has a rate",
@@ -29,7 +29,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, look: None, act },
 };
 
-/// Share of the rate that stays.
+/// Share of the rate that is left.
 const STAYS: f64 = 0.75;
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {

@@ -1,8 +1,8 @@
-//! Levers: what an experiment changes to see what throughput does. One file each, one row in [`LEVERS`].
+//! Levers: changes that an experiment makes to see how throughput reacts. One file and one row in [`LEVERS`] each.
 //!
-//! A lever that is switched in slots is pulled by an agent of its own, so it works wherever an agent can be started, and
-//! it ends with the agent's standard input: it never outlives the conductor. A lever that needs new connections or other
-//! requests is another load: the same one with and without it, in turns.
+//! A lever that is switched in slots is pulled by its own agent. It therefore works wherever an agent can start, and
+//! never outlives the conductor, since the agent ends with its standard input. A lever that needs new connections or
+//! different requests compares two loads, in turns.
 
 mod behind_cpu;
 mod behind_quota;
@@ -35,7 +35,7 @@ pub(crate) use window::in_flight;
 
 use run::{AgentCommand, LeverFound, LeverPart, LeverPlan};
 
-/// Every lever.
+/// All levers.
 pub const LEVERS: &[Lever] = &[
     server_cpu::ROW,
     client_cpu::ROW,
@@ -60,7 +60,7 @@ fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
     row.ok_or_else(|| format!("there is no lever {:?}", plan.lever))
 }
 
-/// Looks here, on the lever's host, whether it can be pulled.
+/// Checks on the lever's host whether it can be pulled.
 pub(crate) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     match row_of(plan)?.pull {
         Pull::Slots { look: Some(look), .. } | Pull::Held { look, .. } => look(plan),
@@ -68,8 +68,8 @@ pub(crate) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     }
 }
 
-/// Pulls a lever as its plan says, until its last slot or until told to stop. `ready` is called once something is held
-/// changed, or once only the begin of the slots is awaited.
+/// Pulls a lever as planned, until its last slot or until it is stopped. Calls `ready` once a change is held, or once
+/// only the start of the slots is awaited.
 pub(crate) fn pull(
     plan: &LeverPlan,
     commands: Receiver<AgentCommand>,
@@ -96,7 +96,8 @@ pub(crate) fn pull(
     }
 }
 
-/// The plan with the begin of its slots and its processes, once they are told; none where it is to stop.
+/// Returns the plan completed with the start of its slots and its processes, once they are known; none if it is
+/// stopped before.
 fn begun(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {

@@ -1,4 +1,4 @@
-//! When the slots of a lever begin and end by the clock of its own host, and whether to stop.
+//! Clock of a lever's slots on its own host. It also notices the stop.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use run::{AgentCommand, LeverPart, LeverPlan, SlotPlan};
 use sys::clock;
 
-/// Longest sleep between two looks whether to stop.
+/// Longest sleep between two checks for a stop, nanoseconds.
 const LOOK_NS: u64 = 20_000_000;
 
-/// The slots of a plan. Shared by the threads of a lever.
+/// Slots of a plan, shared by the threads of a lever.
 pub(super) struct Pace {
     pub(super) plan: LeverPlan,
     origin_ns: u64,
@@ -23,12 +23,12 @@ impl Pace {
         Self { plan: plan.clone(), origin_ns, stop: AtomicBool::new(false) }
     }
 
-    /// Begin and end of a whole slot, CLOCK_MONOTONIC.
+    /// Returns start and end of a slot, CLOCK_MONOTONIC.
     pub(super) fn whole_ns(&self, slot: usize) -> (u64, u64) {
         self.at(&SlotPlan { settle_s: 0.0, ..self.plan.slots }, slot)
     }
 
-    /// Begin and end of the part of a slot that is measured.
+    /// Returns start and end of the measured part of a slot.
     pub(super) fn measured_ns(&self, slot: usize) -> (u64, u64) {
         self.at(&self.plan.slots, slot)
     }
@@ -38,7 +38,7 @@ impl Pace {
         (self.origin_ns + begin, self.origin_ns + end)
     }
 
-    /// False when it is to stop.
+    /// Sleeps until a moment. Returns false if the lever is stopped before.
     pub(super) fn sleep_until(&self, at_ns: u64) -> bool {
         self.wait_until(at_ns, || {})
     }
@@ -63,7 +63,7 @@ impl Pace {
         self.stop.store(true, Relaxed);
     }
 
-    /// Sleeps on while nobody says stop.
+    /// Sleeps until a moment, while listening for a stop.
     fn hear_until(&self, at_ns: u64, commands: &Receiver<AgentCommand>) -> bool {
         self.wait_until(at_ns, || {
             if matches!(commands.try_recv(), Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected)) {
@@ -72,8 +72,8 @@ impl Pace {
         })
     }
 
-    /// Goes through the measured parts of all slots: `begin` at the begin of each, `end` at its end, which gives what
-    /// the resource did in it. The error says that it was stopped before.
+    /// Goes through the measured parts of all slots. `begin` runs at the start of each, and `end` at its end,
+    /// returning the resource's reading. The error says that the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,
@@ -99,8 +99,8 @@ impl Pace {
         }
     }
 
-    /// Switches something at the begin of each slot that differs from the one before. `speed` is that of the resource
-    /// while it is on.
+    /// Switches something at the start of each slot that differs from the one before. `speed` is the speed of the
+    /// resource while the lever is on.
     pub(super) fn switch(
         &self,
         commands: &Receiver<AgentCommand>,

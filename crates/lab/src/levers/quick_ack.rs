@@ -1,4 +1,4 @@
-//! The generator acknowledges at once: what waited for a delayed acknowledgement waits no more.
+//! Makes the generator acknowledge at once, so that nothing waits for a delayed acknowledgement.
 
 use run::{Io, LoadPlan, Prove};
 
@@ -20,7 +20,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(altered),
 };
 
-/// By epoll both: only that driver sets the option, and the drivers are not what is compared.
+/// Returns the two loads, both with epoll: only that driver sets the option, and drivers must not differ.
 fn altered(_: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     let off = LoadPlan { io: Io::Epoll, quick_ack: false, ..load.clone() };
     Ok(Altered { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0, held: None })

@@ -25,16 +25,16 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, look: Some(look), act },
 };
 
-/// Share of the quota that stays.
+/// Share of the quota that is left.
 pub(super) const STAYS: f64 = 0.75;
-/// Several periods of the quota, which are 100 ms as a rule, seconds.
+/// Slot length, seconds: several periods of the quota, which are usually 100 ms.
 pub(super) const SLOT_S: f64 = 0.4;
 
 fn plan(reach: &Reach) -> Result<LeverPlan, String> {
     reach.on_server(ROW.id)
 }
 
-/// Whether the quota of the plan's processes can be written; workers share the first one's.
+/// Checks whether the quota of the plan's processes can be written. Workers share the first process's quota.
 pub(super) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     let quota = of(plan)?;
     let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
@@ -47,13 +47,13 @@ fn of(plan: &LeverPlan) -> Result<CpuQuota, String> {
     quota.ok_or_else(|| "its control group has no CPU quota, or cannot be read".into())
 }
 
-/// Lowers the quota of the plan's processes while it is on.
+/// Lowers the quota of the plan's processes while the lever is on.
 pub(super) fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let quota = of(plan)?;
     let (before, after) = (quota.text.clone(), quota.times(STAYS));
     let file = quota.file.clone();
     let write = |text: &str| std::fs::write(&file, text).map_err(|e| format!("writing {}: {e}", file.display()));
-    // Version 1 takes a number and shows no period, so that both read as they were written.
+    // Version 1 takes a bare number without a period, so both versions read back as written.
     let _undo = Undo::keep(vec![Change::File { file: file.clone(), before: before.clone(), after: after.clone() }])?;
     Pace::new(plan).switch(&commands, STAYS, |on| write(if on { &after } else { &before }))
 }

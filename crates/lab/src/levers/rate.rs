@@ -1,4 +1,4 @@
-//! Offers more requests a second: what slowing everything by the same would do, under an open loop.
+//! Offers more requests per second. Under an open loop, this has the effect of slowing everything by the same factor.
 
 use run::Prove;
 
@@ -9,7 +9,7 @@ pub(super) const ROW: Lever = Lever {
     help: "offers more requests a second (under --rate): the same to a server as if all of it were slower",
     tests: &[],
     needs: Prove::Default,
-    // Without it nothing says what all parts make together.
+    // Only this lever shows the sum of all parts.
     always: true,
     slot_s: 0.0,
     planned: MOST,
@@ -21,5 +21,5 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Offered,
 };
 
-/// Largest dose at an offered rate, of this lever and of each thief.
+/// Largest dose at an offered rate, for this lever and for each CPU thief.
 pub(crate) const MOST: f64 = 0.15;

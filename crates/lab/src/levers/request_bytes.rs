@@ -1,5 +1,5 @@
-//! Requests carry padding, so that an exchange puts a third more on the way that requests take: a link that is full there
-//! takes a quarter fewer of them.
+//! Pads requests, so that an exchange puts a third more bytes on the link in their direction. A link that is full in
+//! that direction then carries a quarter fewer requests.
 
 use judge::prove::RequestWay;
 use run::{LoadPlan, Prove};
@@ -22,12 +22,11 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(altered),
 };
 
-/// Of what an exchange puts on the link with padding, the share that is padding.
+/// Share of padding in the bytes that an exchange then puts on the link.
 const DOSE: f64 = 0.25;
-/// Servers take header lines of 8 KiB.
+/// Maximum padding, bytes: servers take header lines of 8 KiB.
 const MOST_BYTES: f64 = 8_000.0;
-/// Bytes of a segment besides what it carries (Ethernet with its framing 38, IPv4 20, TCP with timestamps 32), and what it
-/// carries.
+/// Overhead bytes of a segment (Ethernet with framing 38, IPv4 20, TCP with timestamps 32), and its payload bytes.
 const SEGMENT: (f64, f64) = (90.0, 1_448.0);
 
 fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {

@@ -1,4 +1,4 @@
-//! Twice as many source addresses: what is limited by address lets twice as much through.
+//! Doubles the number of source addresses: a limit per address then lets twice as much through.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -34,7 +34,7 @@ fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     Ok(Altered { off, on: LoadPlan { sources: all, ..load.clone() }, dose, held: None })
 }
 
-/// Any address of 127/8 is this host.
+/// Returns two addresses of this host. Every address of 127/8 belongs to it.
 fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
     let other = |n| IpAddr::V4(Ipv4Addr::new(127, 0, 0, n));
     let first = first.unwrap_or(other(1));

@@ -1,13 +1,13 @@
-//! Threads, one a CPU, that take a share of its time in short pieces while their slots are on.
+//! CPU thief: one thread per CPU takes a share of its time in short pieces while its slots are on.
 //!
-//! In the other slots they wake as often and take nothing: that the thread on a CPU changes twice a turn costs its victim 3 or 4 % more
-//! than it is seen to lose, which was put down to what was taken while it was so in the slots with a theft only (the parts of nginx and its
-//! generator added up to 1.16 then, medians of five in turns, and to 1.08 since).
+//! In the other slots the threads wake as often but take nothing. Each wake-up switches threads twice, which costs
+//! the victim an unseen 3 to 4 %. Without wake-ups in all slots, that cost was counted as theft: the parts of nginx
+//! and its generator added up to 1.16, and to 1.08 since (medians of five experiments in turns).
 //!
-//! A CPU of which a quarter is gone in pieces that are short beside its queue is one of three quarters of the speed. What they take is
-//! measured at the victim: the share of the time in which it wanted a CPU that it had one (schedstat: run over run and wait), so that a
-//! lever for the other side that hits this one as well is seen. Where the victim cannot be read, and at an offered rate, where it is too
-//! idle to tell, it is what the thief itself got.
+//! A CPU that loses a quarter of its time in pieces short beside its queue runs at three quarters of its speed. The
+//! loss is measured at the victim, as the share of the time it wanted a CPU in which it had one (schedstat: run over
+//! run plus wait). A lever of the other side that also hits this side is thus noticed. If the victim cannot be read,
+//! or is too idle at an offered rate, the thief's own CPU time is used.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,45 +19,47 @@ use sys::clock;
 use super::lever::Reach;
 use super::pace::Pace;
 
-/// The share of each CPU that it takes under a closed loop.
+/// Share of each CPU that is taken under a closed loop.
 pub(super) const DOSE: f64 = 0.25;
-/// Length of a turn, nanoseconds, at least and at most: what it takes of one stops its victim for less than the requests under way last
-/// the other side, which goes on meanwhile. One that took its share in the pieces of a scheduler (4 ms) would stop both sides, whichever
-/// is full. Shorter ones cost the victim more than they take: each is two changes of the thread on a CPU, 10 to 20 us together.
+/// Shortest and longest turn, nanoseconds. A theft must stop its victim for less time than the requests in flight
+/// keep the other side busy. A scheduler's slice (4 ms) would stop both sides, whichever is full. Shorter turns cost
+/// the victim more than they take: each turn switches threads twice, 10 to 20 µs together.
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Turns in which a response takes its time, where that leaves them as long as the shortest: its quarter stops a side for a 32nd of it.
+/// Turns within one response time, as far as the shortest turn allows. The quarter taken of a turn then stops a side
+/// for a 32nd of the response time.
 const TURNS_A_RESPONSE: f64 = 8.0;
-/// What it makes up for at once where it was kept from its turns, nanoseconds.
+/// Longest theft in one piece after missed turns, nanoseconds.
 const PIECE_NS: u64 = 2_000_000;
-/// Slices that it asks for, nanoseconds: the shortest that there are.
+/// Scheduler slice that the thread asks for, nanoseconds: the shortest possible.
 const SLICE_NS: u64 = 100_000;
-/// Shortest slot, seconds: thirty of the shortest turns. The shorter slots are, the less does a machine change its own speed between one
-/// and the next: half of an interval of nginx was 0.11 with 60 ms, 0.11 with 30 and 0.07 with 15 (medians of five in turns).
+/// Shortest slot, seconds: thirty of the shortest turns. A machine's own speed changes less between shorter slots:
+/// half of an interval for nginx was 0.11 with 60 ms, 0.11 with 30 ms and 0.07 with 15 ms (medians of five
+/// experiments in turns).
 pub(super) const SLOT_S: f64 = 0.015;
 
-/// A plan whose slots are still to be filled in.
+/// Returns a plan whose slots are filled in later.
 pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], reach: &Reach) -> LeverPlan {
     let (share, turn_ns) = (reach.share, turn_ns(reach.response_s));
     LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), share, turn_ns, ..LeverPlan::default() }
 }
 
-/// How long turns are where a response takes so long.
+/// Returns the length of a turn for a response time.
 fn turn_ns(response_s: f64) -> u64 {
     ((response_s * 1e9 / TURNS_A_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
 }
 
-/// What the threads of one theft share.
+/// State shared by the threads of one theft.
 struct Theft {
     pace: Pace,
     /// CPU time that all threads took in each slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
 }
 
-/// Steals through all slots, or until told to stop.
+/// Takes CPU time through all slots, or until it is stopped.
 pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let mut plan = plan.clone();
     if plan.cpus.is_empty() {
-        // Of a host that is none of the conductor's nobody could say before.
+        // On another host the conductor could not know the CPUs.
         plan.cpus = probe::cpus_of(Path::new("/"), &plan.pids);
     }
     if plan.cpus.is_empty() {
@@ -77,13 +79,13 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
 }
 
 impl Theft {
-    /// One thread, through all slots.
+    /// Runs one thread through all slots.
     fn spin(&self, cpu: u32) {
         let plan = &self.pace.plan;
         if sys::limits::confine_to_cpus(&[cpu]).is_err() {
             return;
         }
-        // Where they are refused its pieces come later and are longer.
+        // If these requests are refused, pieces come later and are longer.
         let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
         for (slot, on) in plan.on.iter().enumerate() {
             let (begin, end) = self.pace.whole_ns(slot);
@@ -102,7 +104,7 @@ impl Theft {
         if self.pace.plan.share > 0.0 { self.pace.plan.share } else { DOSE }
     }
 
-    /// Busy for a share of each turn, or awake at each of them only.
+    /// Spins for a share of each turn; with a share of 0, only wakes at each turn.
     fn turns(&self, begin_ns: u64, end_ns: u64, share: f64) {
         let length_ns = self.pace.plan.turn_ns.max(TURN_NS.0);
         let (before, mut turn_ns) = (clock::thread_cpu_ns(), begin_ns.max(clock::monotonic_ns()));
@@ -118,7 +120,8 @@ impl Theft {
         }
     }
 
-    /// The speed of the victims in each slot, where they can be read, and what they [`wanted`].
+    /// Returns for each slot the speed of the victims, if they can be read, and the share of time that they
+    /// [`wanted`].
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.pace.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
@@ -129,7 +132,7 @@ impl Theft {
         self.pace.measure(commands, look, end)
     }
 
-    /// The share of the CPUs that was taken in each slot.
+    /// Returns the share of the CPUs that was taken in each slot.
     fn taken(&self) -> Vec<f64> {
         let plan = &self.pace.plan;
         let room = plan.slots.slot_s * 1e9 * plan.cpus.len().max(1) as f64;
@@ -137,9 +140,9 @@ impl Theft {
     }
 }
 
-/// The share of the time in which any of the victims wanted a CPU, at most: the share of all CPUs that they had or waited for, or how
-/// many ran on the mean where that is more, since what cannot use two CPUs at the same time uses half of both. Who waits for a quota
-/// waits for no CPU, so waits alone say nothing of one thread.
+/// Returns the largest share of time in which a victim wanted a CPU. It is the share of all CPUs that victims had or
+/// waited for, or the mean number of running victims if that is more: one thread on two CPUs uses half of both. Waits
+/// alone do not show this, because a process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: usize) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1) as f64).max(run).min(1.0)

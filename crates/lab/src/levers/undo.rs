@@ -1,7 +1,8 @@
-//! What a lever changed that lasts, and how it was: written down before the change, put back after it.
+//! Record of lasting changes by a lever and of the values before. It is written before the change, and the values are
+//! put back after it.
 //!
-//! The agent that changed it puts it back, also when the conductor is gone. If the agent itself was killed, the next who
-//! looks does ([`put_back`]): the conductor at once, else the next experiment of the same user.
+//! The agent that made a change undoes it, even if the conductor is gone. If the agent was killed, [`put_back`] does
+//! it: the conductor calls it at once, and so does the next experiment of the same user.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -16,9 +17,9 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Change {
     /// A file of a control group.
     File { file: PathBuf, before: String, after: String },
-    /// A process that was stopped; `started` tells it from another one with its number.
+    /// A stopped process. `started` distinguishes it from a later process with the same number.
     Stopped { pid: u32, started: u64 },
-    /// Soft and hard limit of a process's descriptors.
+    /// Soft and hard descriptor limit of a process.
     Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },
 }
 
@@ -29,17 +30,17 @@ struct Record {
     changes: Vec<Change>,
 }
 
-/// Changes that are put back when this goes.
+/// Changes that are undone on drop.
 pub struct Undo {
     changes: Vec<Change>,
     record: PathBuf,
 }
 
-/// Records of this process so far: each has a file of its own.
+/// Number of records made by this process: each has its own file.
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
 impl Undo {
-    /// Writes down what will be changed.
+    /// Records changes before they are made.
     pub(super) fn keep(changes: Vec<Change>) -> Result<Self, String> {
         let dir = records(true).map_err(|e| format!("nowhere to write down how it was: {e}"))?;
         let owner = std::process::id();
@@ -53,14 +54,14 @@ impl Undo {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        // What could not be put back stays written down.
+        // A change that could not be undone stays recorded.
         if revert(&self.changes).is_ok() {
             let _ = std::fs::remove_file(&self.record);
         }
     }
 }
 
-/// Puts all back; the error is of the first that could not be.
+/// Undoes all changes; the error is that of the first failure.
 fn revert(changes: &[Change]) -> Result<(), String> {
     let failed: Vec<String> = changes.iter().filter_map(|change| change.revert().err()).collect();
     failed.into_iter().next().map_or(Ok(()), Err)
@@ -74,7 +75,7 @@ impl Change {
             }
             Self::Stopped { .. } => Ok(()),
             Self::Descriptors { pid, started: then, before, after } => {
-                // Gone, or changed by somebody else since.
+                // The process is gone, or somebody else has changed the limits since.
                 if started(*pid) != Some(*then) || probe::descriptor_limits(*pid) != Some(*after) {
                     return Ok(());
                 }
@@ -85,7 +86,7 @@ impl Change {
             }
             Self::File { file, before, after } => {
                 let now = std::fs::read_to_string(file).map(|text| text.trim().to_owned());
-                // Gone, or changed by somebody else since.
+                // The file is gone, or somebody else has changed it since.
                 if !file.starts_with("/sys/fs/cgroup") || now.as_ref().ok() != Some(after) {
                     return Ok(());
                 }
@@ -96,7 +97,7 @@ impl Change {
     }
 }
 
-/// Puts back what agents that are gone left changed. A sentence for each: done, or why not.
+/// Undoes changes left by agents that are gone. Returns a sentence for each: done, or why not.
 pub(crate) fn put_back() -> Vec<String> {
     let Ok(dir) = records(false) else { return Vec::new() };
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -128,8 +129,8 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// The directory of this user's records: none that goes with a session (XDG_RUNTIME_DIR), since an agent's may be that of
-/// its engine and end with it. One that somebody else could have filled is none.
+/// Returns the directory of this user's records. It must outlive login sessions, so XDG_RUNTIME_DIR does not serve. A
+/// directory that others can write to is refused.
 fn records(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();
     let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_stopped_process_goes_on_when_the_change_goes() {
-        // What an earlier run on this machine left is not this test's.
+        // Removes what an earlier run on this machine left.
         let _ = put_back();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id();

@@ -1,4 +1,5 @@
-//! Gives the generator's connections a receive buffer of a quarter of what was in flight: a window that is at most half of it.
+//! Gives the generator's connections a receive buffer of a quarter of the bytes in flight: the window is then at most
+//! half of them.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
@@ -20,16 +21,16 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(altered),
 };
 
-/// What is taken of the bytes in flight, at least.
+/// Smallest share taken of the bytes in flight.
 const DOSE: f64 = 0.5;
-/// Part of the bytes in flight that is asked for as a buffer. Linux doubles what SO_RCVBUF asks for, and takes half of that
-/// for the window at first and up to nine tenths when large packets come (tcp_win_from_space).
+/// Share of the bytes in flight that is requested as the buffer. Linux doubles SO_RCVBUF. It uses half of that for
+/// the window at first, and up to nine tenths once large packets arrive (tcp_win_from_space).
 const PART: f64 = 0.25;
-/// With fewer bytes in flight, delayed acknowledgements would show instead of the window.
+/// Minimum bytes in flight: below, delayed acknowledgements would show instead of the window.
 const LEAST_BYTES: f64 = 16_384.0;
 
-/// Bytes that the server had in flight on a connection in the decisive trial, or the window that it was given, whichever is
-/// less.
+/// Returns the bytes in flight on one of the server's connections in the decisive trial, or the peer's window if that
+/// is smaller.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
     let of = |id| side.counters.get(&CounterId::new(id)).and_then(Reading::value).filter(|v| v.is_finite() && *v > 0.0);
@@ -40,7 +41,7 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// By epoll both: only that driver sets the option, and the drivers are not what is compared.
+/// Returns the two loads, both with epoll: only that driver sets the option, and drivers must not differ.
 fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     let bytes = reach.in_flight.ok_or("how much was in flight is not known: the server's connections were not seen")?;
     if bytes < LEAST_BYTES {

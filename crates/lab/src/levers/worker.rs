@@ -38,7 +38,7 @@ fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
     workers(plan).map(|_| LeverFound::default())
 }
 
-/// Processes of the server whose parent is one of it, too; two at least.
+/// Returns the server's processes whose parent is also one of them; there must be at least two.
 fn workers(plan: &LeverPlan) -> Result<Vec<u32>, String> {
     let of = |pid: &u32| probe::parent_of(*pid).is_some_and(|parent| plan.pids.contains(&parent));
     let workers: Vec<u32> = plan.pids.iter().copied().filter(of).collect();

@@ -1,23 +1,23 @@
-//! What the machine did while an experiment timed calls: no generator and no server is there to be observed, but other
-//! programs disturb the calls all the same.
+//! Activity of this machine while an experiment times calls. There is neither generator nor server to observe, but
+//! other programs disturb the calls all the same.
 
 use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};
 use sys::clock::Origin;
 
-/// Seconds between samples: the first and the last of a trial are what counts, and each one disturbs what is timed.
+/// Seconds between samples. Only the first and the last of a trial count, and every sample disturbs the timing.
 const EVERY_S: f64 = 5.0;
-/// What tells other programs from our own.
+/// Sources that distinguish other programs from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];
 
-/// A watch over this machine, from one trial to the next.
+/// Observer of this machine across trials.
 pub(crate) struct HostWatch {
     observer: Observer,
     at_work: Option<Watching>,
 }
 
 impl HostWatch {
-    /// Begins.
+    /// Starts observing.
     pub(crate) fn start() -> Self {
         let observer = Observer::new(ObserverSpec {
             host: "localhost".into(),
@@ -30,7 +30,7 @@ impl HostWatch {
         watch
     }
 
-    /// Puts what was seen since the last trial into one that nothing was observed in.
+    /// Adds the observations since the last trial to a trial without observers.
     pub(crate) fn put(&mut self, trial: &mut Trial) {
         let Some(watching) = self.at_work.take() else { return };
         watching.edge();
@@ -43,7 +43,7 @@ impl HostWatch {
         self.again();
     }
 
-    /// A machine that cannot be read is not watched: the trial then says nothing of other programs.
+    /// Starts over. If this machine cannot be read, the trial says nothing about other programs.
     fn again(&mut self) {
         self.at_work = self.observer.watch(&[], EVERY_S, Origin::after(std::time::Duration::ZERO)).ok();
         if let Some(watching) = &self.at_work {

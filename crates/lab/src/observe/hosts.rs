@@ -1,4 +1,4 @@
-//! The other hosts of a run: connected, and observed from there.
+//! The other hosts of a run, with connections and observers.
 
 use std::path::Path;
 use std::process::Command;
@@ -39,12 +39,12 @@ impl Host for Fleet {
     }
 }
 
-/// See the head of this file.
+/// Hosts of both sides.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     clients: Option<Fleet>,
     server: Option<Via>,
-    /// This host, where the server was given none.
+    /// This host, for a server without a host of its own.
     here: Local,
 }
 
@@ -67,12 +67,12 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Where the server runs.
+    /// Returns the server's host.
     pub(crate) fn server(&self) -> &dyn Host {
         self.server.as_ref().map_or(&self.here, |via| via)
     }
 
-    /// Where generators run, and where the server does; this host where no other was named.
+    /// Returns the host of the generators and that of the server; this host unless the plan names another.
     pub(crate) fn into_sides(self) -> [Box<dyn Host>; 2] {
         let here = || Box::new(Local::default()) as Box<dyn Host>;
         [
@@ -81,7 +81,7 @@ impl Hosts {
         ]
     }
 
-    /// Observers on the clients' hosts.
+    /// Starts observers on the clients' hosts.
     pub(crate) fn observe_clients(&self, program: &Path, addr: &Address) -> Result<Vec<RemoteObserver>, LabError> {
         let members = self.clients.iter().flat_map(|fleet| &fleet.members);
         let start = |(host, _): &(Via, u32)| {
@@ -92,7 +92,8 @@ impl Hosts {
         members.map(start).collect()
     }
 
-    /// The observer of a server that somebody else loads, on its host: of this process, or of who takes connections to `find` there.
+    /// Starts the observer of a server under external load, on the server's host. It follows the given process, or
+    /// the processes that listen at `listener`.
     pub(crate) fn watch_server(
         &self,
         program: &Path,
@@ -107,7 +108,7 @@ impl Hosts {
         RemoteObserver::start(host, program, WatchSpec { observer, find }).map(Some)
     }
 
-    /// The observer on the server's host, which looks for whoever takes connections to `addr` there.
+    /// Starts the observer on the server's host, which looks for the processes that listen at `addr`.
     pub(crate) fn observe_server(&self, program: &Path, addr: &Address) -> Result<Option<RemoteObserver>, LabError> {
         let Some(host) = &self.server else { return Ok(None) };
         let observer = ObserverSpec { host: host.name().into(), role: Role::Server, ..ObserverSpec::default() };

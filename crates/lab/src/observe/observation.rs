@@ -1,7 +1,7 @@
-//! What is observed during a trial: an observer a side, and what tells its counters itself.
+//! Observers of a trial's sides, and reported counters.
 //!
-//! Client and server have an observer each even on one machine: each reads its own processes, network namespace,
-//! listener and connections, so a run reads the same whether the sides are on one host or two.
+//! Client and server have separate observers even on one machine. Each reads its own processes, network namespace,
+//! listener and connections. A run therefore looks the same whether the sides share a host or not.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -17,50 +17,50 @@ use crate::observe::RemoteObserver;
 use crate::observe::samplers::{AtWork, Samplers, Seen, SideSampler};
 use crate::observe::server_counters::ServerCounters;
 
-/// What is known of the server's side.
+/// Known facts about the server's side.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
     /// Name of its host, as in `hosts[]`.
     pub host: String,
     /// Its processes; their children are followed.
     pub pids: Vec<u32>,
-    /// A process whose network namespace is the server's; `None` for our own.
+    /// A process in the server's network namespace; `None` for our own.
     pub netns_pid: Option<u32>,
-    /// The listener.
+    /// Address of its listener.
     pub listen: Option<Address>,
-    /// Whether it may run on the generator's processors.
+    /// Whether it may run on the generator's CPUs.
     pub shared: bool,
 }
 
 impl Watched {
-    /// A server that was started here by `group`, on CPUs of its own if `places` has some for it.
+    /// Returns the side of a server that `group` runs, on its own CPUs if `places` has some for it.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, places: &Places) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: places.shared() }
     }
 }
 
-/// What is observed during the trials of a run.
+/// Observers for the trials of a run.
 #[derive(Clone, Debug)]
 pub struct Observation {
     client: Observer,
-    /// Further hosts of clients: their network counters.
+    /// Observers of the network counters of further client hosts.
     namespace_hosts: Vec<Observer>,
-    /// Hosts of clients with observers of their own there; this machine is none then.
+    /// Observers on other client hosts; this machine is no client then.
     client_hosts: Vec<RemoteObserver>,
     server: Option<(Watched, Observer)>,
-    /// The observer on the server's host, where that is another one.
+    /// Observer on the server's host, if that is another one.
     server_host: Option<RemoteObserver>,
     medium: Option<testbed::MediumGauge>,
-    /// The testbed of `loadline testbed` that both sides are hosts of.
+    /// Testbed of `loadline testbed` that joins both sides.
     testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
-    /// Somebody else makes the load: there is no client's side.
+    /// Whether somebody else makes the load, so that there is no client side.
     server_alone: bool,
     blind: bool,
 }
 
 impl Observation {
-    /// A client on this machine that connects to an address, and the server, where it can be seen.
+    /// Observes a client on this machine that connects to an address, and the server if it is visible.
     pub fn new(connect: impl Into<Address>, server: Option<Watched>) -> Self {
         let client =
             ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
@@ -82,22 +82,21 @@ impl Observation {
         }
     }
 
-    /// A server that somebody else loads.
+    /// Observes a server under external load.
     pub fn of_server_alone(server: Watched) -> Self {
         let nowhere = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
         Self { server_alone: true, ..Self::new(nowhere, Some(server)) }
     }
 
-    /// The same with the client's counters read in another network namespace, under another name.
+    /// Reads the client's counters in another network namespace, under another name.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
         let spec = ObserverSpec { host: host.into(), netns_pid, ..self.client.spec().clone() };
         self.client = Observer::new(spec);
         self
     }
 
-    /// The same with further hosts of clients (name, and a process in their network namespace), whose network counters
-    /// are added to the client's side. Everything else of them is there already: the processes of all clients are, and
-    /// what is counted by machine.
+    /// Adds the network counters of further client hosts, each given by its name and a process in its network
+    /// namespace. Their processes and machine counters are already part of the client's side.
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
             let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
@@ -107,51 +106,51 @@ impl Observation {
         self
     }
 
-    /// The same with observers on the hosts of the clients, where these are other hosts, and on that of the server.
+    /// Adds the observers on the other hosts of clients and server.
     pub fn with_hosts(mut self, client_hosts: Vec<RemoteObserver>, server_host: Option<RemoteObserver>) -> Self {
         (self.client_hosts, self.server_host) = (client_hosts, server_host);
         self
     }
 
-    /// Whether clients, and whether the server, are observed on this host.
+    /// Returns whether clients, and whether the server, are observed on this host.
     pub(crate) fn here(&self) -> [bool; 2] {
         [self.client_hosts.is_empty(), self.server.is_some() && self.server_host.is_none()]
     }
 
-    /// The observers on the hosts of the clients, where these are other hosts.
+    /// Returns the observers on the other client hosts.
     pub(crate) fn client_hosts(&self) -> &[RemoteObserver] {
         &self.client_hosts
     }
 
-    /// The observer on the server's host, where that is another one.
+    /// Returns the observer on the server's host, if that is another one.
     pub(crate) fn server_host(&self) -> Option<&RemoteObserver> {
         self.server_host.as_ref()
     }
 
-    /// The same with the counters of what joins the hosts; they become part of the server's side.
+    /// Adds the counters of the medium that joins the hosts, as part of the server's side.
     pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
         self.medium = Some(gauge);
         self
     }
 
-    /// The same with the counters of what joins the hosts of a testbed of `loadline testbed`, as part of the server's side.
+    /// Adds the counters of the medium of a `loadline testbed`, as part of the server's side.
     pub(crate) fn with_testbed(mut self, testbed: Joining) -> Self {
         self.testbed = Some(testbed);
         self
     }
 
-    /// The testbed of `loadline testbed` that both sides are hosts of.
+    /// Returns the testbed of `loadline testbed` that joins both sides.
     pub(crate) fn testbed(&self) -> Option<&Joining> {
         self.testbed.as_ref()
     }
 
-    /// The same with what the server counts itself; it becomes part of the server's side.
+    /// Adds the server's own counters, as part of the server's side.
     pub fn with_server_counters(mut self, server_counters: ServerCounters) -> Self {
         self.server_counters = Some(server_counters);
         self
     }
 
-    /// The same for hosts that share one machine, each confined to processors of its own: only those are its host's.
+    /// Confines both sides to their own CPUs of a shared machine: only these count as their host's.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         let only = |observer: &Observer, cpus: &[u32]| {
             Observer::new(ObserverSpec { processors: cpus.to_vec(), ..observer.spec().clone() })
@@ -161,8 +160,8 @@ impl Observation {
         self
     }
 
-    /// The same with only these sources read on both sides (`loadline list sources`): some look at each socket, and there may
-    /// be very many.
+    /// Reads only these sources on both sides (`loadline list sources`). Some sources read every socket, and there
+    /// may be very many.
     pub fn reading(mut self, sources: &[&str]) -> Self {
         let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
         let only = |observer: &Observer| {
@@ -173,7 +172,7 @@ impl Observation {
         self
     }
 
-    /// The same with the connections of these listeners of the server counted; dear where there are many.
+    /// Counts the connections of these listeners of the server; expensive if there are many.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
         let more =
@@ -182,27 +181,27 @@ impl Observation {
         self
     }
 
-    /// The same without any observer, for trials that are about the generator alone.
+    /// Removes all observers, for trials of the generator alone.
     pub fn blind(&self) -> Self {
         Self { blind: true, ..self.clone() }
     }
 
-    /// Whether its trials are about the generator alone.
+    /// Returns whether its trials are about the generator alone.
     pub fn is_blind(&self) -> bool {
         self.blind
     }
 
-    /// The server's side, if it is known.
+    /// Returns the server's side, if it is known.
     pub fn server(&self) -> Option<&Watched> {
         self.server.as_ref().map(|(watched, _)| watched)
     }
 
-    /// Whether client and server share processors.
+    /// Returns whether client and server share CPUs.
     pub fn shared(&self) -> bool {
         self.server().is_some_and(|s| s.shared)
     }
 
-    /// Starts to observe a trial whose clients are these. What cannot be observed is not in the trial.
+    /// Starts observing a trial of these clients. Anything that cannot be observed is missing in the trial.
     pub fn open(&self, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Samplers {
         if self.blind {
             return Samplers::none(origin);
@@ -230,7 +229,7 @@ impl Observation {
         }
     }
 
-    /// What is told, which becomes part of the server's recording.
+    /// Returns the sampler of reported counters, which become part of the server's recording.
     fn told_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
         let exporters = self.exporters();
         if self.server_host.is_some() && exporters.is_empty() {
@@ -251,7 +250,7 @@ impl Observation {
         medium.into_iter().chain(testbed).chain(self.server_counters.as_ref().map(ServerCounters::exporter)).collect()
     }
 
-    /// Both sides over a while without load; shorter when `stop` says so.
+    /// Observes both sides without load for a while, or until `stop` returns true.
     pub fn at_rest(&self, seconds: f64, interval_s: f64, stop: &dyn Fn() -> bool) -> Vec<Side> {
         if seconds <= 0.0 {
             return Vec::new();
@@ -279,5 +278,5 @@ fn of_server(server: &Watched) -> ObserverSpec {
     }
 }
 
-/// Sources that read a network namespace and nothing of the machine.
+/// Sources that read a network namespace and nothing about the machine.
 const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];

@@ -1,5 +1,5 @@
-//! The observer on another host: an agent there, told by lines. It lives through a run, as the one on this machine does; one
-//! that is lost is said, and what it had seen of the trial is missing.
+//! Observer on another host: an agent there that is commanded by lines. Like the local observer, it lives through a
+//! run. The loss of one is reported, and its observations of that trial are missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,36 +13,37 @@ use sys::clock::Origin;
 use crate::agents::{ASK_EVERY, Agent, AgentGroup, Said};
 use crate::{Host, LabError};
 
-/// How long it may take to be there.
+/// Maximum time for its start.
 const READY_WITHIN: Duration = Duration::from_secs(30);
-/// How long an answer is waited for, besides its way.
+/// Maximum wait for an answer, besides the round trip.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Values of a recording that are taken from a host, at most: several times what eight hours have.
+/// Maximum number of values taken from a host: several times those of eight hours.
 const MOST_VALUES: usize = 64 << 20;
 
 #[derive(Debug, Default)]
 struct Line {
     group: AgentGroup,
     incidents: Vec<Incident>,
-    /// Samples ordered and taken, and the times of those of this trial, seconds since its origin: by its clock and by ours.
+    /// Number of samples ordered and taken, and their times in this trial, seconds since its origin: by its clock and
+    /// by ours.
     ordered: u64,
     taken: u64,
     edges: Vec<(f64, f64)>,
-    /// Samples that came ahead of the rest of what it saw.
+    /// Samples that arrived ahead of the other observations.
     rows: Recording,
-    /// What it saw, as it handed that over last; how often it was asked for that, and did.
+    /// Observations as last handed over, with the number of requests for them and of answers.
     observed: Option<Observed>,
     wanted: u64,
     came: u64,
-    /// Its newest samples, for whoever looks on, and whether they were asked for again.
+    /// Newest samples for the live view, and whether they were requested again.
     glance: Option<Observed>,
     asked: bool,
     lost: Option<String>,
-    /// When its clock is asked for next.
+    /// Time of the next clock question.
     ask_at: Option<Instant>,
 }
 
-/// See the head of this file.
+/// Observer on another host.
 #[derive(Clone, Debug)]
 pub struct RemoteObserver {
     host: String,
@@ -51,7 +52,7 @@ pub struct RemoteObserver {
 }
 
 impl RemoteObserver {
-    /// Starts it on a host.
+    /// Starts an observer on a host.
     pub fn start(host: &dyn Host, program: &Path, spec: WatchSpec) -> Result<Self, LabError> {
         let mut group = AgentGroup::default();
         group.start(host, program, &format!("observer on {}", host.name()), &AgentSpec::Watch(spec))?;
@@ -64,29 +65,28 @@ impl RemoteObserver {
         })
     }
 
-    /// Name of its host.
+    /// Returns the name of its host.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// What it found there.
+    /// Returns its findings on that host.
     pub fn found(&self) -> &WatchedHost {
         &self.found
     }
 
-    /// This boot of its machine.
+    /// Returns the boot id of its machine.
     pub fn machine(&self) -> String {
         let line = self.lock();
         line.group.agents().first().and_then(Agent::hello).map(|hello| hello.machine.clone()).unwrap_or_default()
     }
 
-    /// Processors that a process may use there.
+    /// Returns the number of CPUs that a process may use there.
     pub(crate) fn processors(&self) -> u32 {
         self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
     }
 
-    /// Begins to sample for a trial, these processes besides those of its spec; times count from `origin`. None where it is
-    /// lost.
+    /// Starts sampling for a trial, including these processes. Times count from `origin`.
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteWatching {
         let mut line = self.lock();
         line.incidents.clear();
@@ -104,7 +104,7 @@ impl RemoteObserver {
 }
 
 impl Line {
-    /// Hears until something is so, at most until a moment, and as long as there is anybody to be heard.
+    /// Handles events until a condition holds, a deadline passes or the agent is gone.
     fn hear_until(&mut self, until: Instant, is_so: impl Fn(&Self) -> bool) {
         while !is_so(self) && self.lost.is_none() {
             let Some((_, said)) = self.group.hear(until) else { return };
@@ -117,7 +117,7 @@ impl Line {
             Said::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
             Said::Gone(how) | Said::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
             Said::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
-            // As it is told again in the recording, it is of the window that it is the edge of.
+            // The recording will contain this time too, so the sample belongs to the window that it bounds.
             Said::Report(AgentReport::Edge { t_s }) => {
                 self.taken += 1;
                 self.edges.push((t_s, self.group.ours_s(0, t_s)));
@@ -137,7 +137,7 @@ impl Line {
         }
     }
 
-    /// The rest of what it saw came, its times become those of our clock.
+    /// Takes the last part of its observations and converts their times to our clock.
     fn observed(&mut self, seen: Observed) {
         self.rows(seen.recording);
         let mut recording = std::mem::take(&mut self.rows);
@@ -149,7 +149,8 @@ impl Line {
         (self.observed, self.came) = (Some(seen), self.came + 1);
     }
 
-    /// A time of its clock by ours. What is known of that grows; of an edge it was told already.
+    /// Converts a time of its clock to ours. Later readings change the conversion, but an edge keeps the time that
+    /// was first returned.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)
@@ -163,7 +164,7 @@ impl Line {
         incidents
     }
 
-    /// Hears what came, and asks for its clock now and then.
+    /// Handles waiting events, and asks for its clock now and then.
     fn look(&mut self) {
         let now = Instant::now();
         if self.ask_at.is_some_and(|at| now >= at) {
@@ -173,7 +174,7 @@ impl Line {
         self.hear_until(now, |_| false);
     }
 
-    /// Asks for what it saw and waits for it, as long as something of it comes.
+    /// Requests its observations and waits while parts of them keep arriving.
     fn hand_over(&mut self, command: &AgentCommand) {
         self.wanted += 1;
         self.group.tell_all(command);
@@ -191,7 +192,7 @@ impl Line {
     }
 }
 
-/// It at work on a trial.
+/// Remote observer that is sampling a trial.
 pub(crate) struct RemoteWatching {
     observer: RemoteObserver,
     origin: Origin,
@@ -205,7 +206,7 @@ impl RemoteWatching {
         line.group.tell_each(|agent| AgentCommand::Edge { at_ns: agent.on_its_clock(at_ns) });
     }
 
-    /// Waits for the sample that was ordered; its time, seconds since the origin.
+    /// Waits for the ordered sample and returns its time, seconds since the origin.
     pub(crate) fn await_edge(&self) -> Option<f64> {
         let mut line = self.observer.lock();
         let until = Instant::now() + line.patience();
@@ -214,7 +215,7 @@ impl RemoteWatching {
         last.map(|(_, ours_s)| *ours_s)
     }
 
-    /// What happened to the processes there, and to itself, so far.
+    /// Returns incidents of the processes there, and its own loss.
     pub(crate) fn incidents(&self) -> Vec<Incident> {
         let mut line = self.observer.lock();
         line.look();
@@ -222,7 +223,7 @@ impl RemoteWatching {
         line.incidents.iter().cloned().chain(lost).collect()
     }
 
-    /// What its newest samples said when it was last asked; asks it again, and waits for nothing.
+    /// Returns the newest samples as of the last request, and requests new ones without waiting.
     pub(crate) fn glance(&self) -> Option<Observed> {
         let mut line = self.observer.lock();
         line.look();
@@ -238,24 +239,24 @@ impl RemoteWatching {
         Incident { kind: IncidentKind::ObserverLost, begin_s: self.origin.now_s(), end_s: None, text }
     }
 
-    /// The longest way to it and back.
+    /// Returns the longest round trip to it.
     pub(crate) fn round_trip(&self) -> Duration {
         self.observer.lock().group.longest_round_trip()
     }
 
-    /// The most that its clock ran away from ours.
+    /// Returns the largest drift of its clock from ours.
     pub(crate) fn drift(&self) -> Option<Duration> {
         self.observer.lock().group.drift()
     }
 
-    /// All that it saw so far, while it goes on; nothing where it is lost.
+    /// Returns its observations so far without ending the sampling; none if it is lost.
     pub(crate) fn so_far(&self) -> Option<Observed> {
         let mut line = self.observer.lock();
         line.hand_over(&AgentCommand::SoFar);
         line.observed.clone().filter(|_| line.lost.is_none())
     }
 
-    /// Ends the sampling and hands out what was seen: of one that is lost what it had handed over until then, if it had been asked.
+    /// Ends the sampling and returns its observations. From a lost observer these are the parts already handed over.
     pub(crate) fn finish(self) -> Observed {
         let mut line = self.observer.lock();
         line.hand_over(&AgentCommand::Collect);

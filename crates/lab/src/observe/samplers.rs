@@ -1,5 +1,5 @@
-//! The observers of a trial at work: samples at the edges of its phases, what they say meanwhile, and how all that they saw becomes the
-//! sides of the trial.
+//! Active observers of a trial: they sample the edges of its phases, feed the live view, and finally become the sides
+//! of the trial.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use sys::clock::Origin;
 
 use crate::observe::RemoteWatching;
 
-/// An observer at work.
+/// An active observer.
 pub(crate) enum SideSampler {
     Here(Watching),
     There(RemoteWatching),
 }
 
-/// An observer at work, and the name of its host.
+/// An active observer with the name of its host.
 pub(crate) struct AtWork {
     pub(crate) host: String,
     pub(crate) sampler: SideSampler,
@@ -66,13 +66,13 @@ impl AtWork {
     }
 }
 
-/// The observers of a trial at work.
+/// All active observers of a trial.
 pub struct Samplers {
-    /// Zero of the times of samples.
+    /// Zero of the samples' times.
     pub(crate) origin: Origin,
-    /// Client and server share processors.
+    /// Whether client and server share CPUs.
     pub(crate) shared: bool,
-    /// What is told rather than read; it becomes part of the server's recording.
+    /// Sampler of reported counters, which become part of the server's recording.
     pub(crate) told: Option<Sampler>,
     pub(crate) server: Option<AtWork>,
     pub(crate) client: Option<AtWork>,
@@ -80,18 +80,18 @@ pub struct Samplers {
     pub(crate) namespace_hosts: Vec<AtWork>,
 }
 
-/// What all of them saw.
+/// Observations of all observers.
 pub(crate) struct Seen {
     pub(crate) client: Option<Side>,
     pub(crate) client_hosts: Vec<Side>,
     pub(crate) server: Option<Side>,
-    /// When hosts with an observer of their own stood still.
+    /// Times at which hosts with their own observer stood still.
     pauses: Vec<Window>,
     incidents: Vec<Incident>,
 }
 
 impl Samplers {
-    /// None at all.
+    /// Returns samplers without any observer.
     pub(crate) fn none(origin: Origin) -> Self {
         let (client_hosts, namespace_hosts) = (Vec::new(), Vec::new());
         Self { origin, shared: false, told: None, server: None, client: None, client_hosts, namespace_hosts }
@@ -101,20 +101,21 @@ impl Samplers {
         self.server.iter().chain(&self.client).chain(&self.client_hosts).chain(&self.namespace_hosts)
     }
 
-    /// Takes a sample of everything now; returns the times of the first and the last, seconds since the trial's origin.
-    /// A window that begins with the first and ends with the last holds both sides' edge samples.
+    /// Samples everything now. Returns the times of the first and the last sample, seconds since the trial's origin.
+    /// A window from the first to the last contains both sides' edge samples.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
 
-    /// The same at a moment of the monotonic clock: observers on other hosts are told before, and look at the same time.
+    /// Samples everything at a moment of the monotonic clock. Observers on other hosts get the order beforehand and
+    /// sample at the same time.
     pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
         let there: Vec<&RemoteWatching> = self.all().filter_map(AtWork::there).collect();
         there.iter().for_each(|watching| watching.order_edge(at_ns));
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
         let told = || self.told.as_ref().map(Sampler::edge);
-        // What is told is asked first and last, so that its growth is of the whole window, whichever edge this is.
+        // Reported counters are read first and last, so that their growth covers the whole window at either edge.
         let mut taken: Vec<f64> = told().into_iter().collect();
         taken.extend(self.all().filter_map(AtWork::here).map(Watching::edge));
         taken.extend(told());
@@ -123,41 +124,41 @@ impl Samplers {
         if first.is_finite() { (first, last) } else { (now_s, now_s) }
     }
 
-    /// Whether an observer is on another host.
+    /// Returns whether any observer is on another host.
     pub(crate) fn are_remote(&self) -> bool {
         self.all().any(|at_work| at_work.there().is_some())
     }
 
-    /// The longest way to one of them and back.
+    /// Returns the longest round trip to any observer.
     pub(crate) fn longest_round_trip(&self) -> Duration {
         self.all().filter_map(AtWork::there).map(RemoteWatching::round_trip).max().unwrap_or_default()
     }
 
-    /// The most that the clock of one of them ran away from ours; none where all are here.
+    /// Returns the largest clock drift of any observer; none if all are on this machine.
     pub(crate) fn drift(&self) -> Option<Duration> {
         self.all().filter_map(AtWork::there).filter_map(RemoteWatching::drift).max()
     }
 
-    /// What happened to the processes of both sides so far.
+    /// Returns the incidents of both sides' processes so far.
     pub fn incidents(&self) -> Vec<Incident> {
         self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(AtWork::incidents).collect()
     }
 
-    /// What the newest samples say, of all hosts of clients and of the server, for whoever looks on. Other hosts are asked
-    /// for theirs, and what they answered the last time is handed out.
+    /// Returns the newest samples of all client hosts and of the server, for the live view. Other hosts contribute
+    /// their last answer and are asked again.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
         let side = |at_work: &AtWork| Some(side_of(at_work.host.clone(), self.shared, at_work.glance()?));
         let clients = self.client.iter().chain(&self.client_hosts).filter_map(side).collect();
         (clients, self.server.as_ref().and_then(side))
     }
 
-    /// The server's side so far, while observing goes on.
+    /// Returns the server's side so far, without ending the sampling.
     pub(crate) fn server_so_far(&self) -> Option<Side> {
         let at_work = self.server.as_ref()?;
         Some(side_of(at_work.host.clone(), self.shared, at_work.so_far()?))
     }
 
-    /// Ends observing.
+    /// Ends observing and returns the sides.
     pub(crate) fn sides(self) -> Seen {
         let (mut incidents, mut pauses) = (Vec::new(), Vec::new());
         let mut side = |at_work: AtWork| {
@@ -179,7 +180,7 @@ impl Samplers {
         Seen { client, client_hosts, server, pauses, incidents }
     }
 
-    /// Ends observing, puts what was seen into the trial, and says what happened to the processes.
+    /// Ends observing, adds the sides to the trial and returns the incidents.
     pub(crate) fn close(self, trial: &mut Trial) -> Vec<Incident> {
         let Seen { client, client_hosts, server, pauses, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
@@ -195,7 +196,8 @@ fn side_of(host: String, shared: bool, seen: Observed) -> Side {
     Side { host, machine, processes, behind, shared, recording, ..Side::default() }
 }
 
-/// The recording of a namespace host, its host's name before every instance, so that it stands beside the first host's.
+/// Returns the recording of a namespace host, with the host's name before every instance to keep it apart from the
+/// first host's.
 fn named(at_work: AtWork) -> Recording {
     let (host, Observed { mut recording, .. }) = at_work.finish();
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);

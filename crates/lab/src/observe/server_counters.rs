@@ -1,5 +1,5 @@
-//! What a reference server counts itself and no file of the kernel tells (whether a record came from the cache or the
-//! disk), asked of it while a trial runs and kept like any other counter.
+//! Counters that only a reference server itself knows, such as whether a record came from the cache or the disk. They
+//! are requested during a trial and kept like all other counters.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -9,24 +9,24 @@ use run::{Absence, Column, CounterId, Recording};
 
 use crate::agents::AgentGroup;
 
-/// A server that takes longer to answer has its counters left out.
+/// Maximum wait for the answer; a slower server's counters are left out.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A server that can be asked for its counts. It does not keep the server alive.
+/// Source of a server's own counters. It does not keep the server alive.
 #[derive(Clone, Debug)]
 pub struct ServerCounters {
     group: Weak<Mutex<AgentGroup>>,
-    /// Which counters it tells: those of this object; the part behind the dot is its own name for each.
+    /// Object of the counters, as in `COUNTERS`. The part of an id after the dot is the server's own name.
     object: &'static str,
 }
 
 impl ServerCounters {
-    /// Counters of `object` (as in `COUNTERS`) are asked of these servers.
+    /// Returns the source of `object`'s counters from these servers.
     pub fn of(group: &Arc<Mutex<AgentGroup>>, object: &'static str) -> Self {
         Self { group: Arc::downgrade(group), object }
     }
 
-    /// Asks for the observer.
+    /// Returns a function that reads the counters.
     pub(crate) fn exporter(&self) -> Exporter {
         let asked = self.clone();
         Box::new(move || asked.ask())
@@ -36,7 +36,7 @@ impl ServerCounters {
         run::COUNTERS.iter().filter(|c| c.object == self.object).map(|c| c.id)
     }
 
-    /// One row of what is answered; a counter that is not says why.
+    /// Reads the counters once; a missing counter has a reason.
     fn ask(&self) -> Recording {
         let counts = self.group.upgrade().map(|group| {
             let mut group = group.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! What the hosts of levers are asked before and after these are pulled, by agents there: only the host itself knows its
-//! processes, quotas and directories.
+//! Questions to the hosts of levers, before and after these are pulled. Agents on the hosts answer them, because only
+//! the host itself knows its processes, quotas and directories.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::agents::{AgentGroup, Ready};
 use crate::levers::{self, Lever, Place};
 use crate::{Host, Lab, LabError, TargetSetup};
 
-/// How long a host may take to answer; its connection may come first.
+/// Maximum wait for an answer, including the connection to the host.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
-/// Asks the host of a lever whether it can be pulled there; the error is why not.
+/// Asks the host of a lever whether it can be pulled there; the error says why not.
 pub(super) fn look(setup: &TargetSetup, program: &Path, row: &Lever, plan: &LeverPlan) -> Result<LeverFound, String> {
     let mut found = LeverFound::default();
     for host in setup.hosts_of(row.place) {
@@ -22,7 +22,7 @@ pub(super) fn look(setup: &TargetSetup, program: &Path, row: &Lever, plan: &Leve
     Ok(found)
 }
 
-/// Has put back what killed agents of earlier experiments left changed, here and on the server's host, and notes it.
+/// Undoes changes left by killed agents of earlier experiments, here and on the server's host, and notes them.
 pub(super) fn put_back(lab: &mut Lab<'_>, setup: &TargetSetup) {
     let mut told = Vec::new();
     for host in setup.hosts_of(Place::Server).into_iter().filter(|host| host.is_remote()) {
@@ -35,7 +35,7 @@ pub(super) fn put_back(lab: &mut Lab<'_>, setup: &TargetSetup) {
     told.into_iter().for_each(|sentence| lab.note(sentence));
 }
 
-/// One question to an agent that is there for nothing else.
+/// Asks one question through a temporary agent.
 fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<Ready, String> {
     let mut group = AgentGroup::default();
     let answers = group.start(host, program, name, spec).and_then(|_| group.await_ready(ANSWERS_WITHIN));

@@ -1,5 +1,5 @@
-//! Levers under an offered rate: one at a time, by a dose that leaves the server room, in slots so long that the queue of one is gone in
-//! the next; the rate itself is one of them.
+//! Levers under an offered rate. They are on one at a time, with a dose that leaves the server room. Slots are so
+//! long that one slot's queue is gone in the next. The rate itself is one of the levers.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofOf, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
@@ -10,28 +10,28 @@ use super::stand::Stand;
 use crate::levers::{Lever, MOST_AT_A_RATE, Reach};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Of what the fullest resource has left, the part that a dose takes: a single queue waits half as long again.
+/// Dose as a share of the fullest resource's spare capacity: a single queue then waits half as long again.
 const PART: f64 = 1.0 / 3.0;
-/// A smaller dose is not told from noise.
+/// Smallest dose that stands out from noise.
 const LEAST: f64 = 0.02;
-/// Completed over offered, below which a server is behind for good.
+/// Ratio of completed to offered requests below which a server falls behind for good.
 const KEPT: f64 = 0.97;
-/// Standard deviations of a Poisson count that the completed may lie below that.
+/// Standard deviations of a Poisson count by which completed requests may fall short of that ratio.
 const SCATTER: f64 = 3.0;
-/// Share of a resource that a lever of a fixed dose may leave in use.
+/// Utilization up to which a lever with a fixed dose may be used.
 const FULL: f64 = 0.9;
-/// Relaxation times of the queue that a slot lasts at least, and that are left out at its begin.
+/// Relaxation times of the queue that a slot lasts at least, and that are left out at its start.
 const RELAXED: (f64, f64) = (6.0, 2.0);
 /// Shortest and longest slot, seconds.
 const SLOT_S: (f64, f64) = (0.1, 3.0);
-/// Slots that time enough makes longer end here, seconds.
+/// Longest slot to which spare time is spent, seconds.
 const LONG_S: f64 = 0.5;
-/// Blocks of slots that are enough.
+/// Maximum number of blocks of slots.
 const MOST_BLOCKS: usize = 48;
-/// Share of the requests that may fail.
+/// Maximum share of failed requests.
 const FAILED: f64 = 0.01;
 
-/// The dose at a rate; the error says why there is none.
+/// Returns the dose at a rate; the error says why there is none.
 pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     if at.kept < KEPT {
         return Err(format!(
@@ -51,7 +51,7 @@ pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     }
 }
 
-/// Whether a lever of a fixed dose leaves room.
+/// Checks that a lever with a fixed dose leaves the server room.
 pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     match at.busy / (1.0 - row.planned) < FULL {
         true => Ok(()),
@@ -63,13 +63,14 @@ pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     }
 }
 
-/// How long a queue takes to forget, seconds: that of one server with random arrivals and services (1 / mu (1 - sqrt(rho))^2).
+/// Returns the relaxation time of a queue, seconds, for one server with random arrivals and service times: 1 / mu (1
+/// - sqrt(rho))^2.
 fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     let busy = (at.busy / (1.0 - dose)).min(0.98);
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Slots for so many levers within so many seconds; the error says what they lack.
+/// Plans the slots for a number of levers within some seconds; the error says what is lacking.
 fn slots(at: &AtRate, dose: f64, of: ProofOf, levers: usize, least_s: f64, seconds: f64) -> Result<SlotPlan, String> {
     let relaxed_s = relaxation_s(at, dose);
     let wanted_s = (RELAXED.0 * relaxed_s).max(least_s).max(SLOT_S.0);
@@ -96,7 +97,7 @@ fn slots(at: &AtRate, dose: f64, of: ProofOf, levers: usize, least_s: f64, secon
     Ok(SlotPlan { first_s: FIRST_S, slot_s, settle_s, count: count as u32 })
 }
 
-/// One trial at the rate of the plan; the inner error says why there is none.
+/// Conducts one trial at the plan's rate; the inner error says why there is none.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -124,7 +125,7 @@ pub(super) fn trial(
     Ok(made(&trial, of, slots, levers.into_iter().chain([rate]).collect(), at.offered))
 }
 
-/// The load with more requests a second in some of its slots.
+/// Returns the load with a higher rate in some of its slots.
 fn with_steps(load: LoadPlan, slots: &SlotPlan, more: &[bool], times: f64) -> LoadPlan {
     let Intensity::Open { rate, .. } = load.intensity else { return load };
     let stage = |seconds, rate| Stage { seconds, from: rate, to: rate };
@@ -154,14 +155,14 @@ fn made(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
-/// A lever under which less was completed than was offered left a queue to those after it. What arrives in a few slots scatters by
-/// itself, as a Poisson count does: only what is short beyond that is short.
+/// Rejects a lever under which less was completed than offered, because it left a queue to the levers after it. The
+/// count in few slots scatters like a Poisson count; only a larger shortfall matters.
 fn behind(completed_rate: &[f64], slots: &SlotPlan, levers: &[LeverSlots], offered: f64) -> Result<(), String> {
     let seconds = slots.slot_s - slots.settle_s;
     for lever in levers {
         let with =
             lever.on.iter().zip(&lever.speed).zip(completed_rate).filter(|((on, _), rate)| **on && rate.is_finite());
-        // More is offered where the lever is the rate itself.
+        // The lever that is the rate itself offers more.
         let due = |speed: f64| if lever.lever == RATE { offered / speed } else { offered };
         let (completed, expected) = with.fold((0.0, 0.0), |(completed, expected), ((_, speed), rate)| {
             (completed + rate * seconds, expected + due(*speed) * seconds)
@@ -177,7 +178,7 @@ fn behind(completed_rate: &[f64], slots: &SlotPlan, levers: &[LeverSlots], offer
     Ok(())
 }
 
-/// The response time after the last slot with a lever over that of the slots without any.
+/// Returns the response time after the last slot with a lever, over that of the slots without any.
 fn after(times: &[SlotHist], levers: &[LeverSlots], of: ProofOf) -> Option<f64> {
     let end = times.len().saturating_sub(AFTER);
     let free = |t: &usize| levers.iter().all(|l| !l.on[*t]);
@@ -240,7 +241,7 @@ mod tests {
         assert!(behind(&[100.0, 99.0, 100.0, 101.0], &slots(20.5), &[lever("server-cpu")], 100.0).is_ok());
         let short = behind(&[100.0; 4], &slots(20.5), &[lever(RATE)], 100.0).unwrap_err();
         assert!(short.contains("80 %"), "{short}");
-        // Ninety-four where a hundred were due is chance; eighteen thousand eight hundred of twenty thousand is not.
+        // 94 of 100 due is chance; 18,800 of 20,000 is not.
         let few = |seconds| behind(&[100.0, 94.0, 100.0, 94.0], &slots(seconds), &[lever("server-cpu")], 100.0);
         assert!(few(1.0).is_ok() && few(100.5).unwrap_err().contains("94 %"));
     }

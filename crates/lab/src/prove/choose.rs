@@ -1,4 +1,4 @@
-//! Which levers can be pulled: what may be, what its host says, and which tries the verdict.
+//! Choice of levers: those that are allowed, that their host can pull, and that test the verdict.
 
 use run::Prove;
 
@@ -9,10 +9,11 @@ use super::stand::Stand;
 use crate::levers::{Altered, LEVERS, Lever, Pull, Reach};
 use crate::{Lab, TargetSetup};
 
-/// A lever that cannot be pulled, and why.
+/// A lever that cannot be pulled, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
-/// The lever that tries the verdict: of those that would, the first that can be pulled, else the first; and those before it.
+/// Returns the lever that tests the verdict: the first of its levers that can be pulled, else the first. Also returns
+/// the levers before it.
 pub(super) fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Lever>, Vec<Refused>) {
     let suspects = judge::prove::suspects_of(&lab.run.findings.bottleneck);
     let rows: Vec<&Lever> = suspects.filter_map(|s| LEVERS.iter().find(|row| row.id == s.lever)).collect();
@@ -24,11 +25,11 @@ pub(super) fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<
             Err(why) => refused.push((*row, why)),
         }
     }
-    // Where the first is pulled all the same, it says itself why it cannot be.
+    // If the first lever is used regardless, it reports its own obstacle.
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Whether a lever can be pulled on its host; the error says why not.
+/// Checks whether a lever can be pulled on its host; the error says why not.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -42,7 +43,7 @@ fn possible(
     }
 }
 
-/// Whether a lever of slots can be pulled on its host.
+/// Checks whether a lever with slots can be pulled on its host.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -57,7 +58,7 @@ pub(super) fn switchable(
     asks.map_or(Ok(()), |_| look(setup, lab.program(), row, &plan).map(drop))
 }
 
-/// Whether a lever may be pulled.
+/// Checks whether `--prove` allows a lever.
 pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
         return Err("it touches the server's own limits or processes, which --prove=intrusive allows".into());
@@ -65,7 +66,7 @@ pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     Ok(())
 }
 
-/// The loads without and with a lever of turns, and what is held changed under the latter.
+/// Returns the loads without and with a lever of turns, and the change that is held during the latter.
 pub(super) fn altered(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -1,8 +1,8 @@
-//! The experiment on the verdict: a lever is pulled and throughput watched.
+//! The experiment on the verdict: it pulls levers and watches throughput.
 //!
-//! What will happen is written down before; what it means is for `judge::prove`. The verdict's own lever goes first. If it
-//! needs another load, that is made in turns ([`turns`]); else it is switched in slots of one load ([`slots`]), together
-//! with those that every such experiment has, since only all parts together add up to 1.
+//! The prediction is recorded first; `judge::prove` interprets the result. The verdict's own lever comes first. If it
+//! needs a different load, the two loads take turns ([`turns`]). Otherwise it is switched in slots of one load
+//! ([`slots`]), together with the levers of every such experiment, since only all parts together add up to 1.
 
 mod asked;
 mod at_a_rate;
@@ -25,16 +25,16 @@ use self::stand::Stand;
 use crate::levers::{LEVERS, Lever, Pull};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Of the time of an experiment whose verdict has a lever of turns, the share of the turns.
+/// Share of an experiment's time for the turns of the verdict's own lever.
 const TURNS: f64 = 0.6;
-/// Of the time of all levers, the share of the verdict's own lever of turns, of one that tests the verdict beside its own, and of each
-/// other one.
+/// Shares of the time of all levers with turns: for the verdict's own lever, for each other lever that tests the
+/// verdict, and for each further lever.
 const OWN: f64 = 0.4;
 const BESIDE: f64 = 0.24;
 const OTHER: f64 = 0.12;
 
-/// Tries the verdict, with so many connections in about so many seconds. What cannot be done is said in the run's proof. The run is judged
-/// by what came out when it ends.
+/// Tests the verdict with this many connections in about this many seconds. The run's proof records what cannot be
+/// done. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let stand = Stand::filled(&lab.run, connections);
     let (own, others) = own(lab, setup, &stand);
@@ -52,8 +52,9 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     in_slots(lab, setup, &stands, wanted, left_s)
 }
 
-/// Pulls every lever that can be pulled under the plan's load, with so many clients or at its offered rate: the verdict's own first,
-/// the others of turns for a share of the time each, then those of slots together.
+/// Pulls every possible lever under the plan's load: a closed loop of `connections`, or the offered rate. The
+/// verdict's own lever comes first, the other levers with turns each get a share of the time, and the levers with
+/// slots come last, together.
 pub(crate) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -72,7 +73,7 @@ pub(crate) fn prove_all(
         not_tried(lab, why);
         return Ok(());
     }
-    // What stops a server is not asked where it keeps up.
+    // A server that keeps up with its rate has no bottleneck to test.
     let own = if stand.at_rate.is_some() { None } else { own(lab, setup, &stand).0 };
     begin(lab, setup, own, &stand);
     let suspect = own.map(|own| own.id);
@@ -92,13 +93,13 @@ pub(crate) fn prove_all(
     in_slots(lab, setup, &[stand], |_| true, left_s)
 }
 
-/// Says why no lever is pulled.
+/// Records why no lever is pulled.
 fn not_tried(lab: &mut Lab<'_>, why: String) {
     let of = judge::prove::answer_of(&lab.run.plan.objective);
     lab.run.findings.proof = Some(run::Proof { of, why, ..run::Proof::default() });
 }
 
-/// Writes the prediction down; `own` is the lever that tries the verdict.
+/// Records the prediction; `own` is the lever that tests the verdict.
 fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, stand: &Stand) {
     put_back(lab, setup);
     let row = own.unwrap_or(&LEVERS[0]);
@@ -124,7 +125,7 @@ fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
     lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
 }
 
-/// Pulls a lever of turns; the seconds that it took.
+/// Pulls a lever of turns and returns the seconds that it took.
 fn in_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -159,7 +160,7 @@ fn in_slots(
     let Some(stand) = stands.first().filter(|_| !lab.stopped()) else { return Ok(()) };
     let mut reach = reach(lab, setup);
     reach.share = stand.at_rate.and_then(|at_rate| at_a_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate a response is late by the whole piece, however long it takes.
+    // At an offered rate a theft delays a response by its whole length, however long the response takes.
     let response_s = |stand: &Stand| if stand.at_rate.is_some() { 0.0 } else { stand.response_s };
     reach.response_s = stands.iter().map(response_s).fold(f64::INFINITY, f64::min);
     let mut rows = Vec::new();
@@ -182,7 +183,7 @@ fn in_slots(
     Ok(())
 }
 
-/// Why there are no slots; what the verdict's own lever of turns has said before stays.
+/// Records why there are no slots, unless the verdict's own lever has already given its reason.
 fn said(proof: &mut run::Proof, why: &str) {
     if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();

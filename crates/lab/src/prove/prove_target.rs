@@ -7,19 +7,19 @@ use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 use crate::prove;
 use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
 
-/// Of the budget, the share of the load without any lever, whose counters make the argument.
+/// Share of the budget for the load without levers, whose counters support the argument.
 const ARGUED: f64 = 0.15;
-/// Longest load without any lever, seconds.
+/// Longest load without levers, seconds.
 const LONGEST_S: f64 = 8.0;
 
-/// Loads the plan's target, argues from the counters, and tries the argument with the whole table.
+/// Loads the plan's target, argues from the counters, and tests the argument with all levers.
 pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let (connections, label) = stands_on(&plan.load)?;
     let mut lab = Lab::begin(plan, out, watch)?;
     let setup = TargetSetup::prepare(&mut lab)?;
     let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
     lab.rest(&setup.observation, rest_s.min(budget_s / 20.0));
-    // Beside an offered rate one client is no step of a sweep.
+    // With an offered rate, a single client is not a step of a sweep.
     one_client(&mut lab, &setup, budget_s, if connections.is_some() { TrialKind::Sweep } else { TrialKind::Proof })?;
     if !lab.stopped() {
         let seconds = (budget_s * ARGUED).min(LONGEST_S);
@@ -36,7 +36,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     lab.finish()
 }
 
-/// The connections of a closed loop, or none of an open one; and what is done in words.
+/// Returns the connections of a closed loop (none for an open one), and a description of the load.
 fn stands_on(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
     let refused = |why: &str| LabError::set_up("preparing the experiment", why);
     match &load.intensity {
@@ -51,7 +51,7 @@ fn stands_on(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
     }
 }
 
-/// One client alone: several arguments need to know how long an answer takes without others.
+/// Loads the target with one client: several arguments need the unloaded response time.
 fn one_client(lab: &mut Lab<'_>, setup: &TargetSetup, budget_s: f64, kind: TrialKind) -> Result<(), LabError> {
     if lab.stopped() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The agents that pull levers while a load is on, each on the host that its lever belongs to.
+//! Agents that pull levers during a load, each on its lever's host.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use crate::TargetSetup;
 use crate::agents::{AgentGroup, Said};
 use crate::levers::{Lever, Place, Pull, Reach};
 
-/// How long an agent may take to hand over what it did, besides its way.
+/// Maximum wait for an agent's result, besides the round trip.
 const HANDS_OVER: Duration = Duration::from_secs(3);
 
-/// How long all may take to be there with their tasks; on another host a connection comes first.
+/// Maximum time until all agents are ready with their tasks, including connections to other hosts.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-/// One lever, and its agents: one a host.
+/// A lever with its agents, one per host.
 struct Lot {
     place: Place,
     plan: LeverPlan,
@@ -24,17 +24,17 @@ struct Lot {
     agents: Vec<usize>,
 }
 
-/// See the head of this file.
+/// Agents that pull levers.
 #[derive(Default)]
 pub(super) struct Pulled {
     lots: Vec<Lot>,
-    /// Why nothing is pulled.
+    /// Reason for pulling nothing.
     why: String,
     group: AgentGroup,
 }
 
 impl Pulled {
-    /// Starts the agents of each lever, which has a sequence of its own; they wait for the begin of the load.
+    /// Starts the agents of each lever, with its own sequence of slots. They wait for the start of the load.
     pub(super) fn ready(
         setup: &TargetSetup,
         program: &Path,
@@ -65,7 +65,7 @@ impl Pulled {
             for host in setup.hosts_of(lot.place) {
                 let mut plan = lot.plan.clone();
                 if host.is_remote() {
-                    // It finds those of its processes.
+                    // The agent finds its processes' CPUs.
                     plan.cpus.clear();
                 }
                 lot.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
@@ -75,7 +75,7 @@ impl Pulled {
         self.group.await_ready(READY_WITHIN).map(drop)
     }
 
-    /// The load begins, made by these generators.
+    /// Announces the start of the load by these generators.
     pub(super) fn begin(&mut self, generators: &AgentGroup, origin: Origin) {
         let Self { lots, group, .. } = self;
         for lot in lots {
@@ -92,7 +92,7 @@ impl Pulled {
         }
     }
 
-    /// Collects what they did.
+    /// Collects the results.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
         if self.lots.is_empty() {
             let why = std::mem::take(&mut self.why);
@@ -113,7 +113,7 @@ impl Pulled {
         Ok(levers.collect())
     }
 
-    /// What each agent did, in their order.
+    /// Returns each agent's result, in order.
     fn parts(&mut self) -> Result<Vec<LeverPart>, String> {
         let mut parts = vec![None; self.group.agents().len()];
         let deadline = Instant::now() + HANDS_OVER + 2 * self.group.longest_round_trip();
@@ -132,7 +132,7 @@ impl Pulled {
     }
 }
 
-/// What one lever did on all of its hosts: the mean in each slot.
+/// Averages one lever's results over its hosts, slot by slot.
 fn together<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart {
     let mean = |of: fn(&LeverPart) -> &Vec<f64>| {
         let all: Vec<&Vec<f64>> = parts.clone().map(of).collect();
@@ -142,7 +142,7 @@ fn together<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart
     LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted) }
 }
 
-/// What was seen on the mean in the slots that were on, or in those that were off.
+/// Returns the mean of the readings in the slots that were on, or in those that were off.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let of: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
     (!of.is_empty()).then(|| judge::average(&of))

@@ -1,20 +1,20 @@
-//! What a lever can act on: the CPUs and processes of each side and of what the server waits for.
+//! Targets of a lever: CPUs and processes of both sides and of the server's upstreams.
 
 use crate::levers::{Reach, in_flight};
 use crate::{Lab, TargetSetup};
 
-/// What can be reached in a run as it is.
+/// Returns the targets in a run as it is.
 pub(super) fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
     let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
     let cpus_of = |pids: &[u32]| match setup.observation.server_host() {
         None => probe::cpus_of(std::path::Path::new("/"), pids),
-        // An agent there finds out which ones; here it only counts that there are some.
+        // The agent finds out which CPUs; here only their number matters.
         Some(observer) => observer.found().cpus.clone(),
     };
     Reach {
         client_cpus: client_cpus(setup),
-        // The generator's processes are told when it has begun.
+        // Replaced by the generators' processes when the load starts.
         client_pids: vec![std::process::id()],
         behind_cpus: cpus_of(&behind_pids),
         behind_pids,
@@ -30,7 +30,7 @@ pub(super) fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
     }
 }
 
-/// CPUs of one generator.
+/// Returns the CPUs of one generator.
 fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
     if !setup.load.cpus.is_empty() {
         return setup.load.cpus.clone();
@@ -44,7 +44,7 @@ fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
     }
 }
 
-/// The processes that the server is said to wait for.
+/// Returns the processes of the server's upstreams.
 fn behind(lab: &Lab<'_>) -> Vec<u32> {
     let waits_for = lab.run.findings.bottleneck.waits_for.iter();
     waits_for.flat_map(|w| w.pids.iter().copied()).collect()

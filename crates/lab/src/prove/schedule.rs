@@ -1,37 +1,39 @@
-//! When each lever is on: slots short against the drift of a machine, in a random order of which half is on.
+//! Schedule of the levers: slots that are short compared with the drift of a machine, in random order, half of them
+//! on.
 
 use run::SlotPlan;
 
 use crate::levers::Lever;
 
-/// Slots in which each lever is on exactly as often as off.
+/// Slots in a block. In each block a lever is on exactly as often as off.
 const BLOCK: usize = 8;
-/// Slots at the end in which all levers are off: throughput has to be back.
+/// Slots at the end with all levers off: throughput must recover.
 pub(super) const AFTER: usize = BLOCK;
-/// Slots that tell anything, at least, and when time is short.
+/// Minimum number of slots, normally and when time is short.
 const FEWEST: [u32; 2] = [48, 32];
-/// Slots that are made of a short time rather than longer ones.
+/// Number of slots up to which a short time is spent on more slots rather than longer ones.
 const ENOUGH: u32 = 64;
-/// Slots that are enough: more time makes them longer.
+/// Maximum number of slots: more time makes them longer.
 const MOST: u32 = 800;
 /// Shortest slot, seconds.
 const SHORTEST_S: f64 = 0.015;
-/// The same where a lever is on another host, whose clock is known to half of the way.
+/// Shortest slot with a lever on another host, seconds: its clock is only known to half the round trip.
 const SHORTEST_FAR_S: f64 = 0.06;
-/// Longest, seconds.
+/// Longest slot, seconds.
 const LONGEST_S: f64 = 0.5;
-/// Requests that a slot should complete: fewer scatter by more than a tenth. When time is short a wider interval is
-/// better than none.
+/// Requests that a slot should complete, normally and when time is short. With fewer, the count scatters by more than
+/// a tenth; but a wider interval is better than none.
 const REQUESTS: [f64; 2] = [200.0, 25.0];
-/// Response times that a slot should last, so that what the one before left is a small part of it.
+/// Response times that a slot should last, normally and when time is short, so that leftovers of the slot before are
+/// a small part of it.
 const RESPONSES: [f64; 2] = [10.0, 5.0];
 
-/// What the levers of an experiment ask of its slots.
+/// Requirements of an experiment's levers for its slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    /// The shortest in which all of them show, seconds.
+    /// Shortest slot in which all levers show their effect, seconds.
     pub(super) least_s: f64,
-    /// How many there must be, besides one that a pause of the machine may spoil.
+    /// Minimum number of slots, plus one that a pause of the machine may spoil.
     pub(super) fewest: u32,
 }
 
@@ -43,13 +45,13 @@ impl Wanted {
     }
 }
 
-/// Slots for a load of `rate` requests per second, each of which takes `response_s`, within `seconds`. `None` when that is
-/// too short for the fewest slots.
+/// Plans the slots for a load of `rate` requests per second with a response time of `response_s`, within `seconds`.
+/// Returns `None` if that is too short for the minimum number.
 pub(super) fn slots(load: (f64, f64), wanted: Wanted, first_s: f64, seconds: f64) -> Option<SlotPlan> {
     (0..FEWEST.len()).find_map(|short| slots_if(short, load, wanted, first_s, seconds))
 }
 
-/// The same with time enough (0) or short of it (1).
+/// Plans the slots with enough time (0) or when time is short (1).
 fn slots_if(
     short: usize,
     (rate, response_s): (f64, f64),
@@ -58,7 +60,7 @@ fn slots_if(
     seconds: f64,
 ) -> Option<SlotPlan> {
     let asked_s = |short: usize| (REQUESTS[short] / rate.max(1e-3)).max(RESPONSES[short] * response_s);
-    // A slot that cannot be so long holds a queue of the slot before.
+    // A slot shorter than that would still hold the queue of the slot before.
     if short > 0 && asked_s(short) > LONGEST_S {
         return None;
     }
@@ -66,7 +68,7 @@ fn slots_if(
     let within = |slot_s: f64| slot_s.clamp(wanted.least_s, LONGEST_S);
     let wanted_s = match short {
         0 => within(asked_s(0)),
-        // As long as there are enough of them: a server that answers in batches has them in step with short slots.
+        // As long as possible with enough slots: a server that answers in batches would be in step with short ones.
         _ => (room_s / f64::from(ENOUGH.max(wanted.fewest))).clamp(within(asked_s(short)), within(asked_s(0))),
     };
     let count = (room_s / wanted_s).floor().min(f64::from(MOST));
@@ -78,7 +80,7 @@ fn slots_if(
     Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
 }
 
-/// In which slots a lever is on.
+/// Returns the slots in which a lever is on.
 pub(super) fn sequence(count: u32, random: &mut fastrand::Rng) -> Vec<bool> {
     let pulled = (count as usize).saturating_sub(AFTER);
     let mut on = Vec::with_capacity(count as usize);
@@ -92,7 +94,8 @@ pub(super) fn sequence(count: u32, random: &mut fastrand::Rng) -> Vec<bool> {
     on
 }
 
-/// In which slots each of so many levers is on, one at a time: blocks in random order, each with a slot for each and some without any.
+/// Returns for each lever the slots in which it is on, one lever at a time. Blocks are in random order, each with one
+/// slot per lever and some without any.
 pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::with_capacity(count as usize); levers];
     let pulled = (count as usize).saturating_sub(AFTER);
@@ -126,7 +129,7 @@ mod tests {
         assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
     }
 
-    /// Three levers had 32 slots where 33 were needed, so that an experiment was made for nothing.
+    /// Three levers once got 32 slots where 33 were needed, so the experiment was made in vain.
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
         let rows: Vec<&Lever> = crate::levers::LEVERS.iter().take(3).collect();

@@ -1,4 +1,4 @@
-//! One steady load under which levers are switched on and off, each in its own slots.
+//! One steady load during which levers are switched on and off, each in its own slots.
 
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
 use sys::clock::Origin;
@@ -10,10 +10,11 @@ use crate::agents::AgentGroup;
 use crate::levers::{Lever, Reach};
 use crate::{Lab, LabError, Load, Point, TargetSetup};
 
-/// Load before the first slot, seconds: connections are up and caches warm.
+/// Load before the first slot, seconds, until connections are up and caches warm.
 pub(super) const FIRST_S: f64 = 0.4;
 
-/// One trial with these levers, under the first of the loads for which the time is enough; the inner error says why there is none.
+/// Conducts one trial with these levers, under the first of the loads for which the time suffices. The inner error
+/// says why there is none.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -38,16 +39,16 @@ pub(super) fn trial(
     Ok(found.and_then(|(trial, levers)| made(&trial, slots, levers)))
 }
 
-/// A load and when each lever is on.
+/// A load with the slots of each lever.
 pub(super) struct Timetable {
     pub(super) slots: SlotPlan,
-    /// Of each lever, in which slots.
+    /// Slots in which each lever is on.
     pub(super) on: Vec<Vec<bool>>,
     pub(super) load: LoadPlan,
     pub(super) label: String,
 }
 
-/// One load under these levers, and what they did; the inner error says why they did not.
+/// Conducts one load with these levers and returns their results; the inner error says why there are none.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -61,7 +62,7 @@ pub(super) fn conduct(
     let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
     let mut pulled = Pulled::ready(setup, lab.program(), rows, reach, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| pulled.begin(generators, origin);
-    // A worker that is stopped on purpose is no fault of the server.
+    // A worker that is stopped on purpose is no failure of the server.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
@@ -81,7 +82,7 @@ fn made(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> Result<
     Ok(made)
 }
 
-/// Throughput after the last slot with a lever over that of the slots without any.
+/// Returns throughput after the last slot with a lever, over that of the slots without any.
 fn after(trial: &ProofTrial) -> Option<f64> {
     let n = trial.completed_rate.len();
     let free = |t: &usize| trial.levers.iter().all(|l| !l.on[*t]);
@@ -90,7 +91,7 @@ fn after(trial: &ProofTrial) -> Option<f64> {
         (!rates.is_empty()).then(|| judge::average(&rates))
     };
     let end = n.saturating_sub(schedule::AFTER);
-    // The first slot after a lever still serves what that one left.
+    // The first slot after a lever still serves that lever's backlog.
     let before = mean((0..end).filter(free).collect())?;
     Some(mean((end + 1..n).collect())? / before)
 }

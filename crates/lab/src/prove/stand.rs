@@ -1,55 +1,56 @@
-//! The load that an experiment on the verdict stands on.
+//! Load under which an experiment tests the verdict.
 
 use judge::prove::AtRate;
 use run::{Intensity, Knee, LoadPlan, Run, Trial};
 
 use crate::TargetSetup;
 
-/// Connections with which no wake-up shows: with fewer, one that comes late leaves the server with nothing to do.
+/// Minimum number of connections: with fewer, one late wake-up leaves the server idle.
 const ENOUGH: u32 = 8;
-/// Requests under way that last so long hide that one side is stopped for a piece of a lever's time from the other, seconds: four pieces.
+/// Time that the requests in flight must keep a server busy, seconds: four pieces of a theft. One side can then be
+/// stopped for a piece without idling the other.
 const LONG_ENOUGH_S: f64 = 0.5e-3;
-/// How much longer than that a load is meant to be that was not tried.
+/// Margin on that time for a load that was not tried before.
 const LONGER: f64 = 1.2;
-/// How many times the connections that were tried, at most, and at least where it shall be worth another load.
+/// Smallest factor of connections that justifies a load not tried before, and the largest.
 const MORE: (u32, u32) = (2, 8);
-/// A step of the sweep with more connections is as good as the one with the fewest if it reached this share of its rate.
+/// Share of the rate with the fewest connections that a step with more connections must reach.
 const AS_GOOD: f64 = 0.85;
 
-/// The load that an experiment stands on.
+/// Load under which an experiment runs, and what was observed under it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stand {
     /// Connections of the closed loop.
     pub(crate) connections: u32,
-    /// Good answers per second that were seen with them.
+    /// Good answers per second observed with them.
     pub(crate) rate: f64,
-    /// Half of them came within this, seconds.
+    /// Median response time observed with them, seconds.
     pub(crate) response_s: f64,
-    /// What an open loop at the plan's rate makes of the server; absent for a closed one.
+    /// Observed state of the server at the plan's rate; absent for a closed loop.
     pub(crate) at_rate: Option<AtRate>,
 }
 
 impl Stand {
-    /// What was seen at these connections before.
+    /// Returns the observations of an earlier trial with these connections.
     pub(super) fn of(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_by(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
         Self { connections, rate, response_s, at_rate: None }
     }
 
-    /// The load of the plan, an open loop that was tried before.
+    /// Returns the plan's open loop as it was observed before.
     pub(super) fn offered(at_rate: AtRate) -> Self {
         Self { connections: 0, rate: at_rate.offered, response_s: at_rate.response_s, at_rate: Some(at_rate) }
     }
 
-    /// The load itself.
+    /// Returns the load itself.
     pub(super) fn load(&self, setup: &TargetSetup) -> LoadPlan {
         if self.at_rate.is_some() { setup.load.clone() } else { closed(setup, self.connections) }
     }
 
-    /// [`Self::of`], or the next step up that was tried and is as good, if these are so few that each wake-up counts, or that
-    /// all of them are answered while a lever stops one side: there a thief on the generator's CPU costs throughput, however much
-    /// room that CPU has.
+    /// Returns these connections, or the smallest larger step that is as good, if the requests in flight would run
+    /// out while a lever stops one side. Otherwise a theft from the generator's CPU would cost throughput even though
+    /// that CPU has room.
     pub(super) fn filled(run: &Run, connections: u32) -> Self {
         let stand = Self::of(run, connections);
         let as_good = |t: &&Trial| judge::good(t) >= AS_GOOD * stand.rate;
@@ -62,11 +63,11 @@ impl Stand {
         fewest(LONG_ENOUGH_S).or_else(|| few.longer(run.plan.search.max_connections)).unwrap_or(few)
     }
 
-    /// A load that was not tried: as many more connections as make the requests under way last long enough. A server that is full only
-    /// has a longer queue of them.
+    /// Returns a load that was not tried: enough connections for the requests in flight to last long enough. On a
+    /// full server they only lengthen the queue.
     fn longer(self, most: u32) -> Option<Self> {
         let wanted = (LONGER * LONG_ENOUGH_S * self.rate).ceil() as u32;
-        // Where so many are too many, as many as there may be hide more of it than these.
+        // If that would be too many, the permitted maximum still helps more than the present number.
         let connections = wanted.min(MORE.1 * self.connections).min(most);
         (connections >= MORE.0 * self.connections).then(|| Self {
             connections,
@@ -75,8 +76,9 @@ impl Stand {
         })
     }
 
-    /// The same server under fewer connections that still fill it: twice as many as it serves at a time, or four times,
-    /// and 8 at least, so that no wake-up shows. The fewer, the shorter the queue and the slots. The most come first.
+    /// Returns loads with fewer connections that still fill the server, from most to fewest: four times as many as it
+    /// serves at a time (8 at least, so that no wake-up shows), and twice as many. Fewer connections mean a shorter
+    /// queue and shorter slots.
     pub(super) fn or_fewer(self, knee: Option<&Knee>) -> Vec<Self> {
         let served = knee.filter(|k| k.concurrency.is_finite() && k.x_max > 0.0);
         let few = served
@@ -94,7 +96,7 @@ impl Stand {
     }
 }
 
-/// The connections of a trial that was a closed loop.
+/// Returns the connections of a closed-loop trial.
 fn closed_by(trial: &Trial) -> Option<u32> {
     match trial.intensity {
         Intensity::Closed { connections, .. } => Some(connections),
@@ -102,7 +104,7 @@ fn closed_by(trial: &Trial) -> Option<u32> {
     }
 }
 
-/// The run's load as a closed loop.
+/// Returns the run's load as a closed loop.
 fn closed(setup: &TargetSetup, connections: u32) -> LoadPlan {
     let intensity = Intensity::Closed { connections, pipeline: 1, think: run::ThinkTime::default() };
     LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
@@ -112,7 +114,7 @@ fn closed(setup: &TargetSetup, connections: u32) -> LoadPlan {
 mod tests {
     use super::*;
 
-    /// A sweep: connections, and good answers in a second.
+    /// Returns the run of a sweep, given connections and good answers per second.
     fn sweep(steps: &[(u32, u64)]) -> Run {
         let trials = steps.iter().map(|(connections, completed)| {
             let think = run::ThinkTime::default();
@@ -123,7 +125,7 @@ mod tests {
         Run { trials: trials.collect(), ..Run::default() }
     }
 
-    /// redis against the generator: 16 requests under way are answered while a lever stops one side.
+    /// redis against the generator: 16 requests in flight are answered while a lever stops one side.
     #[test]
     fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
         let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
@@ -137,7 +139,8 @@ mod tests {
         assert_eq!(Stand::filled(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// Three of ten searches of a near tie stayed with 8, since 66 would have been more than eight times as many, and had parts of 1.6.
+    /// Three of ten searches of a near tie kept 8 connections, since 66 exceeded the largest factor, and got parts of
+    /// 1.6.
     #[test]
     fn where_eight_times_as_many_are_too_few_they_are_taken_all_the_same() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);

@@ -10,20 +10,20 @@ use crate::levers::{Altered, Lever};
 use crate::trial::order::Order;
 use crate::{Host, Lab, LabError, Load, Point, TargetSetup};
 
-/// How long a change may take.
+/// Maximum time for a change.
 const HELD_WITHIN: Duration = Duration::from_secs(10);
-/// Warm-up of a turn, seconds: connections are up.
+/// Warm-up of a turn, seconds, until connections are up.
 const FIRST_S: f64 = 0.15;
-/// What starting and ending agents adds to a turn, seconds.
+/// Time that starting and ending agents adds to a turn, seconds.
 const AROUND_S: f64 = 0.25;
 /// Shortest turn, seconds.
 const SHORTEST_S: f64 = 0.25;
-/// Longest, seconds.
+/// Longest turn, seconds.
 const LONGEST_S: f64 = 2.0;
-/// Pairs that tell how much they scatter, at least and as many as are enough.
+/// Minimum number of pairs that shows their scatter, and maximum number.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Pairs and the length of a turn within so many seconds. `None` where that is too short.
+/// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.
 fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
     let wanted_s = (20.0 * response_s).clamp(SHORTEST_S, LONGEST_S);
     let of = |turn_s: f64| (seconds / (2.0 * (turn_s + FIRST_S + AROUND_S))).floor() as usize;
@@ -35,7 +35,7 @@ fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
     Some((number, longer_s.clamp(wanted_s, LONGEST_S)))
 }
 
-/// The trial; the inner error says why there is none. The loads are without the lever and with it.
+/// Conducts the turns without and with the lever; the inner error says why there are none.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -78,13 +78,13 @@ pub(super) fn trial(
     Ok(Ok(trial))
 }
 
-/// Where it is pulled: where its agents are, or the load that it is.
+/// Names the hosts on which the lever is pulled: its agents' hosts, or the generator's.
 fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }
 }
 
-/// Agents that hold something changed until what comes back is dropped.
+/// Starts agents that hold a change until the result is dropped.
 fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGroup, LabError> {
     let mut group = AgentGroup::default();
     for host in hosts {
@@ -94,7 +94,7 @@ fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGro
     Ok(group)
 }
 
-/// What one turn says: good answers per second, or the response time in microseconds.
+/// Returns the result of one turn: good answers per second, or the response time in microseconds.
 fn turn(lab: &mut Lab<'_>, setup: &TargetSetup, plan: LoadPlan, label: String, of: ProofOf) -> Result<f64, LabError> {
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
     let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];

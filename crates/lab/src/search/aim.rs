@@ -1,50 +1,51 @@
-//! Where the next window of the open-loop search tells most. Pure.
+//! Choice of the next rate in the open-loop search. Pure.
 //!
-//! Before anything broke the objective it climbs, before anything held it goes down. From then on the estimate of all windows
-//! leads: in turns the capacity itself, and a rate past it at which enough requests are late for a short window to have some.
-//! So no window decides, and one that a disturbance spoiled is outvoted.
+//! Before any rate failed the search climbs, and before any rate passed it descends. After that it follows the
+//! estimate from all windows. It alternates between the capacity itself and a rate beyond it, at which enough
+//! requests are late for a short window to contain some. No single window decides, so one that was disturbed is
+//! outvoted.
 
 use judge::Pooled;
 
-/// First rate tried, as a share of the highest rate of the closed loop: near the answer, below the cliff.
+/// First rate tried, as a share of the closed loop's highest rate: near the answer, below the collapse.
 const FIRST: f64 = 0.80;
-/// Upward step while everything holds.
+/// Factor of a step up while every rate passes.
 const UP: f64 = 1.20;
-/// Downward step while nothing holds.
+/// Factor of a step down while every rate fails.
 const DOWN: f64 = 0.70;
-/// Below this share of the closed loop's best rate the search gives up: the goal cannot be held at all.
+/// Share of the closed loop's highest rate below which the search gives up: no rate can meet the objective.
 const GIVE_UP: f64 = 0.01;
-/// The overload step past the highest rate that was tried and failed.
+/// Factor from the highest failed rate to the overload step.
 const OVERLOAD: f64 = 1.30;
-/// Windows below which no interval is believed, however narrow.
+/// Minimum number of windows for an interval to be trusted, however narrow.
 const FEWEST: usize = 5;
 
-/// The state of a search.
+/// State of a search.
 #[derive(Clone, Debug)]
 pub struct Aim {
     full: f64,
     precision: f64,
     next: f64,
     seen: usize,
-    /// Highest rate that held, and lowest that failed.
+    /// Highest rate that passed and lowest rate that failed.
     held: Option<f64>,
     failed: Option<f64>,
     done: bool,
 }
 
 impl Aim {
-    /// A search that starts from the closed loop's best rate and ends at this half interval, as a share of the capacity.
+    /// Starts a search at the closed loop's highest rate. It ends at this half interval, as a share of the capacity.
     pub fn new(full: f64, precision: f64) -> Self {
         Self { full, precision, next: full * FIRST, seen: 0, held: None, failed: None, done: false }
     }
 
-    /// The rate to offer now; `None` when the interval is narrow or nothing can be held.
+    /// Returns the rate to offer next; `None` once the interval is narrow or no rate can pass.
     pub fn next(&self) -> Option<f64> {
         let hopeless = self.held.is_none() && self.next < self.full * GIVE_UP;
         (!self.done && !hopeless && self.next > 0.0 && self.next.is_finite()).then_some(self.next)
     }
 
-    /// Takes what the step that [`Aim::next`] asked for showed, and what all windows come to.
+    /// Takes the result of the rate from [`RateSearch::next`], and the estimate from all windows.
     pub fn saw(&mut self, held: bool, pooled: Option<&Pooled>) {
         let rate = self.next;
         self.seen += 1;
@@ -65,7 +66,7 @@ impl Aim {
         if self.seen.is_multiple_of(2) { pooled.estimate.rate } else { pooled.estimate.beyond(&pooled.asked) }
     }
 
-    /// The rate to offer once to show what overload does.
+    /// Returns the rate of the overload step.
     pub fn overload(&self) -> f64 {
         self.failed.or(self.held.map(|h| h * UP)).unwrap_or(self.full).max(self.full) * OVERLOAD
     }

@@ -1,5 +1,5 @@
-//! What a class of requests costs the server: short loads of the mix in which one class after the other is asked for more than
-//! the mix has it, so that the shares vary by plan. What they say, judge works out.
+//! Cost of each class of requests. Short loads raise the share of one class after another, so that shares vary by
+//! design. `judge` computes the costs.
 
 use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
 
@@ -9,18 +9,18 @@ use crate::{LabError, Point};
 
 /// Shortest window with its warm-up, seconds.
 const LEAST_S: f64 = 0.16;
-/// How often each class has its turn, there and back: fewer show no scatter to speak of.
+/// Rounds through the classes; fewer show no meaningful scatter.
 const ROUNDS: usize = 3;
-/// Classes that have a turn, those of the greatest weight; the others stay as they are, together.
+/// Maximum number of classes with a turn, by weight; the others keep their shares.
 const MOST: usize = 8;
 
-/// Seconds that the turns take of a budget; 0 where there is none for them, or nothing to learn.
+/// Returns the seconds of a budget for the turns; 0 without enough time or enough classes.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     turns::seconds(load.blocks.is_none() && raised(load, budget_s * turns::SHARE).len() > 1, budget_s)
 }
 
-/// The classes that have a turn, heaviest first, as many as there is time for. A sequence needs the answers of its own
-/// requests in their order, and what was recorded has its times: neither can be asked for otherwise.
+/// Returns the classes with a turn, heaviest first, as many as there is time for. Sequences and recorded requests
+/// have none: their order or times are fixed.
 fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     let Some(set) = load.requests.as_ref().filter(|set| set.order != RequestOrder::Sequence && set.recorded.is_none())
     else {
@@ -36,8 +36,8 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     weights.into_iter().map(|(_, name)| name).take(most.saturating_sub(1).min(MOST)).collect()
 }
 
-/// The set with half of all requests given to a class, and the others in their proportions to one another; without a class,
-/// as it is. An order that does not look at weights has each equally often.
+/// Returns the set with half of all requests in one class and the others in their proportions; without a class,
+/// returns the set unchanged. Orders that ignore weights are treated as equal weights.
 fn asked(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     let (names, of) = set.classes();
     let mut asked = set.clone();
@@ -57,7 +57,7 @@ fn asked(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     asked
 }
 
-/// Makes the windows, within about so many seconds.
+/// Conducts the turns within about this many seconds.
 pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let raised = raised(&load, seconds);
@@ -69,7 +69,7 @@ pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), L
     turns::turns(conductor, seconds, "the classes cost", (0..ROUNDS * kinds.len()).map(of).collect())
 }
 
-/// Which of so many kinds comes in a turn: each second round goes backwards, so that a drift of the machine is no cost.
+/// Returns the kind of a turn. Every second round runs backwards, so that drift of the machine cancels.
 fn there_and_back(turn: usize, kinds: usize) -> usize {
     let at = turn % kinds;
     if (turn / kinds).is_multiple_of(2) { at } else { kinds - 1 - at }

@@ -1,5 +1,5 @@
-//! Two servers in turns: short windows of the same load, then a search for the capacity of each, step by step, in a random order
-//! that is balanced, so that what the machine does meanwhile is done to both alike.
+//! Comparison of two servers in turns: short windows of the same load, then one capacity search each, step by step.
+//! The order is random and balanced, so that changes of the machine affect both alike.
 
 use std::time::Instant;
 
@@ -10,35 +10,36 @@ use crate::search::{Budget, Finder};
 use crate::trial::order::Order;
 use crate::{Lab, LabError, Load, Nobody, Point, TargetSetup, Watch};
 
-/// Measured time of one window: the shortest, and what a budget with room has; its warm-up at most, and with that what else a window
-/// takes, seconds.
+/// Length of one window, shortest and with enough budget; its longest warm-up; and its total overhead including the
+/// warm-up, seconds.
 const SHORTEST_S: f64 = 0.2;
 const WINDOW_S: f64 = 0.6;
 const WARM_UP_S: f64 = 0.3;
 const AROUND_S: f64 = 0.4;
-/// A window holds at least so many of the response times last seen, as a step of a search does, while the budget has room.
+/// Response times that a window should contain while the budget allows it.
 const RESPONSES: f64 = 20.0;
-/// Windows of each server that tell something: by ranks alone, fewer than seven against seven tell none of seven figures apart surely.
+/// Minimum number of windows per server: with fewer than seven each, rank tests cannot distinguish seven figures
+/// reliably.
 const FEWEST: u64 = 7;
-/// Windows of each that a budget is made to have room for.
+/// Number of windows per server that the budget is planned for.
 const WANTED: f64 = 10.0;
-/// Share of the budget for the capacities, and the shortest search that is worth its time, seconds.
+/// Share of the budget for the capacities, and the shortest useful search, seconds.
 const FOR_CAPACITY: f64 = 0.4;
 const SHORTEST_SEARCH_S: f64 = 8.0;
 
-/// Two servers that were loaded in turns.
+/// Result of two servers that were loaded in turns.
 pub struct InTurns {
-    /// A run of each; its windows are the trials.
+    /// Run of each server; the windows are its trials.
     pub runs: [Run; 2],
-    /// In which order.
+    /// Order of the turns.
     pub turns: Turns,
-    /// What weakens the comparison, in sentences.
+    /// Sentences about what weakens the comparison.
     pub notes: Vec<String>,
-    /// The user ended it.
+    /// Whether the user ended it.
     pub interrupted: bool,
 }
 
-/// Loads both plans' targets in turns within a budget of seconds, in the order of the first plan's seed. `watch` says when to stop.
+/// Loads both plans' targets in turns within a budget of seconds. The order follows the first plan's seed.
 pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<InTurns, LabError> {
     let began = Instant::now();
     let seed = plans[0].load.seed;
@@ -58,7 +59,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<In
     Ok(InTurns { runs, turns: turns.turns, notes, interrupted: watch.stop() })
 }
 
-/// When windows began, and until when they may go on, seconds later.
+/// Start of the windows, and their end in seconds after it.
 #[derive(Clone, Copy)]
 struct Time {
     began: Instant,
@@ -71,21 +72,21 @@ impl Time {
     }
 }
 
-/// Pairs of windows as long as there is time for another one, and what is to be told of them.
+/// Conducts pairs of windows while there is time for another one. Returns notes about them.
 fn windows(
     sides: &mut [Live<'_>; 2],
     turns: &mut InOrder,
     time: Time,
     watch: &dyn Watch,
 ) -> Result<Vec<String>, LabError> {
-    // What preparing both took is no more there to be measured in.
+    // Time spent on preparing both sides is gone.
     let room_s = time.until_s - time.at_s();
     let seed = turns.turns.seed;
     let (mut pair, mut last_s, mut window_s) = (0, 0.0, length_s(room_s, 0.0));
-    // The first pair is measured whatever it takes: without one there is no answer at all.
+    // The first pair is measured in any case: without it there is no answer at all.
     while !watch.stop() && (pair == 0 || time.at_s() + last_s < time.until_s) {
         let at = time.at_s();
-        // Both have the same arrivals and think times, each pair its own.
+        // Both sides of a pair get the same arrivals and think times; every pair gets different ones.
         turns.pair(|side| window(&mut sides[side], window_s, seed.wrapping_add(pair)))?;
         if sides.iter_mut().any(|s| s.lab.stopped()) {
             break;
@@ -96,15 +97,16 @@ fn windows(
     Ok(told(pair, window_s, response_s(sides), watch.stop()))
 }
 
-/// Length of a window in so much time for all of them: enough for both servers' response times, as long as there is room for the
-/// fewest pairs that tell something.
+/// Returns the length of a window: enough for both servers' response times, as long as the minimum number of pairs
+/// still fits.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
     let of = |pairs: f64| room_s / (2.0 * pairs) - AROUND_S;
     let base_s = of(WANTED).clamp(SHORTEST_S, WINDOW_S);
     (RESPONSES * response_s).min(of(FEWEST as f64)).max(base_s)
 }
 
-/// Mean response time of the slower server in its last window, seconds; of one that answered nothing, the whole window.
+/// Returns the mean response time of the slower server in its last window, seconds; the whole window if it answered
+/// nothing.
 fn response_s(sides: &[Live<'_>; 2]) -> f64 {
     let of = |side: &Live<'_>| {
         let last = side.lab.run.trials.last();
@@ -116,7 +118,7 @@ fn response_s(sides: &[Live<'_>; 2]) -> f64 {
     if longer.is_finite() { longer } else { 0.0 }
 }
 
-/// What the number and the length of the windows leave open.
+/// Returns notes on what the number and length of the windows leave open.
 fn told(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
     let why = if stopped { "it was ended early" } else { "the budget ended" };
     let few = (pairs < FEWEST).then(|| {
@@ -132,7 +134,7 @@ fn told(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String
     few.into_iter().chain(short).collect()
 }
 
-/// Pairs of turns, in an order that is kept.
+/// Pairs of turns with a record of their order.
 struct InOrder {
     order: Order,
     turns: Turns,
@@ -165,8 +167,8 @@ fn window(side: &mut Live<'_>, window_s: f64, seed: u64) -> Result<(), LabError>
     side.lab.keep(trial).map(|_| ())
 }
 
-/// Searches for both capacities, a step of one and a step of the other. Both are held against one objective: where none is named,
-/// that which the first server's unloaded response time makes.
+/// Searches for both capacities, one step of each in turns, against one objective. If none is set, the first server's
+/// unloaded response time defines it.
 fn capacities(
     sides: &mut [Live<'_>; 2],
     turns: &mut InOrder,
@@ -180,7 +182,7 @@ fn capacities(
     let (mut goes_on, mut one_objective) = ([true; 2], false);
     while goes_on.contains(&true) && !watch.stop() {
         turns.pair(|at| {
-            // Who has swept waits for the other: both sweeps make the objective.
+            // A finished sweep waits for the other one: both define the objective.
             let waits = !finders[at].sweeps() && finders[1 - at].sweeps() && goes_on[1 - at];
             if !goes_on[at] || waits {
                 return Ok(());
@@ -209,7 +211,7 @@ mod tests {
     fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
         assert!((length_s(60.0, 0.001) - WINDOW_S).abs() < 1e-9, "of a quick server as ever");
         assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
-        // No more than leaves room for seven pairs, and no less than the shortest.
+        // At most what leaves room for seven pairs, and at least the minimum.
         let longest = length_s(60.0, 5.0);
         assert!((14.0 * (longest + AROUND_S) - 60.0).abs() < 1e-6, "{longest}");
         assert!((length_s(1.0, 5.0) - SHORTEST_S).abs() < 1e-9);

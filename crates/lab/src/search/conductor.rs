@@ -1,25 +1,25 @@
-//! What a search stands on.
+//! Interface between a search and the trials that it needs.
 
 use run::{LoadPlan, Run, Trial};
 
 use crate::{LabError, Point};
 
-/// Conducts trials one after another and keeps them in a run: agents against a server, or a queueing model in virtual time
-/// (`testkit::VirtualServer`), so that a search can be held against a known capacity.
+/// Conducts trials one after another and keeps them in a run. The implementations are agents against a server, and a
+/// queueing model in virtual time (`testkit::VirtualServer`) with a known capacity.
 pub trait Conductor {
-    /// The run so far, with its plan.
+    /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
 
-    /// What every load of the run has in common; intensity and times change by trial.
+    /// Returns the load that all trials of the run share; intensity and times differ by trial.
     fn load(&self) -> &LoadPlan;
 
-    /// Seconds since the run began.
+    /// Returns the seconds since the run began.
     fn elapsed_s(&self) -> f64;
 
-    /// Whether nothing more is to be tried.
+    /// Returns whether the search must stop.
     fn stopped(&mut self) -> bool;
 
-    /// Something that the user should know, once.
+    /// Tells the user something, once.
     fn note(&mut self, sentence: String);
 
     /// Conducts one trial and keeps it in the run.
@@ -28,6 +28,6 @@ pub trait Conductor {
     /// Makes one request outside of any load; the error says why no answer came.
     fn ask(&mut self) -> Result<(), String>;
 
-    /// The server went away in the trial that was kept last, for this reason: nothing more is tried.
+    /// Records that the server went away in the last kept trial, and stops the search.
     fn gone(&mut self, why: &str) -> Result<(), LabError>;
 }

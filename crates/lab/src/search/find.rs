@@ -1,5 +1,5 @@
-//! `loadline find`: the capacity of a server within a budget of time. At rest, the generator's own ceiling, and the search
-//! (`search::capacity`, or `people::capacity` in users) with agents that load the server.
+//! `loadline find`: the capacity of a server within a budget of time. It measures the idle state, the generator's own
+//! ceiling, and then the capacity (`search::capacity`, or `user_search::capacity` in users).
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
 /// Connections of the trial without a server that shows the generator's own ceiling.
 const CEILING_CONNECTIONS: u32 = 64;
 
-/// Finds the capacity of the plan's target. What was measured before an interrupt is in the run that comes back.
+/// Finds the capacity of the plan's target. After an interrupt, the returned run contains what was measured before.
 pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
     let target_setup = TargetSetup::prepare(&mut lab)?;
@@ -28,7 +28,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let classes_s = if users { 0.0 } else { class_turns::seconds(&live.target_setup.load, whole_s) };
     let search_s = whole_s - handshakes_s - classes_s;
     let (budget, proof_s) = match live.lab.run.plan.search.prove {
-        // The levers' load has no think times: it would be another one than that of the users.
+        // Loads with levers have no think times, so they would differ from the users' load.
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s),
         _ => (Budget::new(search_s), 0.0),
     };
@@ -42,7 +42,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
 }
 
 impl Live<'_> {
-    /// One search for the capacity.
+    /// Searches for the capacity once.
     fn search(&mut self, repeat: u32, budget: Budget) -> Result<(), LabError> {
         if repeat > 0 {
             if self.lab.stopped() {
@@ -58,7 +58,7 @@ impl Live<'_> {
         }
     }
 
-    /// Tries the verdict at the fewest connections that reach the highest rate: more of them only wait longer.
+    /// Tests the verdict with the fewest connections that reach the highest rate: more of them only wait longer.
     fn prove(&mut self, seconds: f64) -> Result<(), LabError> {
         let decisive = self.lab.run.findings.picks.decisive.and_then(|at| self.lab.run.trials.get(at));
         let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
@@ -69,7 +69,7 @@ impl Live<'_> {
         prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
     }
 
-    /// What the generator alone reaches with the null driver; a verdict must not name the server near it.
+    /// Measures the generator alone with the null driver. A verdict must not blame the server near that rate.
     fn ceiling(&mut self) {
         if self.lab.stopped() || !self.target_setup.is_http() {
             return;

@@ -1,38 +1,38 @@
-//! The steps of `find` between the first request and the verdict: a closed-loop sweep, an open-loop search for the highest
-//! rate that holds the objective, one step past it. `docs/method.md` says why in this order.
+//! Steps of `find` between the test request and the verdict: a closed-loop sweep, an open-loop search for the highest
+//! passing rate, and one step of overload. `docs/method.md` explains this order.
 
 use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
 
 use super::{Aim, Budget, Conductor, Length, Sweep, step};
 use crate::{LabError, Point};
 
-/// Requests that a search must offer for arrivals to be Poisson: below, the count of a Poisson process scatters by more
-/// than 1 %, which is coarser than the search; equal gaps are used instead, and the trial says so.
+/// Minimum number of requests in a search with Poisson arrivals. Below, the Poisson count scatters by more than 1 %,
+/// coarser than the search itself. Equal gaps are then used, and the trial says so.
 const ENOUGH_FOR_POISSON: f64 = 10_000.0;
-/// Windows of a search, about: what [`ENOUGH_FOR_POISSON`] is spread over.
+/// Expected number of windows in a search, for [`MIN_POISSON_REQUESTS`].
 const WINDOWS: f64 = 6.0;
-/// Share of errors at which it is worth asking whether the server still lives.
+/// Share of failed requests above which the server is asked whether it still lives.
 const ALARMING: f64 = 0.5;
-/// Connections that an open loop may use even where its rate needs fewer: what one answer that is late holds up is small.
+/// Minimum connection limit of an open loop, so that one late answer holds up little.
 const FEWEST_CONNECTIONS: f64 = 64.0;
 
-/// Searches for the capacity of a server that answered its first request within `response_s` seconds. What it comes to
-/// stands in the trials of the conductor's run.
+/// Searches for the capacity of a server that answered its test request within `response_s` seconds. The results are
+/// the trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let mut finder = Finder::new(conductor, budget, response_s);
     while finder.step(conductor)? {}
     Ok(())
 }
 
-/// A search, a step at a time: two of them can take turns.
+/// A search that advances one step at a time, so that two searches can take turns.
 pub struct Finder {
     phase: Phase,
     budget: Budget,
     /// Median response time of the last step, seconds.
     response_s: f64,
-    /// Seconds that were left when rates came next.
+    /// Seconds left when the rate search began.
     search_s: f64,
-    /// The server is gone: nothing more is tried.
+    /// Whether the server is gone, so that nothing more is tried.
     over: bool,
 }
 
@@ -43,19 +43,19 @@ enum Phase {
 }
 
 impl Finder {
-    /// A search that has not begun.
+    /// Returns a search that has not begun.
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
-        // A first step shorter than one response would see nothing come back, and end the sweep.
+        // A first step shorter than one response would see no answer, and end the sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
         Self { phase: Phase::Sweep(sweep), budget, response_s, search_s: f64::INFINITY, over: false }
     }
 
-    /// Whether the closed-loop sweep goes on, of which the objective is made where nobody named one.
+    /// Returns whether the closed-loop sweep is still running; it defines the objective if the user set none.
     pub fn sweeps(&self) -> bool {
         matches!(&self.phase, Phase::Sweep(sweep) if sweep.next().is_some())
     }
 
-    /// Tries what comes next; false when nothing does.
+    /// Conducts the next step; returns false when there is none.
     pub fn step(&mut self, conductor: &mut dyn Conductor) -> Result<bool, LabError> {
         self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Sweep(sweep) => self.clients(conductor, sweep)?,
@@ -69,8 +69,8 @@ impl Finder {
         self.over || conductor.stopped()
     }
 
-    /// A step of the sweep. It goes by the rate of good answers: refusals are quick, and counting them would make a server that
-    /// turns everybody away look fast.
+    /// Conducts a step of the sweep. It counts good answers only: refusals are quick, and a server that refuses
+    /// everybody would look fast.
     fn clients(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
         let Some(n) = sweep.next() else { return Ok(self.swept(conductor, &sweep)) };
         let length = self.budget.sweep_step(self.response_s);
@@ -89,7 +89,7 @@ impl Finder {
         Ok(Phase::Sweep(sweep))
     }
 
-    /// The sweep is over; where anything came back, rates come next.
+    /// Ends the sweep. If anything came back, the rate search is next.
     fn swept(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Phase {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("the closed-loop sweep ended because {why}"));
@@ -98,14 +98,14 @@ impl Finder {
             return Phase::Done;
         }
         let limits = judge::limits(conductor.run());
-        // The sweep ended where clients only wait for each other; the search is for rates at which they do not.
+        // The sweep ended with clients waiting for each other; the search is for rates at which they do not.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
         self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
         Phase::Rates(Aim::new(sweep.best(), conductor.run().plan.search.precision), limits)
     }
 
-    /// A step of the search, or the one past it.
+    /// Conducts a step of the rate search, or the overload step.
     fn rate(&mut self, conductor: &mut dyn Conductor, mut aim: Aim, limits: Limits) -> Result<Phase, LabError> {
         let length = self.budget.search_step_within(self.search_s, self.response_s);
         let over = self.over(conductor);
@@ -134,9 +134,9 @@ impl Finder {
             true => Arrival::Poisson,
             false => Arrival::Constant,
         };
-        // Enough for the rate at the longest response time that is still good: by Little's law more in flight means
-        // that the mean is past the goal already, and a server that fell behind catches up slowly with connections
-        // that it holds only because it fell behind.
+        // Enough for the rate at the longest response time that still passes. By Little's law, more in flight means
+        // that the mean already exceeds the goal. And a server that fell behind recovers slowly with connections
+        // opened only because it fell behind.
         let needed =
             (rate * judge::longest_mean_us(limits).unwrap_or(1e6) / 1e6).clamp(FEWEST_CONNECTIONS, 65_536.0) as u32;
         let max_connections = needed.min(conductor.run().plan.search.max_connections.max(1));
@@ -173,9 +173,9 @@ impl Finder {
         Ok(trial)
     }
 
-    /// A server that died is said at once and by name, and ends the search.
+    /// Asks whether a server still lives after many failures. A dead server is reported at once and ends the search.
     fn look_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
-        // A death that was seen was told with its time, and ended the run.
+        // An observed death was already reported with its time, and ended the run.
         let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING);
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
@@ -188,7 +188,7 @@ impl Finder {
     }
 }
 
-/// A closed loop of so many clients, as the run's plan has it otherwise.
+/// Returns a closed loop of this many clients, otherwise as in the run's plan.
 fn closed(conductor: &dyn Conductor, connections: u32) -> Intensity {
     let (pipeline, think) = match &conductor.load().intensity {
         Intensity::Closed { pipeline, think, .. } => (*pipeline, think.clone()),

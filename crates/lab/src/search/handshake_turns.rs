@@ -1,4 +1,4 @@
-//! What a TLS handshake costs, a full and a resumed one: short loads with a connection for each request, in turns with kept
+//! Cost of full and resumed TLS handshakes. Short loads with a connection per request take turns with kept
 //! connections.
 
 use run::{LoadPlan, TlsPlan, TrialKind};
@@ -7,24 +7,24 @@ use crate::search::Conductor;
 use crate::search::turns;
 use crate::{LabError, Point};
 
-/// The connections of a window.
+/// Connections of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Kept ones.
+    /// Kept connections.
     Kept,
-    /// One for each request, with a full handshake.
+    /// One connection per request, with a full handshake.
     Full,
-    /// One for each request, with a handshake that takes up an earlier session where the server does.
+    /// One connection per request, with a resumed handshake if the server supports it.
     Resumed,
 }
 
-/// Every kind is early and late alike.
+/// Order of the kinds: each is equally early and late.
 const TURNS: [Kind; 9] = {
     use Kind::{Full, Kept, Resumed};
     [Full, Kept, Resumed, Resumed, Kept, Full, Full, Kept, Resumed]
 };
 
-/// Seconds that the turns take of a budget; 0 where there is none for them, or nothing to learn.
+/// Returns the seconds of a budget for the turns; 0 without enough time, or without TLS.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// The same load with such connections.
+    /// Returns the load with connections of this kind.
     fn of(self, load: LoadPlan) -> LoadPlan {
         let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
         let tls = load.tls.map(|tls| TlsPlan { resume, ..tls });
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// Makes the windows, within about so many seconds.
+/// Conducts the turns within about this many seconds.
 pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let window = |kind: Kind| {

@@ -1,87 +1,89 @@
-//! How long each step may take, so that the whole stays within its budget. Pure.
+//! Durations of the steps, chosen so that the whole stays within its budget. Pure.
 
-/// The time of one step.
+/// Durations of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
     /// Longest warm-up, seconds.
     pub warmup_s: f64,
-    /// Shortest warm-up, seconds: between the two it ends once the rate is steady.
+    /// Shortest warm-up, seconds. Between the two, it ends once the rate is steady.
     pub least_warmup_s: f64,
     /// Measured window, seconds.
     pub measure_s: f64,
 }
 
-/// Shares of the budget. What measures nothing is at most a seventh of it where the server settles quickly.
+/// Division of a budget. With a server that settles quickly, at most a seventh is spent on anything but measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,
 }
 
-/// A window holds at least this many of the response times last seen, while the budget allows it; and so does a warm-up: by
-/// then a queue has forgotten that it was empty.
+/// Response times that a window contains at least, while the budget allows it. The same holds for a warm-up: a queue
+/// then has forgotten that it was empty.
 const RESPONSES: f64 = 20.0;
-/// A slow server's window is so many times as long as others at most.
+/// Largest factor by which a slow server's window is longer than others.
 const SLOW: f64 = 3.5;
-/// Windows of a search that say anything of their scatter.
+/// Minimum number of windows that show their scatter.
 const FEW: f64 = 5.0;
-/// Shortest warm-up: the test of steady state needs six steps, of 5 ms at least.
+/// Shortest warm-up, seconds: the test of steady state needs six steps of at least 5 ms.
 const LEAST_WARM_UP_S: f64 = 0.04;
-/// The same as a share of the budget: who gives more time gets more of it.
+/// Shortest warm-up as a share of the budget: a larger budget gets a longer one.
 const LEAST_WARM_UP: f64 = 0.004;
-/// Agents, their common start, drain, and judging what came of it, seconds.
+/// Overhead of a step, seconds: starting agents, drain, and judging.
 const AROUND_S: f64 = 0.08;
 
 /// Share of the whole budget for the experiment on the verdict.
 const PROOF: f64 = 0.25;
-/// A shorter one shows nothing, seconds.
+/// Shortest useful experiment, seconds.
 const SHORTEST_PROOF_S: f64 = 4.0;
 
-/// Warm-up that judge's test of steady state needs at most to say yes of a rate that is steady; less only in tiny budgets.
+/// Longest warm-up, seconds: enough for judge's test of steady state to recognize a steady rate. Only tiny budgets
+/// get less.
 const WARM_UP_S: f64 = 0.7;
-/// The same of a step of the search.
+/// Longest warm-up of a search step, seconds.
 const SHORT_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
-    /// A budget of so many seconds for everything.
+    /// Returns a budget of this many seconds for everything.
     pub fn new(total_s: f64) -> Self {
         Self { total_s: total_s.max(1.0) }
     }
 
-    /// The budget of the search and the seconds of the proof that comes after it.
+    /// Returns the budget of the search, and the seconds of the experiment after it.
     pub fn with_proof(total_s: f64) -> (Self, f64) {
         let proof_s = Some(total_s * PROOF).filter(|s| *s >= SHORTEST_PROOF_S).unwrap_or(0.0);
         (Self::new(total_s - proof_s), proof_s)
     }
 
-    /// How long to look at rest: at most what the plan wants, at most a hundredth of the budget.
+    /// Returns the seconds of observation without load: at most the plan's, and at most a hundredth of the budget.
     pub fn at_rest_s(&self, wanted_s: f64) -> f64 {
         wanted_s.clamp(0.0, self.total_s / 100.0)
     }
 
-    /// Seconds since the start at which the closed-loop sweep ends at the latest.
+    /// Returns the latest end of the closed-loop sweep, seconds since the start.
     pub fn sweep_until_s(&self) -> f64 {
         self.total_s * 0.45
     }
 
-    /// Seconds since the start at which the last search step must be over, so that the overload step still fits.
+    /// Returns the latest end of the last search step, seconds since the start. The overload step fits after it.
     pub fn search_until_s(&self) -> f64 {
         self.total_s - self.search_step(0.0).whole_s()
     }
 
-    /// One step of the sweep, for a server that lately took `response_s`.
+    /// Returns the times of a sweep step, for a server with this recent response time.
     pub fn sweep_step(&self, response_s: f64) -> Length {
         self.step(0.4, response_s)
     }
 
-    /// One step of the search: of many short windows each has a shorter warm-up, since rates near each other follow and the
-    /// scatter of the windows is part of the answer.
+    /// Returns the times of a search step. Warm-ups are short, because neighbouring rates follow each other and the
+    /// scatter of many short windows is part of the answer.
     pub fn search_step(&self, response_s: f64) -> Length {
         let step = self.step(1.0, response_s);
         Length { warmup_s: (step.measure_s * 0.25).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
-    /// A step of the search where it has so many seconds: where a slow server's windows would be fewer than [`FEW`], they are shorter.
-    /// A queue that has no time to grow in one is part of judge's law; what a single window shows has no interval.
+    /// Returns the times of a search step within some seconds. If a slow server would get fewer than [`MIN_WINDOWS`]
+    /// windows, they are shortened. Judge's model accounts for a queue that has no time to grow; a single window
+    /// would give no interval.
     pub fn search_step_within(&self, search_s: f64, response_s: f64) -> Length {
         let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
         let by = (search_s / (FEW * step.whole_s())).min(1.0);
@@ -93,8 +95,9 @@ impl Budget {
         }
     }
 
-    /// A window of so many seconds in a budget of ten. A larger budget is for more windows rather than for longer ones: a machine
-    /// whose speed changes has another one in each, and only many of them show its middle.
+    /// Returns the times of a step with a window of `of_ten_s` seconds in a budget of ten. A larger budget buys more
+    /// windows rather than longer ones: a machine with changing speed differs from window to window, and only many
+    /// windows show its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> Length {
         let base = (of_ten_s * (self.total_s / 10.0).powf(0.25)).max(0.1);
         let measure_s = (RESPONSES * response_s).clamp(base, SLOW * base);
@@ -105,7 +108,7 @@ impl Budget {
 }
 
 impl Length {
-    /// With a warm-up that is steady soon, the start of agents and a short drain.
+    /// Returns the whole time of a step: a short warm-up, the window, agent start and drain.
     pub fn whole_s(&self) -> f64 {
         (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + AROUND_S
     }
@@ -125,7 +128,7 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// A server of 8 ms with a median of 80 ms had one window in 10 s.
+    /// A server of 8 ms with a median limit of 80 ms got one window in 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

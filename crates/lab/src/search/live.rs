@@ -1,4 +1,4 @@
-//! A server under the load of agents, as a search and whoever else takes turns with it stand on it.
+//! A server under the load of agents: the conductor of real searches.
 
 use run::{LoadPlan, Run, Trial};
 
@@ -10,7 +10,7 @@ use crate::{Lab, LabError, Load, Point, TargetSetup};
 pub(crate) struct Live<'w> {
     pub(crate) lab: Lab<'w>,
     pub(crate) target_setup: TargetSetup,
-    /// When this search's budget began, seconds of the run. It is moved on by what others take in between.
+    /// Start of this search's budget, seconds of the run. Time used by others in between shifts it.
     pub(crate) began_s: f64,
 }
 

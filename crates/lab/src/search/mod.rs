@@ -1,6 +1,6 @@
-//! The search for a capacity. What to try next is decided by pure controllers that are fed what was seen; trying it is left
-//! to a [`Conductor`], so that the whole is tested against servers of known capacity in virtual time
-//! (`tests/known_capacity.rs`). `docs/method.md` says the same in prose.
+//! The capacity search. Pure controllers decide what to try next from what was observed; a [`Conductor`] conducts the
+//! trials. The whole is tested against servers of known capacity in virtual time (`tests/known_capacity.rs`).
+//! `docs/method.md` describes the same in prose.
 
 mod aim;
 mod class_turns;

@@ -1,5 +1,5 @@
-//! The search for a capacity in users: people who think between an answer and the next request. It climbs until the objective
-//! gives way, halves the bracket, and ends when both of its ends are confirmed; so no single window decides.
+//! Search for a capacity in users, who think between an answer and the next request. It climbs until the objective
+//! fails, halves the bracket, and ends when both ends are confirmed, so no single window decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
@@ -7,17 +7,18 @@ use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
 use crate::search::{Budget, Conductor, step};
 use crate::{LabError, Point};
 
-/// Requests that the first step shall have.
+/// Requests wanted in the first step.
 const FIRST_REQUESTS: f64 = 30.0;
-/// How busy the first step may make a server that serves one at a time, at most.
+/// Largest utilization of a single-threaded server in the first step.
 const LIGHT: f64 = 0.2;
-/// Steps up while everything holds, and down while nothing does.
+/// Factor of steps up while every step passes, and of steps down while every step fails.
 const CLIMB: u32 = 4;
-/// By so many windows one answer must lead at both ends of the bracket; and so many are enough where it does not.
+/// Windows by which one answer must lead at both ends of the bracket, and maximum number of windows at an end without
+/// such a lead.
 const LEAD: usize = 2;
 const MOST_WINDOWS: usize = 7;
 
-/// How many users are tried next. Pure.
+/// Choice of the next number of users. Pure.
 #[derive(Clone, Copy, Debug)]
 pub struct Crowd {
     first: u32,
@@ -26,12 +27,13 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// A search that begins with `first` users and ends where the bracket is narrower than `precision`, a share of it.
+    /// Returns a search that starts with `first` users and ends when the bracket is narrower than `precision`, as a
+    /// share.
     pub fn new(first: u32, most: u32, precision: f64) -> Self {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }
 
-    /// How many to try now; none where nothing more is to be learnt.
+    /// Returns the number of users to try next; none if nothing more can be learned.
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {
@@ -55,8 +57,8 @@ impl Crowd {
     }
 }
 
-/// Searches within a budget, against a server that answered its first request within `response_s` seconds. What it comes to
-/// stands in the trials of the conductor's run.
+/// Searches within a budget, against a server that answered its test request within `response_s` seconds. The results
+/// are the trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let search = conductor.run().plan.search.clone();
     let think = think(conductor.load());
@@ -64,7 +66,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     let cycle_s = think.mean_ms / 1e3 + response_s;
     let wanted = (FIRST_REQUESTS * cycle_s / length.measure_s).min(LIGHT * cycle_s / response_s.max(1e-6));
     let crowd = Crowd::new(wanted.clamp(1.0, 1e6) as u32, search.max_connections, search.precision);
-    // A repeat searches by itself: what the one before it saw decides nothing here.
+    // Every repeat searches independently of the ones before.
     let first = conductor.run().trials.len();
     while let Some(users) = crowd.next(&seen(conductor, first)) {
         let began = conductor.run().trials.len() > first;
@@ -88,7 +90,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     Ok(())
 }
 
-/// What the trials from `first` on say.
+/// Returns the bracket from the trials since `first`.
 fn seen(conductor: &dyn Conductor, first: usize) -> Bracket {
     let run = conductor.run();
     judge::bracket(run.trials.get(first..).unwrap_or_default(), &judge::limits(run))
@@ -101,7 +103,7 @@ fn think(load: &LoadPlan) -> ThinkTime {
     }
 }
 
-/// A server that died is said by name, and ends the search.
+/// Asks whether a server without answers still lives. A dead server is reported and ends the search.
 fn look_alive(conductor: &mut dyn Conductor, completed_rate: f64) -> Result<(), LabError> {
     if completed_rate > 0.0 || conductor.stopped() {
         return Ok(());
@@ -116,7 +118,7 @@ fn look_alive(conductor: &mut dyn Conductor, completed_rate: f64) -> Result<(), 
 mod tests {
     use super::*;
 
-    /// Searches a server that takes so many users, of which every window lies with some probability.
+    /// Searches a server that supports this many users; each window gives a wrong answer with probability `lies`.
     fn search(capacity: u32, most: u32, lies: f64) -> (Bracket, usize) {
         let (crowd, mut seen, mut random) =
             (Crowd::new(7, most, 0.05), Bracket::default(), fastrand::Rng::with_seed(3));

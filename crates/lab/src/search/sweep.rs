@@ -1,14 +1,15 @@
 //! The closed-loop sweep: 1, 2, 4, … clients until more clients bring no more throughput.
 
-/// Flat steps in a row that end the sweep: one can be noise.
+/// Flat steps in a row that end the sweep: a single one may be noise.
 const FLAT_STEPS: u32 = 2;
-/// Throughput by client, against that of the step before, from which it is said to grow with the clients.
+/// Minimum ratio of a step's throughput per client to the step before, for throughput to count as growing with the
+/// clients.
 const IN_STEP: f64 = 0.9;
-/// Growth over the step before that is more than noise: such a step is not flat, even below the best one, which a
-/// disturbance of the steps between may have left far behind.
+/// Growth over the step before that exceeds noise. Such a step is not flat even below the best step, which a
+/// disturbance in between may have left far behind.
 const RISING: f64 = 0.25;
 
-/// The state of a sweep.
+/// State of a sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     next: u32,
@@ -17,23 +18,23 @@ pub struct Sweep {
     flat: u32,
     /// Clients and completed rate of the last step.
     last: (u32, f64),
-    /// Throughput grew with the clients in the last step.
+    /// Whether throughput grew with the clients in the last step.
     in_step: bool,
     ended: Option<&'static str>,
 }
 
 impl Sweep {
-    /// A sweep up to `most` clients.
+    /// Returns a sweep up to `most` clients.
     pub fn new(most: u32) -> Self {
         Self { next: 1, most: most.max(1), best: 0.0, flat: 0, last: (0, 0.0), in_step: false, ended: None }
     }
 
-    /// The number of clients to try now; `None` when the sweep is over.
+    /// Returns the number of clients to try next; `None` when the sweep is over.
     pub fn next(&self) -> Option<u32> {
         if self.ended.is_some() { None } else { Some(self.next) }
     }
 
-    /// Takes the completed rate of the step that [`Sweep::next`] asked for.
+    /// Takes the completed rate of the step from [`Sweep::next`].
     pub fn saw(&mut self, completed_rate: f64) {
         let grew = completed_rate >= self.best * (1.0 + judge::FLAT) || completed_rate >= self.last.1 * (1.0 + RISING);
         self.flat = if grew { 0 } else { self.flat + 1 };
@@ -52,8 +53,8 @@ impl Sweep {
         }
     }
 
-    /// Takes larger steps where so few are left that doubling would not reach the most, each by the same factor: only
-    /// while throughput grows with the clients, since then nothing happens between two steps.
+    /// Enlarges the steps if doubling would not reach the maximum in the steps left. Done only while throughput grows
+    /// with the clients, because then nothing happens between two steps.
     pub fn hurry(&mut self, steps_left: u32) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
@@ -62,17 +63,17 @@ impl Sweep {
         }
     }
 
-    /// Ends it for a reason of the caller (time is up, interrupted).
+    /// Ends the sweep for a reason of the caller, such as time or an interrupt.
     pub fn end(&mut self, why: &'static str) {
         self.ended.get_or_insert(why);
     }
 
-    /// Highest completed rate so far: Xmax.
+    /// Returns the highest completed rate so far: Xmax.
     pub fn best(&self) -> f64 {
         self.best
     }
 
-    /// Why it ended.
+    /// Returns why the sweep ended.
     pub fn ended(&self) -> Option<&'static str> {
         self.ended
     }
@@ -82,7 +83,7 @@ impl Sweep {
 mod tests {
     use super::*;
 
-    /// Throughput of a server with one bottleneck: min(N / R1, Xmax).
+    /// Simulates a server with one bottleneck: throughput is min(N / R1, Xmax).
     fn sweep(r1_s: f64, x_max: f64, most: u32) -> (Vec<u32>, Sweep) {
         let mut sweep = Sweep::new(most);
         let mut tried = Vec::new();

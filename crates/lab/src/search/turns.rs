@@ -1,23 +1,24 @@
-//! Short loads in turns after a search, which tell what something costs the server: of handshakes, of classes of requests.
+//! Short loads in turns after a search, which reveal the server's cost of handshakes or of request classes.
 
 use run::{Intensity, LoadPlan, ThinkTime};
 
 use crate::search::Conductor;
 use crate::{LabError, Point};
 
-/// Share of a budget that the turns of a kind take.
+/// Share of a budget for one kind of turns.
 pub(crate) const SHARE: f64 = 0.12;
-/// A budget below this, in seconds, has no time for them.
+/// Minimum budget for turns, seconds.
 const SHORTEST_S: f64 = 8.0;
-/// Connections: enough to keep a server busy, and few enough that no queue of theirs is what is measured.
+/// Number of connections: enough to keep a server busy, and too few for a queue to be what is measured.
 const CONNECTIONS: u32 = 4;
 
-/// Seconds that turns take of a budget; 0 where there is none for them, or nothing to learn.
+/// Returns the seconds of a budget for turns; 0 without enough time, or without anything to learn.
 pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= SHORTEST_S { budget_s * SHARE } else { 0.0 }
 }
 
-/// Makes these windows one after the other, within about so many seconds. `of` is what they tell the costs of.
+/// Conducts these windows one after the other, within about this many seconds. `subject` names the cost that they
+/// reveal.
 pub(crate) fn turns(
     conductor: &mut dyn Conductor,
     seconds: f64,
@@ -39,7 +40,7 @@ pub(crate) fn turns(
         };
         match conductor.trial(plan, &point) {
             Ok(_) => {}
-            // What the search found stands without them.
+            // The search's result stands without them.
             Err(LabError::Lost { why, .. }) => {
                 conductor.note(format!("what {of} is not known, since generators were lost: {why}"));
                 return Ok(());

@@ -1,4 +1,5 @@
-//! A trial while its agents run: what they say, what happens to them and to the server, and what is left at the end.
+//! A trial while its agents run: their reports, incidents at the agents and the server, and the resulting
+//! [`run::Trial`].
 
 use std::time::{Duration, Instant};
 
@@ -16,37 +17,37 @@ use crate::trial::parts::Parts;
 use crate::trial::progress::{Progress, STEP_S};
 use crate::{LabError, Progressing, Watch};
 
-/// Longest pause between two looks at the user's wish to stop and at the processes.
+/// Longest pause between checks for a stop by the user and for incidents.
 const LOOK: Duration = Duration::from_millis(50);
-/// Between two looks at what happened to the processes.
+/// Interval between checks for incidents.
 const INCIDENTS_LOOK: Duration = Duration::from_millis(10);
-/// Between two showings of what is known, to whoever looks on.
+/// Interval between updates of the live view.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
-/// Between two looks at whether the rate has settled.
+/// Interval between checks whether the rate has settled.
 const SETTLED_LOOK: Duration = Duration::from_millis(5);
-/// A window is longer than planned by at most this, where it would end while nothing is answered.
+/// Maximum extension of a window that would end while the server answers nothing.
 const LONGEST_STANDSTILL: Duration = Duration::from_secs(3);
-/// A part may tell of so much more time than has passed here, seconds: clocks of hosts are not one.
+/// Seconds by which a part's times may exceed the time passed here: the clocks of hosts differ.
 const CLOCKS_APART_S: f64 = 1.0;
 
-/// See the head of this file.
+/// A trial whose agents are running.
 pub(crate) struct Act<'w> {
     group: AgentGroup,
     samplers: Samplers,
     origin: Origin,
     progress: Progress,
     parts: Parts,
-    /// From an order to the moment that it is for; nothing where all agents are here and take it at once.
+    /// Time from an order to its moment; none if all agents are here and obey at once.
     lead: Option<Duration>,
-    /// Distances of the samples at the edges of the window from the moment that they were ordered for, seconds.
+    /// Distances between the samples at the window's edges and the moment ordered for them, seconds.
     late_s: Vec<f64>,
-    /// When what happened to the processes is looked at next.
+    /// Time of the next check for incidents.
     look_at: Instant,
-    /// When the clocks of other hosts are asked for next.
+    /// Time of the next clock questions to other hosts.
     ask_at: Instant,
-    /// Generators that died.
+    /// Incidents of generators that died.
     died: Vec<Incident>,
-    /// When whoever looks on is shown more next; absent where nobody does.
+    /// Time of the next update of the live view; absent without one.
     show_at: Option<Instant>,
     by_hand: ByHand,
     watch: &'w mut dyn Watch,
@@ -78,12 +79,12 @@ impl<'w> Act<'w> {
         }
     }
 
-    /// Waits until the completed rate is steady by judge's test, at most the plan's warm-up time; with connections that are
-    /// made one after the other, until all `asked` are up too.
+    /// Waits until judge's test calls the completed rate steady, for the plan's warm-up time at most. Connections
+    /// that open at a limited rate must all be up too (`asked` of them).
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, Ended) {
         let cap_s = plan.warmup_s.max(0.0);
         loop {
-            // Not at each tick: a thousand agents bring ten thousand a second.
+            // Not at every tick: a thousand agents send ten thousand a second.
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
             let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_LOOK);
             let ended = self.hold_until(until, plan, |_| true);
@@ -99,8 +100,8 @@ impl<'w> Act<'w> {
         }
     }
 
-    /// Takes a sample of everything, then sends the agents into a phase; with agents on other hosts, all do both at one
-    /// moment, by clocks that were compared. Returns the times of the sample.
+    /// Samples everything, then sends the agents into a phase. With agents on other hosts, both happen at the same
+    /// moment by compared clocks. Returns the times of the sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
         let Some(lead) = self.lead else {
             let edge = self.samplers.edge();
@@ -115,12 +116,12 @@ impl<'w> Act<'w> {
         edge
     }
 
-    /// Measures for the plan's duration, or until there is nothing more to measure. A window does not end while the
-    /// server stands still, or the requests that wait in it would be in no percentile.
+    /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the
+    /// server stands still, because no percentile would then contain the waiting requests.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> Ended {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
-        // What ends the window is ordered ahead of its end.
+        // The order that ends the window is sent ahead of its end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let until = Instant::now() + Duration::from_secs_f64((plan.duration_s - lead_s).max(0.001));
         let ended = self.hold_until(until, plan, |_| true);
@@ -138,14 +139,14 @@ impl<'w> Act<'w> {
         ended
     }
 
-    /// Waits for the parts, and ends the agents where some are missing; otherwise all wait for their next task.
+    /// Waits for the parts. If any is missing, ends all agents; otherwise they wait for their next task.
     pub(crate) fn collect(&mut self, patience: Duration) {
         self.hear_until_over(Instant::now() + patience);
         if self.parts.all_came() {
             return;
         }
         self.group.stop(Duration::from_millis(500));
-        // What came while the agents were stopped.
+        // Takes events that arrived while the agents were stopped.
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
     }
 
@@ -159,7 +160,7 @@ impl<'w> Act<'w> {
         self.parts.over()
     }
 
-    /// Hears at most one thing, and looks whether to go on. S-Clients do what they do whatever becomes of the server.
+    /// Handles at most one event, then checks whether to go on. S-Clients go on whatever happens to the server.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> Ended {
         self.hear(until);
         if let Some(command) = self.by_hand.look(plan, self.watch.factor(), self.origin.now_s()) {
@@ -175,8 +176,8 @@ impl<'w> Act<'w> {
         }
     }
 
-    /// Whether something happened to the processes that ends the trial; looked at now and then, not at each of ten thousand
-    /// ticks a second.
+    /// Returns whether an incident ends the trial. It checks only now and then, not at each of ten thousand ticks a
+    /// second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.look_at {
@@ -207,7 +208,7 @@ impl<'w> Act<'w> {
         }
     }
 
-    /// A part came, with the times of its agent's clock.
+    /// Takes a part after converting its times from the agent's clock.
     fn part(&mut self, agent: usize, mut part: LoadPart) {
         let ours = |theirs_s| self.group.ours_s(agent, theirs_s);
         for stood in part.pauses.iter_mut().chain(&mut part.held_up) {
@@ -217,7 +218,7 @@ impl<'w> Act<'w> {
         self.parts.take(agent, part, longest_s, ours);
     }
 
-    /// Shows whoever looks on what is known now; not at each of ten thousand ticks a second.
+    /// Updates the live view now and then, not at each of ten thousand ticks a second.
     fn show(&mut self) {
         let now = Instant::now();
         if self.show_at.is_none_or(|at| now < at) {
@@ -229,7 +230,7 @@ impl<'w> Act<'w> {
         self.watch.progress(Progressing { tick, detail, clients, server });
     }
 
-    /// An agent that ended with neither its part nor a word of why.
+    /// Handles an agent that ended without its part or an explanation.
     fn gone(&mut self, agent: usize, how: String) {
         let at_s = self.origin.now_s();
         let text = format!("the generator {:?} ended at {at_s:.1} s: {how}", self.group.name(agent));
@@ -238,7 +239,8 @@ impl<'w> Act<'w> {
         }
     }
 
-    /// All that is left: the merged parts, both sides, and what happened; and the agents that wait for their next task.
+    /// Returns the trial: merged parts, both sides and the incidents. Also returns the agents that wait for their
+    /// next task.
     pub(crate) fn trial(
         self,
         loads: &[&Intensity],
@@ -259,7 +261,7 @@ impl<'w> Act<'w> {
             let agent = self.group.agents().iter().find(|agent| agent.host() == host.host);
             host.clock_us = agent.map_or(0.0, |agent| agent.offset_ns() as f64 / 1e3);
         }
-        // Of an agent whose part is missing, what it last said counts in the whole, and nothing in the window.
+        // If an agent's part is missing, its last tick counts in the totals, but not in the window.
         for tick in lost.into_iter().filter_map(|agent| self.progress.last(agent)) {
             whole.total.sent = whole.total.sent.saturating_add(tick.sent);
             whole.total.completed = whole.total.completed.saturating_add(tick.completed);
@@ -285,9 +287,9 @@ impl<'w> Act<'w> {
     }
 }
 
-/// What happened, in order: what the observers saw and which agents ended; where nothing did, a silence of the answers.
+/// Returns the incidents in order: those of observers and agents, or else a silence of the server.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
-    // Agents that are told to drain end by themselves.
+    // Agents that were told to drain end by themselves.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
     seen.extend(died);
     if seen.is_empty() {
@@ -297,13 +299,13 @@ fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, 
     seen
 }
 
-/// What stopped a trial before its time.
+/// Reason for the end of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// It was measured to its end.
     InFull,
     /// The user asked to stop.
     ByUser,
-    /// The server or a generator was stopped or ended: what would be measured from then on is something else.
+    /// The server or a generator was stopped or ended, so a longer window would measure something else.
     Broken,
 }

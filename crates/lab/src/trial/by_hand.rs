@@ -1,11 +1,12 @@
-//! A rate that somebody changes by hand while an open loop goes on: told to the agents, and written down as what was offered.
+//! Rate of an open loop that the user changes while it runs. The agents are told, and the trial records the rate that
+//! was really offered.
 
 use run::{AgentCommand, Intensity, LoadPlan, RateByHand, Trial, Window};
 
-/// Between two changes, seconds: a key that is held down makes dozens a second.
+/// Minimum interval between two changes, seconds: a held key makes dozens a second.
 const APART_S: f64 = 0.1;
 
-/// The rates so far; none while nobody changed it.
+/// Rates so far; none until the user changes the rate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByHand {
     rates: Vec<RateByHand>,
@@ -13,7 +14,7 @@ pub(crate) struct ByHand {
 }
 
 impl ByHand {
-    /// What the agents are to be told now, where the wanted factor is another one than before.
+    /// Returns the command for the agents if the wanted factor has changed.
     pub(crate) fn look(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
         let planned = rate_of(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
         if self.rates.last().is_some_and(|last| now_s < last.t_s + APART_S) {
@@ -27,10 +28,11 @@ impl ByHand {
         Some(AgentCommand::Rate { factor })
     }
 
-    /// Writes down what was offered in the place of what was planned.
+    /// Replaces the planned rate in the trial by the offered one.
     pub(crate) fn put(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // What was counted as due may have been so before the window, where a generator stood still.
+        // Requests due in the window may include earlier ones, if a generator stood still; so their count is not
+        // used.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }
@@ -44,7 +46,7 @@ impl ByHand {
         trial.by_hand.clone_from(&self.rates);
     }
 
-    /// The mean rate of a window; none of an empty one.
+    /// Returns the mean rate of a window; none for an empty one.
     fn mean(&self, window: Window) -> Option<f64> {
         let ends = self.rates.iter().skip(1).map(|next| next.t_s).chain([f64::INFINITY]);
         let within = |(given, end_s): (&RateByHand, f64)| {
@@ -55,7 +57,7 @@ impl ByHand {
     }
 }
 
-/// The rate of an open loop that is the same all the time by its plan.
+/// Returns the rate of an open loop whose plan keeps it constant.
 fn rate_of(plan: &LoadPlan) -> Option<f64> {
     let course = !plan.stages.is_empty() || plan.recorded().is_some();
     match plan.intensity {
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(by_hand.look(&plan(), 1.0, 4.0), Some(AgentCommand::Rate { factor: 1.0 }));
         let mut trial = Trial { label: "offered 100/s".into(), intensity: plan().intensity, ..Trial::default() };
         trial.rates.offered_rate = 300.0;
-        // A second of 100/s, two of 150/s, and one of 100/s again.
+        // One second of 100/s, two of 150/s, and one of 100/s again.
         trial.measured.window = Window { begin_s: 1.0, end_s: 5.0 };
         by_hand.put(&mut trial);
         let rates: Vec<(f64, f64)> = trial.by_hand.iter().map(|r| (r.t_s, r.rate)).collect();

@@ -1,5 +1,6 @@
-//! Cold connections around a trial: opened by agents of their own before it, held through it, and accounted for after
-//! it. As many processes as the limit of descriptors asks for, each from source addresses of its own on loopback.
+//! Cold connections around a trial. Separate agents open them before the trial, hold them through it and account for
+//! them afterwards. The descriptor limit determines the number of processes; on loopback each process has its own
+//! source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -12,24 +13,25 @@ use crate::{Host, LabError};
 
 /// Descriptors that an agent needs besides its connections.
 const SPARE: u64 = 64;
-/// Connections of one process from one source address that leave ports free for others.
+/// Maximum number of connections per process from one source address: ports remain free for others.
 const A_PROCESS: u32 = 20_000;
-/// Connections from one source address. The kernel looks for a free port among one half of the ephemeral ones first (14,000 of
-/// the 28,000 by default); beyond these each connect searches through all that are taken, and 160 a second come up.
+/// Maximum number of connections from one source address. The kernel first looks for a free port among half of the
+/// ephemeral ones (14,000 of 28,000 by default). Beyond that, each connect searches all taken ports, and only 160
+/// connections a second come up.
 const A_SOURCE: u32 = 10_000;
-/// The first of loopback's addresses that are used.
+/// First of the loopback addresses that are used.
 const SOURCES: u32 = 0x7f00_0101;
 
 /// Agents that hold cold connections.
 pub struct Cold {
     group: AgentGroup,
     agents: usize,
-    /// What the agents said when they were ready.
+    /// Notes from the agents' ready reports.
     pub notes: Vec<String>,
 }
 
 impl Cold {
-    /// Opens the connections and returns when all are up or cannot be.
+    /// Opens the connections. Returns when all are up or cannot be.
     pub fn open(
         host: &dyn Host,
         program: &Path,
@@ -49,7 +51,7 @@ impl Cold {
         Ok(Self { group, agents: shares.len(), notes })
     }
 
-    /// Ends them and says what became of the connections. An agent that was lost has held nothing.
+    /// Ends the agents and returns what became of the connections. A lost agent counts as having held nothing.
     pub fn close(mut self) -> ColdPart {
         self.group.tell_all(&run::AgentCommand::Stop);
         let (mut part, mut open) = (ColdPart::default(), self.agents);
@@ -68,7 +70,7 @@ impl Cold {
     }
 }
 
-/// Writes on a trial what was held during it.
+/// Records in a trial what was held during it.
 pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
     trial.key.cold = u32::try_from(part.held).ok();
     if part.held < u64::from(asked) || part.lost > 0 {
@@ -79,7 +81,7 @@ pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
     }
 }
 
-/// Which host holds which share: this one as many as it can with several processes, others in equal shares.
+/// Divides the connections among hosts: this host gets as many processes as they need, other hosts get equal shares.
 fn over<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<(&'a dyn Host, ColdPlan)> {
     let mut members: Vec<&dyn Host> = host.members().into_iter().map(|(host, _)| host).collect();
     if members.is_empty() {

@@ -1,12 +1,12 @@
-//! The command line as a person would type it again, so that a saved run says how to repeat it.
+//! Reproducible command line of a saved run.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use run::Secrets;
 
-/// The arguments in one line that a shell reads back as the same arguments; the program by its name alone, since where
-/// it was installed is nobody else's business. Secrets are placeholders, known ones and those in headers and URLs.
+/// Returns the arguments in one line that a shell reads back as the same arguments. The program's path is reduced to
+/// its name, and secrets become placeholders, whether they are known or stand in headers and URLs.
 pub(crate) fn line(arguments: impl IntoIterator<Item = OsString>, secrets: &Secrets) -> String {
     let mut secrets = secrets.clone();
     let mut words = arguments.into_iter();

@@ -1,8 +1,8 @@
-//! One trial: agents up, warm-up until the rate is steady, a counter sample at each edge of the window, drain, merge. Agents of
-//! the trial before go on where theirs were.
+//! One trial: start agents, warm up until the rate is steady, sample counters at both edges of the window, drain,
+//! merge. Agents of the trial before are reused where they are.
 //!
-//! The origin of a trial's time is the moment at which its agents begin to send. Both sides' samplers and the agents'
-//! ticks count from there, so windows of the one can be read in the recordings of the other.
+//! The zero of a trial's time is the moment at which its agents begin to send. Both sides' samples and the agents'
+//! ticks count from there, so windows can be located in recordings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,46 +20,47 @@ use crate::trial::merge::{self, Point};
 use crate::trial::parts::Parts;
 use crate::{Host, LabError, Watch};
 
-/// How long an agent may take to have its sockets and memory.
+/// Maximum time for an agent to prepare its sockets and memory.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// The same on another host: its connection comes first.
+/// Maximum time for an agent on another host, including the connection to it.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
-/// And each of many agents takes its time.
+/// Additional time for each of many agents.
 const AN_AGENT: Duration = Duration::from_millis(50);
-/// From an order to its moment, besides twice the longest way there and back: longer than taking it needs.
+/// Lead of an order, besides twice the longest round trip: more than an agent needs to take the order.
 const LEAD: Duration = Duration::from_millis(50);
-/// The same where all agents are on this machine: an order is a line in a pipe. One that comes late is told.
+/// Lead of an order if all agents are on this machine, where an order is a line in a pipe. Late ones are reported.
 const LEAD_HERE: Duration = Duration::from_millis(10);
-/// So many agents at most tell finely how a load settles.
+/// Maximum number of agents that report fine ticks while a load settles.
 const FEW: usize = 16;
-/// And each of many agents is told after the one before.
+/// Additional lead for each of many agents, which get their orders one after the other.
 const TELLING_AN_AGENT: Duration = Duration::from_micros(200);
 
-/// One load of a trial: who sends what where. Most trials have one; several hosts or kinds of clients are several.
+/// One load of a trial: the generator's host, the target and the plan. Most trials have one; several hosts or kinds
+/// of clients make several.
 pub struct Load<'a> {
-    /// Where its agents run.
+    /// Host of its agents.
     pub host: &'a dyn Host,
-    /// The server.
+    /// Address of the server.
     pub addr: run::Address,
-    /// What they send. Times are taken from the first load of a trial.
+    /// Plan of the load. A trial takes its times from the first load.
     pub plan: LoadPlan,
 }
 
-/// From this length on a window is looked at in stretches, seconds.
+/// Minimum length of a window that is divided into stretches, seconds.
 const LONG_S: f64 = 10.0;
 
-/// Everything that a trial stands on.
+/// Everything that one trial is given.
 pub(crate) struct Stage<'a> {
     pub(crate) program: &'a Path,
     pub(crate) loads: &'a [Load<'a>],
-    /// Descriptors that one agent process may hold.
+    /// Maximum number of descriptors of one agent process.
     pub(crate) descriptors: u64,
-    /// Somebody looks on: agents tell more.
+    /// Whether a live view is attached, so that agents report more.
     pub(crate) looked_at: bool,
 }
 
-/// Conducts one trial with the agents of the one before, and leaves in their place those that wait for the next.
-/// `samplers` opens the observers once the agents' process ids are known.
+/// Conducts one trial with the agents of the one before, and leaves those that wait for the next. `samplers` opens
+/// the observers once the agents' process ids are known.
 pub(crate) fn conduct(
     stage: &Stage<'_>,
     kept: &mut AgentGroup,
@@ -76,7 +77,7 @@ pub(crate) fn conduct(
     let patience = if remote { REMOTE_READY_WITHIN } else { READY_WITHIN };
     let ready = match group.await_ready(patience + AN_AGENT * group.agents().len() as u32) {
         Ok(ready) => ready,
-        // As if it had been killed a moment later: what was measured before stands, and the run ends.
+        // Treated like a kill a moment later: earlier results stand, and the run ends.
         Err(LabError::Killed { name, why }) => return Ok((killed(stage, point, &name, &why), Ended::Broken)),
         Err(error) => return Err(error),
     };
@@ -109,7 +110,7 @@ pub(crate) fn conduct(
     Ok((trial, ended))
 }
 
-/// A trial that never began since one of its generators was killed.
+/// Returns the trial that never began because one of its generators was killed.
 fn killed(stage: &Stage<'_>, point: &Point, name: &str, why: &str) -> Trial {
     let loads: Vec<_> = stage.loads.iter().map(|load| &load.plan.intensity).collect();
     let mut trial = merge::trial(point, &loads, LoadPart::default(), Window::default());
@@ -119,7 +120,7 @@ fn killed(stage: &Stage<'_>, point: &Point, name: &str, why: &str) -> Trial {
     trial
 }
 
-/// Connections that the loads of a closed loop ask for.
+/// Returns the number of connections that the closed loops ask for.
 fn asked(stage: &Stage<'_>) -> u64 {
     let of = |load: &Load<'_>| match load.plan.intensity {
         run::Intensity::Closed { connections, .. } => u64::from(connections),
@@ -128,15 +129,15 @@ fn asked(stage: &Stage<'_>) -> u64 {
     stage.loads.iter().map(of).sum()
 }
 
-/// The agents of a trial.
+/// Agents of a trial with their tasks.
 struct Mustered {
     group: AgentGroup,
     parts: Parts,
-    /// How those loads were spread that need several processes.
+    /// Notes on loads that needed several processes.
     spread: Vec<String>,
 }
 
-/// Gives every agent of every load its task.
+/// Assigns a task to every agent of every load.
 fn muster(stage: &Stage<'_>, mut group: AgentGroup) -> Result<Mustered, LabError> {
     let (mut tasks, mut spread, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     stage.loads.iter().try_for_each(|load| load.plan.check())?;
@@ -167,8 +168,8 @@ fn muster(stage: &Stage<'_>, mut group: AgentGroup) -> Result<Mustered, LabError
     Ok(Mustered { group, parts, spread })
 }
 
-/// Which agent makes which share of a load: as many here as one needs, and on other hosts as many on each as were asked
-/// for, in turns.
+/// Divides a load among agents: as many as it needs on this host, or the requested number on each other host, in
+/// rotation.
 fn places<'a>(stage: &Stage<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, LoadPlan)> {
     let members = load.host.members();
     if members.is_empty() {

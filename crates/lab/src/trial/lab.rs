@@ -1,5 +1,5 @@
-//! A run while it grows: conducts trials one after another, keeps each in the run and its directory, and knows when the
-//! user wants to stop. `find`, `load` and the experiments are written on top of this.
+//! A growing run. It conducts trials one after another, keeps each in the run and its directory, and knows when the
+//! user wants to stop. `find`, `load` and the experiments build on it.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,28 +19,28 @@ use crate::trial::conduct::{self, Load, Stage};
 use crate::trial::look;
 use crate::{Host, LabError, Local, Point, Watch};
 
-/// A run while it grows.
+/// A growing run.
 pub struct Lab<'w> {
-    /// What it came to so far.
+    /// The run so far.
     pub run: Run,
     dir: Option<RunDir>,
     program: PathBuf,
     watch: &'w mut dyn Watch,
     began: Instant,
     stopped: bool,
-    /// All that was asked for was done; until then what is saved is a run that was cut short.
+    /// Whether everything was done. Until then the saved run counts as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Single requests outside of trials; they count in the next trial that is kept.
+    /// Requests outside of trials, to be counted in the next kept trial.
     single: Tally,
     host_watch: Option<HostWatch>,
-    /// The generators of the last trial, which wait for their next task.
+    /// Generators of the last trial, which wait for their next task.
     generators: AgentGroup,
-    /// Which repeat goes on, from 0.
+    /// Number of the current repeat, from 0.
     repeat: u32,
 }
 
-/// Loads of different kinds are no one intensity, of which a trial has one.
+/// Rejects loads of different kinds, since a trial has one intensity.
 fn of_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
     let together = Intensity::together(loads.iter().map(|load| &load.plan.intensity));
     if loads.is_empty() || together.is_some() {
@@ -51,7 +51,7 @@ fn of_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
 }
 
 impl<'w> Lab<'w> {
-    /// Begins a run. The directory is made now, so that an unwritable one is known before any load.
+    /// Begins a run. It makes the directory first, so that an unwritable one is found before any load.
     pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
         plan.seal(&[]);
         plan.check()?;
@@ -65,7 +65,7 @@ impl<'w> Lab<'w> {
             plan,
             ..Run::default()
         };
-        // The agents inherit the limit; should raising it fail, the old one is what they have.
+        // Agents inherit the raised limit, or the old one if raising fails.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
         Ok(Self {
             run,
@@ -83,23 +83,23 @@ impl<'w> Lab<'w> {
         })
     }
 
-    /// The program that agents run: this one.
+    /// Returns the program that agents run: this one.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Seconds since the run began.
+    /// Returns the seconds since the run began.
     pub fn elapsed_s(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// Whether the user wants to stop: nothing more is to be tried.
+    /// Returns whether the user wants to stop.
     pub fn stopped(&mut self) -> bool {
         self.stopped |= self.watch.stop();
         self.stopped
     }
 
-    /// Something the user should know, once.
+    /// Tells the user something, once.
     pub fn note(&mut self, sentence: impl Into<String>) {
         let text = self.run.plan.load.secrets.scrub(&sentence.into());
         if !self.run.notes.iter().any(|n| n.text == text) {
@@ -108,14 +108,14 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// A machine or namespace that takes part.
+    /// Adds a machine or namespace that takes part.
     pub fn host(&mut self, host: HostInfo) {
         if !self.run.hosts.iter().any(|h| h.name == host.name) {
             self.run.hosts.push(host);
         }
     }
 
-    /// Client and server are hosts of a testbed.
+    /// Records that client and server are hosts of a testbed.
     pub(crate) fn joined(&mut self, testbed: &Joining) {
         let Joining { name, hosts, medium, made_of, shared_wire, .. } = testbed.clone();
         let [here, there] = &hosts;
@@ -123,37 +123,37 @@ impl<'w> Lab<'w> {
         self.run.medium = Some(MediumInfo { testbed: name, hosts, medium, made_of, shared_wire });
     }
 
-    /// Looks at both sides for a while without any load.
+    /// Observes both sides for a while without any load.
     pub fn rest(&mut self, observation: &Observation, seconds: f64) {
         self.watch.phase("at rest", seconds);
         let interval_s = self.run.plan.observe.interval_s;
         self.run.at_rest = observation.at_rest(seconds, interval_s, &|| self.watch.stop());
     }
 
-    /// Looks at a server that somebody else loads, for the plan's duration.
+    /// Observes a server under external load for the plan's duration.
     pub(crate) fn look(&mut self, observation: &Observation, point: &Point) -> Trial {
         let duration_s = self.run.plan.load.duration_s;
         self.watch.phase(&point.label, duration_s);
         let interval_s = self.run.plan.observe.interval_s;
         let Self { run, dir, watch, began, .. } = self;
-        // What cannot be written now is said when the whole cannot be.
+        // A failed write is reported when the whole run cannot be written.
         let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| kept_so_far(run, dir, trial, began.elapsed())));
         let trial = look::look(observation, (interval_s, duration_s), point, *watch, &mut keep);
         self.stopped |= trial.incidents.iter().any(|i| trial.kind.ends_with(i.kind));
         trial
     }
 
-    /// From now on each trial that observes nobody, since it times calls, tells what other programs used meanwhile.
+    /// From now on, adds the CPU use of other programs to each trial without observers, since such trials time calls.
     pub fn watch_host(&mut self) {
         self.host_watch = Some(HostWatch::start());
     }
 
-    /// Opens cold connections on this machine, to be held around trials.
+    /// Opens cold connections from this machine, to be held around trials.
     pub fn open_cold(&mut self, plan: &run::ColdPlan, addr: &run::Address) -> Result<Cold, LabError> {
         self.open_cold_on(&Local::default(), plan, addr)
     }
 
-    /// The same on another host, or on several in equal shares.
+    /// Opens cold connections from another host, or from several in equal shares.
     pub(crate) fn open_cold_on(
         &mut self,
         host: &dyn Host,
@@ -172,8 +172,8 @@ impl<'w> Lab<'w> {
         self.conduct_beside(observation, loads, point, &mut |_, _| {})
     }
 
-    /// The same with something that is begun once the generators are ready: it is told who they are and the moment
-    /// from which a trial's time counts.
+    /// Conducts one trial, and calls `beside` once the generators are ready, with the generators and the zero of the
+    /// trial's time.
     pub(crate) fn conduct_beside(
         &mut self,
         observation: &Observation,
@@ -192,7 +192,7 @@ impl<'w> Lab<'w> {
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = conduct::conduct(&stage, &mut self.generators, point, open, self.watch)?;
-        // What comes after the end of a server or a generator is another server or another load.
+        // After the end of a server or a generator, further trials would measure something else.
         let broken = ended == Ended::Broken || trial.incidents.iter().any(|i| i.kind.breaks());
         self.stopped |= ended == Ended::ByUser || broken && !observation.is_blind();
         if ended == Ended::ByUser {
@@ -207,12 +207,12 @@ impl<'w> Lab<'w> {
         self.keep(trial)
     }
 
-    /// Counts a request that was made outside of a trial (the first one, say) in the next trial that is kept.
+    /// Counts a request outside of trials, such as the test request, in the next kept trial.
     pub fn count(&mut self, single: &Tally) {
         self.single.merge(single);
     }
 
-    /// Requests outside of trials are the first of a set.
+    /// Counts it in the first request's class of a set.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };
@@ -223,7 +223,7 @@ impl<'w> Lab<'w> {
         class.total.unexpected_status += single.unexpected_status;
     }
 
-    /// A request behind the last trial, which counts for that.
+    /// Counts a request after the last trial in that trial.
     pub(crate) fn count_afterwards(&mut self, single: &Tally) {
         let Some(mut trial) = self.run.trials.pop() else { return };
         self.count_class(single, &mut trial);
@@ -231,12 +231,12 @@ impl<'w> Lab<'w> {
         self.run.trials.push(trial);
     }
 
-    /// What is kept from now on belongs to this repeat, counted from 0.
+    /// Begins a repeat: trials kept from now on belong to it. Repeats count from 0.
     pub fn begin_repeat(&mut self, repeat: u32) {
         self.repeat = repeat;
     }
 
-    /// Adds a trial to the run, judges it, and saves.
+    /// Adds a trial to the run, judges it and saves the run.
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         trial.repeat = self.repeat;
         if self.run.plan.times() > 1 {
@@ -254,8 +254,8 @@ impl<'w> Lab<'w> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges what there is and writes `run.json`. Should this process be killed, what was written last says that it was
-    /// cut short.
+    /// Judges the run so far and writes `run.json`. If this process is killed, the file says that the run was
+    /// interrupted.
     pub fn save(&mut self) -> Result<(), LabError> {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.stopped || !self.finished;
@@ -270,7 +270,7 @@ impl<'w> Lab<'w> {
         Ok(())
     }
 
-    /// The server, or the way to it, went away in the last trial: it is said there, and nothing more is tried.
+    /// Records that the server or the path to it went away in the last trial, and stops the run.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
         let text = format!("the server, or the path to it, stopped answering: {why}");
         if let Some(trial) = self.run.trials.last_mut() {
@@ -282,25 +282,25 @@ impl<'w> Lab<'w> {
         self.save()
     }
 
-    /// Nothing more is tried, and the run is one that was cut short.
+    /// Stops the run early.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Ends the run: judged, saved, and handed over.
+    /// Ends the run: judges it, saves it and returns it.
     pub fn finish(mut self) -> Result<Run, LabError> {
         self.finished = true;
         self.save()?;
         Ok(self.run)
     }
 
-    /// Which processes and listeners the samplers look at besides the agents of a trial.
+    /// Returns an observation of the processes and listeners that samplers read besides a trial's agents.
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<Watched>) -> Observation {
         Observation::new(addr, server)
     }
 }
 
-/// Writes a run with a trial that goes on, as one that was cut short: it is that, should this process be killed.
+/// Writes the run with a trial that is still going on, marked as interrupted in case this process is killed.
 fn kept_so_far(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
     run.trials.push(trial);
@@ -311,7 +311,7 @@ fn kept_so_far(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> 
 }
 
 fn own_program() -> Result<PathBuf, LabError> {
-    // Tests of other programs name the binary; a user never needs to.
+    // Only tests of other programs set this variable.
     if let Some(path) = std::env::var_os("LOADLINE_AGENT") {
         return Ok(path.into());
     }

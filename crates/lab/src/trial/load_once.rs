@@ -8,7 +8,7 @@ use crate::trial::conduct::Load;
 use crate::trial::preflight;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Loads the plan's target once, as the plan says.
+/// Loads the plan's target once.
 pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
     let target_setup = TargetSetup::prepare(&mut lab)?;
@@ -24,7 +24,7 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     lab.finish()
 }
 
-/// One load; each repeat has arrivals of its own.
+/// Conducts one load; each repeat has its own arrivals.
 fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<(), LabError> {
     let point = Point {
         label: label(&target_setup.load.intensity),
@@ -45,10 +45,11 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     look_alive(lab, target_setup)
 }
 
-/// A silence that ended so long before the window did, seconds, ended with answers.
+/// Minimum time between the end of a silence and the end of the window for the server to count as answering again,
+/// seconds.
 const AGAIN_S: f64 = 0.25;
 
-/// Whether a server that was silent at the end still answers; one that does not is what the run has to say.
+/// Checks whether a server that was silent at the end still answers. If not, that is the run's result.
 fn look_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
@@ -68,7 +69,7 @@ fn label(intensity: &Intensity) -> String {
     match intensity {
         Intensity::Closed { connections: 1, .. } => "1 connection".into(),
         Intensity::Closed { connections, .. } => format!("{connections} connections"),
-        // The mean of recorded times has all digits that a float has.
+        // The mean of recorded times has all digits of a float.
         Intensity::Open { rate, .. } if *rate >= 1.0 => format!("offered {}/s", (rate * 1000.0).round() / 1000.0),
         Intensity::Open { rate, .. } => format!("offered {rate}/s"),
         Intensity::SClients { descriptors, connect_timeout_ms, pace, .. } => {

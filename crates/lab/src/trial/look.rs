@@ -1,4 +1,4 @@
-//! A trial in which nothing is sent: the counters of a server that somebody else loads.
+//! A trial without a generator: the counters of a server under external load.
 
 use std::time::{Duration, Instant};
 
@@ -11,19 +11,19 @@ use crate::observe::samplers::Samplers;
 use crate::trial::merge;
 use crate::{Point, Progressing, Watch};
 
-/// Between two looks at the user's wish to stop and at the processes.
+/// Interval between checks for a stop by the user and for incidents.
 const LOOK: Duration = Duration::from_millis(50);
-/// Between two showings of the newest samples.
+/// Interval between updates of the live view.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
 
-/// From the begin, and then between two times that what was seen so far is kept.
+/// Time of the first intermediate save, and minimum interval between later ones.
 const KEPT_EVERY: Duration = Duration::from_secs(5);
 const KEPT_FIRST: Duration = Duration::from_secs(1);
-/// Keeping it takes at most this share of the time: a recording of hours is large.
+/// Saving takes at most one part in this many of the time: a recording of hours is large.
 const KEEPING: u32 = 50;
 
-/// Looks for a while, shows what there is to see, and hands over what was seen so far to be kept: who watches for hours may
-/// be killed.
+/// Observes for a while, updates the live view and passes on intermediate results, since a watch of hours may be
+/// killed.
 pub(crate) fn look(
     observation: &Observation,
     (interval_s, duration_s): (f64, f64),
@@ -64,7 +64,7 @@ fn trial(point: &Point, window: Window) -> Trial {
     trial
 }
 
-/// The trial as it would be if it ended with the newest sample; none before there are two.
+/// Returns the trial as if it ended with the newest sample; none before there are two samples.
 fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
     let server = samplers.server_so_far()?;
     let end_s = server.recording.t_s.last().copied().filter(|end_s| *end_s > begin_s)?;

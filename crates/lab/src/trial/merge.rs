@@ -1,21 +1,21 @@
-//! From the parts of the agents to a trial: sums, rates of the window, summaries. Pure.
+//! Conversion of the agents' merged part to a trial: sums, rates of the window, summaries. Pure.
 
 use run::{ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
-/// What a trial is for, before it is made.
+/// Purpose of a trial, set before it is conducted.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Words for people: `32 connections`.
+    /// Label for people: `32 connections`.
     pub label: String,
-    /// Why it is tried.
+    /// Kind of the trial.
     pub kind: TrialKind,
-    /// What is set for it besides the plan; its loads are added.
+    /// Settings besides the plan; the trial's loads are added.
     pub key: Key,
-    /// Response time within which a completion counts as goodput, microseconds.
+    /// Response time up to which a completion counts as goodput, microseconds.
     pub within_us: Option<f64>,
 }
 
-/// Puts the merged part of all agents into a trial of these loads.
+/// Returns the trial of these loads from the merged part of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window) -> Trial {
     let intensity = Intensity::together(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
@@ -119,7 +119,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// Blocks of io-models: three quarters of the messages under way would be on connections that nobody asked for.
+    /// In blocks of io-models, three quarters of the requests in flight would otherwise be on connections that nobody
+    /// asked for.
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

@@ -1,4 +1,4 @@
-//! Trials: what the target is, how agents are led through one trial, and the run that keeps all of them.
+//! Trials: the target, one trial with its agents, and the run that keeps all trials.
 
 mod act;
 mod by_hand;

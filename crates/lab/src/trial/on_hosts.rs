@@ -1,5 +1,5 @@
-//! What an experiment stands on that was given hosts: its own reference server on the server's host, generators on those of
-//! the clients, and an observer on each. What only a testbed has (a medium's counters, a filter at an interface) is not there.
+//! Set-up of an experiment on named hosts: a reference server, generators on the clients' hosts, and an observer on
+//! each host. It lacks what only a testbed has, such as a medium's counters.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
@@ -14,29 +14,29 @@ use crate::observe::{Observation, Watched};
 use crate::trial::target_setup::start_server;
 use crate::{Host, Lab, LabError, ServerCounters};
 
-/// How long a server may take to be done with what a trial left behind.
+/// Maximum time for a server to finish what a trial left behind.
 const SETTLES_WITHIN: Duration = Duration::from_secs(5);
-/// One look at what it has left, seconds.
+/// Length of one observation of the remaining connections, seconds.
 const LOOK_S: f64 = 0.1;
-/// A handshake that is half done is tried again by the server after a second, and refused by a client that gave it up. Source:
-/// RFC 6298, 2.1.
+/// Time after which a half-open handshake is settled: the server retries after a second, and a client that gave up
+/// refuses it. Source: RFC 6298, 2.1.
 const HALF_DONE: Duration = Duration::from_millis(1200);
 
-/// See the head of this file.
+/// Set-up of an experiment on named hosts.
 pub struct OnHosts {
-    /// Declared first: it ends before what leads to its host.
+    /// Dropped first, so that the server ends before the connection to its host.
     server: Arc<Mutex<AgentGroup>>,
-    /// Where it listens.
+    /// Address of the server.
     pub addr: SocketAddr,
-    /// Both sides.
+    /// Observation of both sides.
     pub observation: Observation,
     clients: Box<dyn Host>,
     _server_host: Box<dyn Host>,
 }
 
 impl OnHosts {
-    /// Starts the server on its host, at an address that the clients reach: the one that was asked for, else that of the
-    /// host's name.
+    /// Starts the server on its host, at an address that clients can reach: the requested one, or that of the host's
+    /// name.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
         let plans = lab.run.plan.hosts.clone();
         let server_plan = plans.iter().find(|host| host.role == Role::Server);
@@ -54,24 +54,24 @@ impl OnHosts {
         Ok(Self { server: Arc::new(Mutex::new(group)), addr, observation, clients, _server_host: server_host })
     }
 
-    /// The same with what the server counts itself.
+    /// Adds the server's own counters.
     #[must_use]
     pub fn with_counters(mut self, object: &'static str) -> Self {
         self.observation = self.observation.with_server_counters(ServerCounters::of(&self.server, object));
         self
     }
 
-    /// The server, to be asked for its counts.
+    /// Returns the server's agents, which can be asked for counts.
     pub fn server(&self) -> Arc<Mutex<AgentGroup>> {
         Arc::clone(&self.server)
     }
 
-    /// The hosts of the clients as one, over which a load is spread.
+    /// Returns the clients' hosts as one host, over which a load is spread.
     pub fn clients(&self) -> &dyn Host {
         &*self.clients
     }
 
-    /// The places of clients one by one, the hosts in turns: as many on each as it has agents.
+    /// Returns a host for each client, rotating over the hosts according to their number of agents.
     pub fn places(&self) -> Vec<&dyn Host> {
         let members = self.clients.members();
         if members.is_empty() {
@@ -82,21 +82,21 @@ impl OnHosts {
         (0..most).flat_map(turn).collect()
     }
 
-    /// Processors that a host of clients has for them.
+    /// Returns the number of CPUs that a client host has for its clients.
     pub fn processors(&self, host: &str) -> f64 {
         let there = self.observation.client_hosts().iter().find(|observer| observer.host() == host);
         let here = || sys::limits::allowed_cpus().map_or(1, |cpus| cpus.len() as u32);
         f64::from(there.map_or_else(here, RemoteObserver::processors).max(1))
     }
 
-    /// Waits until nothing that a trial left waits to be accepted, and what was half done is through or refused.
+    /// Waits until no connection of a trial waits for accept, and half-open handshakes are settled.
     pub fn settle(&self, lab: &mut Lab<'_>) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end && !lab.stopped() && self.waiting() > 0.0 {}
         std::thread::sleep(HALF_DONE);
     }
 
-    /// Connections that wait to be accepted.
+    /// Returns the number of connections that wait for accept.
     fn waiting(&self) -> f64 {
         let sides = self.observation.at_rest(LOOK_S, LOOK_S, &|| false);
         let of = |side: &Side| side.recording.sum("listen.queue", Window::ALL, |_| true).value();
@@ -104,7 +104,7 @@ impl OnHosts {
     }
 }
 
-/// Writes down who takes part.
+/// Records the hosts that take part.
 fn tell(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     let there = clients.iter().chain(server).map(|observer| observer.found().host.clone());
     there.for_each(|host| lab.host(host));
@@ -122,7 +122,7 @@ fn tell(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObs
     );
 }
 
-/// The server's side, as its observer found it, or as it was started here.
+/// Returns the server's side, as found by its observer or as started here.
 fn watched(
     group: &AgentGroup,
     addr: SocketAddr,
@@ -149,7 +149,7 @@ fn watched(
     }
 }
 
-/// The address to listen at. What every interface has is none that could be connected to.
+/// Returns the address to listen at. Clients cannot connect to a wildcard address.
 fn listen_at(server: Option<&HostPlan>, asked: &str) -> Result<String, LabError> {
     let fail = |why: String| LabError::set_up("finding where the experiment's own server is to listen", why);
     let advice = "name an address of the server's host that the clients reach: --listen ADDRESS[:PORT]";

@@ -1,20 +1,20 @@
-//! Which of two comes first in each pair of turns: drawn, so that nothing that repeats can keep step with it, and balanced, so
-//! that a machine that drifts steadily is no difference between the two.
+//! Order of two alternatives in pairs of turns. It is random, so that nothing periodic stays in step with it. It is
+//! balanced, so that a steady drift of the machine affects both alike.
 
-/// Pairs come in twos: in one of them the first side goes first, in the other the second.
+/// Random balanced order: of two consecutive pairs, each side comes first in one.
 pub(crate) struct Order {
     random: fastrand::Rng,
-    /// Who goes first in the other pair of two, while that is still to come.
+    /// Side that comes first in the second pair of two, until that pair is drawn.
     owed: Option<usize>,
 }
 
 impl Order {
-    /// The order of a seed, always the same.
+    /// Returns the order of a seed, always the same.
     pub(crate) fn of(seed: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), owed: None }
     }
 
-    /// Who goes first in the next pair: 0 or 1.
+    /// Draws the side that comes first in the next pair: 0 or 1.
     pub(crate) fn first(&mut self) -> usize {
         if let Some(owed) = self.owed.take() {
             return owed;
@@ -54,7 +54,7 @@ mod tests {
         }
     }
 
-    /// Each window shows what the clock says: two equal sides on a machine that grows slower.
+    /// The windows of two equal sides show the clock of a machine that slows down.
     #[test]
     fn a_steady_drift_is_the_same_for_both() {
         for seed in 0..50 {

@@ -1,34 +1,34 @@
-//! The parts of the agents of a trial, merged when they come: a part holds histograms of megabytes, so a thousand of them
-//! are never there together.
+//! Results of a trial's agents, merged as they arrive. A part holds megabytes of histograms, so a thousand parts are
+//! never in memory together.
 
 use std::collections::BTreeMap;
 
 use run::{HostLoad, LoadPart, Window, WindowsApart};
 
-/// What came of one agent.
+/// State of one agent's part.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
     came: bool,
-    /// How it ended without its part.
+    /// Reason why it ended without a part.
     gone: Option<String>,
     /// Its share of the whole load, 0 to 1.
     share: f64,
     host: String,
 }
 
-/// See the head of this file.
+/// Merged parts, and the agents whose part is missing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     outcomes: Vec<Outcome>,
     whole: LoadPart,
-    /// Sum of the lengths of the windows of all parts, seconds.
+    /// Sum of the window lengths of all parts, seconds.
     lengths_s: f64,
     windows: Vec<Window>,
     hosts: BTreeMap<String, HostLoad>,
 }
 
 impl Parts {
-    /// Of agents with these hosts and parts of the load.
+    /// Returns an empty set for agents with these hosts and weights.
     pub(crate) fn of<'a>(agents: impl Iterator<Item = (&'a str, f64)>) -> Self {
         let outcome = |(host, share): (&str, f64)| Outcome { host: host.into(), share, ..Outcome::default() };
         let mut outcomes: Vec<Outcome> = agents.map(outcome).collect();
@@ -37,8 +37,8 @@ impl Parts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// A part came. One whose window cannot be, longer than the load or before it, is lost: its length would be in the rates of all.
-    /// `ours` makes times of its agent's clock those of ours.
+    /// Merges a part; `ours` converts times from its agent's clock. A part with an impossible window, longer than the
+    /// load or before it, is discarded: its length would distort all rates.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -58,7 +58,7 @@ impl Parts {
         self.whole.merge(part);
     }
 
-    /// An agent ended or said that it cannot go on; `false` where that was known or its part had come.
+    /// Records that an agent ended or gave up. Returns false if that was known or its part has arrived.
     pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
         let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
         let new = !outcome.came && outcome.gone.is_none();
@@ -68,32 +68,32 @@ impl Parts {
         new
     }
 
-    /// How many agents there are.
+    /// Returns the number of agents.
     pub(crate) fn agents(&self) -> usize {
         self.outcomes.len()
     }
 
-    /// Whether no part came.
+    /// Returns whether no part arrived.
     pub(crate) fn none_came(&self) -> bool {
         self.outcomes.iter().all(|o| !o.came)
     }
 
-    /// Whether every part came.
+    /// Returns whether every part arrived.
     pub(crate) fn all_came(&self) -> bool {
         self.outcomes.iter().all(|o| o.came)
     }
 
-    /// Whether nothing more is to be expected.
+    /// Returns whether no further part is expected.
     pub(crate) fn over(&self) -> bool {
         self.outcomes.iter().all(|o| o.came || o.gone.is_some())
     }
 
-    /// The agents whose part did not come.
+    /// Returns the agents whose part is missing.
     pub(crate) fn missing(&self) -> impl Iterator<Item = usize> {
         self.outcomes.iter().enumerate().filter(|(_, o)| !o.came).map(|(agent, _)| agent)
     }
 
-    /// What is missing, a sentence an agent, with its share of the load.
+    /// Returns a sentence per agent whose part is missing, with its share of the load.
     pub(crate) fn told(&self, name: impl Fn(usize) -> String) -> Vec<String> {
         let of_several = self.outcomes.len() > 1;
         let told = |agent: usize| {
@@ -106,9 +106,8 @@ impl Parts {
         self.missing().map(told).collect()
     }
 
-    /// How far apart the windows of several parts are. `samples_s` are the distances of the samples at their edges from the
-    /// moment that they were ordered for; how far off the clocks of other machines may be taken to be, and what they ran away from
-    /// ours during the load.
+    /// Returns how far apart the windows of several parts are. `samples_s` are the distances of edge samples from
+    /// their ordered moment. `clock_s` is the error of clock comparisons, and `drift_s` the drift during the load.
     pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowsApart> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
         some.then(|| WindowsApart {
@@ -120,9 +119,9 @@ impl Parts {
         })
     }
 
-    /// All parts in one, and what each host did. The length is the mean: each agent begins its window when it is told, the
-    /// last a little later, and counts its own; the sum of the counts over the mean length is the sum of the rates, where
-    /// the longest would make all of them low.
+    /// Returns all parts as one, and the load of each host. The window's length is the mean: agents begin their
+    /// windows slightly apart, and the sum of counts over the mean length is the sum of their rates. The longest
+    /// length would lower all rates.
     pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
         let came = self.windows.len();
         self.whole.measured_s = if came > 0 { self.lengths_s / came as f64 } else { 0.0 };
@@ -145,7 +144,7 @@ mod tests {
         part
     }
 
-    /// A stranger's word on time would be in the rates of all.
+    /// A wrong time from one agent would distort all rates.
     #[test]
     fn a_window_that_cannot_be_is_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {
@@ -183,7 +182,7 @@ mod tests {
         );
     }
 
-    /// Windows that ended at one moment, by a clock that ran away meanwhile.
+    /// The windows ended at the same moment, by a clock that drifted meanwhile.
     #[test]
     fn windows_are_compared_by_one_clock() {
         let mut parts = Parts::of([("a", 1.0), ("b", 1.0)].into_iter());

@@ -1,37 +1,37 @@
-//! The ticks of all load agents of a trial, put together: how much was completed at any moment.
+//! Ticks of all load agents of a trial, combined to the number of completed requests at any moment.
 
 use run::{Incident, IncidentKind, Moment, Tick, TickDetail};
 
 use crate::trial::stretches::Stretches;
 
-/// What the agents said so far, by agent.
+/// Ticks by agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
-    /// The newest detail of each agent; those of before are of no use.
+    /// Newest detail of each agent; older ones are not needed.
     details: Vec<TickDetail>,
     stretches: Stretches,
 }
 
-/// Width of one rate of the series, seconds.
+/// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
-/// Most rates of a series: ten minutes of tenths. A longer window has wider steps.
+/// Maximum number of steps in a series: ten minutes of tenths. A longer window has wider steps.
 const MOST_RATES: f64 = 6_000.0;
-/// Ticks of an agent from which the older ones are thinned: more than an hour of ten a second.
+/// Maximum number of ticks kept per agent before the older ones are thinned: more than an hour at ten a second.
 const MOST_TICKS: usize = 40_000;
 
-/// Shorter steps, for a load that settles: of them the first in which enough is completed, seconds.
+/// Finer steps for a load that settles, seconds. The first with enough completed requests is used.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Completed requests in a step that are enough: by chance alone their number scatters by a seventh.
+/// Minimum number of completed requests in a step: by chance alone it then scatters by a seventh.
 const ENOUGH: f64 = 50.0;
 
-/// A clock of another machine may be taken to be so much ahead, seconds.
+/// Maximum amount by which another machine's clock may be ahead, seconds.
 const AHEAD_S: f64 = 1.0;
 
-/// A shorter silence is no incident: a queue of half a second may come and go.
+/// Shortest silence that counts as an incident, seconds: a queue of half a second may come and go.
 const SILENT_S: f64 = 0.5;
-/// Answers that a silence must have cost, so that quiet stretches of a light load are none.
+/// Minimum number of answers missed in a silence, so that a light load's gaps do not count.
 const MISSED: f64 = 20.0;
 
 impl Progress {
@@ -39,8 +39,8 @@ impl Progress {
         Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents], ..Self::default() }
     }
 
-    /// An agent said something, heard at `now_s`. A time that cannot be is none: figures are made for each tenth of a second
-    /// until there.
+    /// Takes an agent's tick, received at `now_s`. Impossible times are clamped, because the series has a value for
+    /// every tenth of a second up to there.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
@@ -56,35 +56,35 @@ impl Progress {
         }
     }
 
-    /// From now on what is known is kept at moments, as many as a window of this length has stretches.
+    /// Starts stretches: snapshots for as many stretches as a window of this length has.
     pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
         self.stretches = Stretches::begin(now_s, window_s, self.detail());
     }
 
-    /// What happened in each stretch since [`Progress::stretch`] until a moment; nothing where agents did not tell.
+    /// Returns the stretches since [`Progress::stretch`] until a moment; empty if agents report no detail.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         self.stretches.moments(until_s)
     }
 
-    /// Failures by kind and response times of all agents so far, as they last told them.
+    /// Returns failures by kind and response times of all agents so far.
     pub(crate) fn detail(&self) -> TickDetail {
         let mut sum = TickDetail::default();
         self.details.iter().for_each(|detail| sum.merge(detail));
         sum
     }
 
-    /// What an agent said last.
+    /// Returns the last tick of an agent.
     pub(crate) fn last(&self, agent: usize) -> Option<&Tick> {
         self.ticks.get(agent)?.last()
     }
 
-    /// The last moment that every agent has reported, seconds since the start.
+    /// Returns the last moment that every agent has reported, seconds since the start.
     pub(crate) fn known_until(&self) -> f64 {
         let last = self.ticks.iter().map(|t| t.last().map_or(0.0, |t| t.t_s));
         last.reduce(f64::min).unwrap_or(0.0)
     }
 
-    /// Sums of the newest ticks.
+    /// Returns the sums of the newest ticks.
     pub(crate) fn now(&self) -> Tick {
         self.ticks.iter().filter_map(|t| t.last()).fold(Tick::default(), |sum, t| Tick {
             t_s: sum.t_s.max(t.t_s),
@@ -98,13 +98,12 @@ impl Progress {
         })
     }
 
-    /// Completed requests per second in each tenth of a second from `begin_s` to `end_s`.
+    /// Returns completed requests per second in each tenth of a second from `begin_s` to `end_s`.
     pub(crate) fn rates(&self, begin_s: f64, end_s: f64) -> Vec<f64> {
         self.rates_by(STEP_S, begin_s, end_s)
     }
 
-    /// The same in steps that are as wide as a long window needs, with their width: a tenth of a second, or that times a power of
-    /// two.
+    /// Returns the series with its step: a tenth of a second, times a power of two for long windows.
     pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> (f64, Vec<f64>) {
         let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MOST_RATES * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
@@ -117,7 +116,8 @@ impl Progress {
         (0..steps).map(|i| (at(i + 1) - at(i)) / step_s).collect()
     }
 
-    /// Completed requests per second since the load began, in the shortest steps that hold enough of them: how it settles.
+    /// Returns completed requests per second since the start of the load, in the finest steps with enough of them. It
+    /// shows how the load settles.
     pub(crate) fn settling(&self) -> Vec<f64> {
         let until_s = self.known_until();
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
@@ -126,8 +126,8 @@ impl Progress {
         self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), 0.0, until_s)
     }
 
-    /// The longest stretch of the window without any answer, if some were due and at least [`MISSED`] would have come at
-    /// the rate of the rest.
+    /// Returns the longest silence of the window, if requests were due and at least [`MIN_MISSED_ANSWERS`] answers
+    /// are missing by the remaining rate.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);
@@ -140,7 +140,7 @@ impl Progress {
         Some(silent(from, from + length_s))
     }
 
-    /// From a moment on nothing came at all, and requests ran out of time.
+    /// Returns a silence from `begin_s` on without any answer, if requests timed out.
     fn nothing(&self, begin_s: f64) -> Option<Incident> {
         let until = self.known_until();
         let came = self.completed_at(until) > self.completed_at(begin_s);
@@ -148,8 +148,8 @@ impl Progress {
         (!came && failed && until - begin_s >= SILENT_S).then(|| silent(begin_s, until))
     }
 
-    /// Whether answers have not come for a while although they came before and some are due: at least two tenths of a
-    /// second, and [`MISSED`] answers by the rate since `begin_s`.
+    /// Returns whether answers have stopped: none for two tenths of a second, and [`MIN_MISSED_ANSWERS`] missing by
+    /// the rate since `begin_s`, although some came before and some are due.
     pub(crate) fn stands_still(&self, begin_s: f64) -> bool {
         let until = self.known_until();
         let rates = self.rates(begin_s, until);
@@ -158,7 +158,7 @@ impl Progress {
         quiet >= 2 && before * quiet as f64 * STEP_S >= MISSED && self.at(until, in_flight) > 0.0
     }
 
-    /// Requests completed until a moment, over all agents, in between ticks by a straight line.
+    /// Returns the requests completed until a moment over all agents, interpolated between ticks.
     fn completed_at(&self, t_s: f64) -> f64 {
         self.at(t_s, |t| t.completed as f64)
     }
@@ -168,8 +168,8 @@ impl Progress {
     }
 }
 
-/// Leaves out every second tick between which something was completed; where nothing was, each stays, so that a standstill of an
-/// hour ago is as long as it was. If that are too many, every second one of all goes.
+/// Drops every second tick that completed something. Ticks without completions stay, so that an old standstill keeps
+/// its length. If too many remain, drops every second tick of all.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();
@@ -179,13 +179,13 @@ fn thin(ticks: &mut Vec<Tick>) {
     }
 }
 
-/// Keeps each tick at an even place, and those at odd ones that are wanted.
+/// Keeps ticks at even positions, and those at odd positions that are wanted.
 fn every_second(ticks: &mut Vec<Tick>, wanted: impl Fn(usize) -> bool) {
     let mut places = 0..;
     ticks.retain(|_| places.next().is_some_and(|at| at % 2 == 0 || wanted(at)));
 }
 
-/// Whether an agent tells more often than ten times a second.
+/// Returns whether an agent reports more than ten times a second.
 fn fine(ticks: &[Tick]) -> bool {
     ticks.len() >= 2 && ticks.last().is_some_and(|last| last.t_s < 0.03 * ticks.len() as f64)
 }
@@ -205,7 +205,7 @@ fn in_flight(t: &Tick) -> f64 {
     t.in_flight as f64
 }
 
-/// Place and length of the longest run of zeros.
+/// Returns position and length of the longest run of zeros.
 fn longest_zero(rates: &[f64]) -> (usize, usize) {
     let (mut best, mut run) = ((0, 0), 0);
     for (i, rate) in rates.iter().enumerate() {
@@ -290,7 +290,7 @@ mod tests {
             "{told:?}"
         );
         assert_eq!(progress.series(0.0, 100.0).0, STEP_S);
-        // A server that never says anything.
+        // A server that never answers.
         (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
         assert!(progress.ticks[0].len() <= MOST_TICKS, "{}", progress.ticks[0].len());
     }
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(Progress::new(1).rates(0.0, 0.2), [0.0, 0.0]);
     }
 
-    /// 100 answers a second, none from 2 s to 3 s; `failing` says whether requests failed meanwhile.
+    /// Returns 100 answers a second with none from 2 s to 3 s; `failing` adds failed requests in the gap.
     fn with_a_gap(failing: bool) -> Progress {
         let mut progress = Progress::new(1);
         for i in 1..=50_u64 {
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(Progress::new(1).silence(0.0, 5.0), None);
     }
 
-    /// As when a link is cut before a short window begins: its requests run out of time in the drain.
+    /// A link was cut just before a short window began: the requests time out in the drain.
     #[test]
     fn a_window_without_any_answer_is_silent_once_requests_ran_out_of_time() {
         let mut progress = Progress::new(1);

@@ -1,4 +1,4 @@
-//! One blocking connection to a server, by TCP or by a unix socket.
+//! One blocking connection to a server, by TCP or a Unix socket.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use run::Address;
 use sys::peer::{Peer, queue_is_full};
 
-/// How often a unix socket whose queue is full is tried again.
+/// Interval between attempts at a Unix socket whose accept queue is full.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// A connection.
+/// A blocking connection.
 pub(crate) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 impl Stream {
-    /// Connects within a time; a unix socket with a full accept queue is tried again until it is over.
+    /// Connects within a time. A Unix socket with a full accept queue is retried until then.
     pub(crate) fn connect(addr: &Address, within: Duration) -> io::Result<Self> {
         let path = match addr {
             Address::Inet(addr) => return TcpStream::connect_timeout(addr, within).map(Self::Tcp),
@@ -40,9 +40,9 @@ impl Stream {
         }
     }
 
-    /// How long the next read or write may take.
+    /// Sets the timeout of the next read or write.
     pub(crate) fn patience(&self, time: Duration) {
-        // An error would mean a time of zero, which no caller gives.
+        // Fails only for a timeout of zero, which no caller gives.
         let _ = match self {
             Self::Tcp(stream) => {
                 stream.set_read_timeout(Some(time)).and_then(|()| stream.set_write_timeout(Some(time)))

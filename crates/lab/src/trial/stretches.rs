@@ -1,14 +1,14 @@
-//! What was known of a load at moments of a long window, so that it can be told in stretches: memory for some hundreds of
-//! them, however long the window is.
+//! Snapshots of a load during a long window, from which its stretches are computed. Memory is bounded: there are some
+//! hundreds of them, however long the window is.
 
 use run::{Moment, TickDetail};
 
-/// Shortest stretch, seconds: ticks tell their detail five times a second.
+/// Shortest stretch, seconds: ticks carry detail five times a second.
 const SHORTEST_S: f64 = 1.0;
-/// Most stretches of a window.
+/// Maximum number of stretches in a window.
 const MOST: f64 = 400.0;
 
-/// See the head of this file. Nothing is kept before [`Stretches::begin`].
+/// Snapshots of a load. Nothing is kept before [`Stretches::begin`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stretches {
     step_s: f64,
@@ -16,23 +16,23 @@ pub(crate) struct Stretches {
 }
 
 impl Stretches {
-    /// Begins at a moment with what is known then; the window is to be so long.
+    /// Begins with a first snapshot of a window with this length.
     pub(crate) fn begin(now_s: f64, window_s: f64, known: TickDetail) -> Self {
         Self { step_s: (window_s / MOST).max(SHORTEST_S), states: vec![(now_s, known)] }
     }
 
-    /// Whether a stretch is over. A window that goes on beyond its plan has no more of them.
+    /// Returns whether a stretch is over. A window that is longer than planned gets no further stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MOST + 1.0;
         self.states.last().is_some_and(|(since_s, _)| now_s >= since_s + self.step_s) && !full
     }
 
-    /// This is known at the end of a stretch.
+    /// Takes the snapshot at the end of a stretch.
     pub(crate) fn push(&mut self, now_s: f64, known: TickDetail) {
         self.states.push((now_s, known));
     }
 
-    /// What happened in each until a moment.
+    /// Returns the stretches until a moment.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         let known = self.states.windows(2).filter(|pair| pair[1].0 <= until_s);
         known.map(|pair| between(&pair[0], &pair[1])).collect()
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// So many answers of a millisecond and so many resets so far.
+    /// Returns a snapshot with this many answers of a millisecond, and this many resets.
     fn known(answers: u64, resets: u64) -> TickDetail {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = answers;

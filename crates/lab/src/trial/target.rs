@@ -1,5 +1,5 @@
-//! From what the user wrote to an address and a protocol, before anything is sent. Source: RFC 3986 section 3,
-//! RFC 1918, RFC 3927, RFC 4193, RFC 4291.
+//! Resolution of a target, as the user wrote it, to an address and a protocol before anything is sent. Source: RFC
+//! 3986 section 3, RFC 1918, RFC 3927, RFC 4193, RFC 4291.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -11,16 +11,16 @@ use crate::LabError;
 /// A target that can be loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
-    /// Where connections go.
+    /// Address to connect to.
     pub addr: Address,
-    /// What is said there.
+    /// Protocol to speak.
     pub protocol: Protocol,
-    /// The name that a server spoken to within TLS must have; absent without TLS.
+    /// Server name for TLS; absent without TLS.
     pub tls_name: Option<String>,
 }
 
-/// Reads a target and resolves its host. `asked` is the protocol with the details that flags or a plan gave; the scheme
-/// decides its kind, and details of the same kind are kept.
+/// Parses a target and resolves its host. `asked` is the protocol with details from flags or a plan. The scheme
+/// decides the kind; details of the same kind are kept.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
     let parts = UrlParts::of(target);
@@ -58,7 +58,7 @@ fn without_fragment(text: &str) -> &str {
     text.split('#').next().unwrap_or(text)
 }
 
-/// `/run/app.sock:/path` is a socket and what is asked for there.
+/// Splits `/run/app.sock:/path` into the socket and the path of the request.
 fn socket_and_path(rest: &str) -> Result<(&str, &str), String> {
     let (socket, path) = rest.find(":/").map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
     match socket {
@@ -101,14 +101,14 @@ fn look_up(host: &str, port: u16) -> Result<SocketAddr, String> {
         format!("the host {host:?} cannot be found ({e}); check the name, or give its address")
     };
     let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|e| unknown(&e))?.collect();
-    // IPv4 first: servers that listen on one family only mostly listen on that one.
+    // IPv4 first: servers that listen on one family only usually listen on IPv4.
     found.iter().find(|a| a.is_ipv4()).or(found.first()).copied().ok_or_else(|| unknown(&"no address"))
 }
 
-/// The settings that were asked for where they are of the row's protocol, aimed at what the target names.
+/// Returns the requested settings if they are of this protocol, otherwise its defaults, aimed at the target.
 fn protocol(row: &ProtocolSpec, authority: &str, path: &str, asked: &Protocol) -> Protocol {
     let defaults = (row.defaults)();
-    // Which version of HTTP is asked for by a flag, where the scheme says nothing of it.
+    // A flag selects the version of HTTP if the scheme does not.
     let asked_for = (row.takes)(asked);
     let same = asked_for || std::mem::discriminant(asked) == std::mem::discriminant(&defaults);
     let mut protocol = if same { asked.clone() } else { defaults };
@@ -116,7 +116,7 @@ fn protocol(row: &ProtocolSpec, authority: &str, path: &str, asked: &Protocol) -
     protocol
 }
 
-/// Whether an address is one that a person may load without asking anybody: this machine, private and link-local ranges.
+/// Returns whether an address may be loaded without asking anybody: this machine, private and link-local ranges.
 pub fn is_own_ground(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified(),
@@ -127,7 +127,7 @@ pub fn is_own_ground(ip: IpAddr) -> bool {
     }
 }
 
-/// Refuses targets outside loopback and private networks unless the user says that it is allowed.
+/// Refuses targets outside loopback and private networks unless the user confirmed the permission.
 pub fn check_authorized(target: &str, addr: &Address, authorized: bool) -> Result<(), LabError> {
     let Some(addr) = addr.inet().filter(|addr| !authorized && !is_own_ground(addr.ip())) else { return Ok(()) };
     let why = format!(
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:1?x").unwrap().protocol.http().unwrap().path, "/?x");
     }
 
-    /// What a message holds by default stands in the protocol's row alone: whoever names no size gets that one.
+    /// The default message size is only in the protocol's row, and applies if the user gives none.
     #[test]
     fn a_target_has_the_defaults_of_its_protocols_row() {
         let rows = proto::PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));

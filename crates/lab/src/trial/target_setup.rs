@@ -1,5 +1,5 @@
-//! What a run stands on: the server (embedded, or found from its listening socket), where both sides run, and whether
-//! the target speaks at all.
+//! Set-up of a run: the server (embedded, or found by its listening socket), the places of both sides, and the test
+//! request.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,31 +18,31 @@ use crate::observe::{Observation, Watched};
 use crate::trial::{preflight, target};
 use crate::{Host, Lab, LabError, Local};
 
-/// The set-up of a run against one server.
+/// Set-up of a run against one server.
 pub struct TargetSetup {
-    /// The server's address.
+    /// Address of the server.
     pub addr: Address,
-    /// What the samplers look at.
+    /// Observation of both sides.
     pub observation: Observation,
-    /// The load plan of the run, with target and placement put in; intensity and times change by trial.
+    /// Load plan of the run, completed by target and CPUs; intensity and times differ by trial.
     pub load: LoadPlan,
-    /// Seconds that the first request took, before any load.
+    /// Duration of the test request before any load, seconds.
     pub first_s: f64,
-    /// Where generators run.
+    /// Host of the generators.
     host: Box<dyn Host>,
-    /// Where the server runs, as far as it can be reached.
+    /// Host of the server, as far as it can be reached.
     server_host: Box<dyn Host>,
-    /// The embedded server; it ends when this is dropped.
+    /// Embedded server, which ends with this value.
     _server: Option<AgentGroup>,
 }
 
-/// Said first in every result of a run that takes any certificate.
+/// First warning in every result of a run that accepts any certificate.
 const INSECURE: &str = "insecure: the server's certificate is not verified (--insecure); whoever answers is measured";
 
-/// How long a server may take to listen.
+/// Maximum time for a server to listen.
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Starts `loadline agent` as a server on a host. The address that it listens on comes back with its group.
+/// Starts `loadline agent` as a server on a host. Returns its group and the address at which it listens.
 pub fn start_server(
     host: &dyn Host,
     program: &Path,
@@ -53,7 +53,7 @@ pub fn start_server(
     Ok((group, addr, notes))
 }
 
-/// The same of several processes, each with an address of its own, in the order of the group.
+/// Starts several server processes, each with its own address, in the order of the group.
 pub fn start_servers(
     host: &dyn Host,
     program: &Path,
@@ -76,7 +76,7 @@ fn says_no_address() -> LabError {
 }
 
 impl TargetSetup {
-    /// Prepares the target of the run's plan: the embedded server when it names none.
+    /// Prepares the target of the run's plan; starts the embedded server if it names none.
     pub fn prepare(lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let target_setup = if lab.run.plan.target.url.is_empty() { Self::embedded(lab) } else { Self::of_target(lab) }?;
         let [client, server] = target_setup.observation.here();
@@ -88,7 +88,7 @@ impl TargetSetup {
             };
             lab.host(probe::host_info("localhost", role));
         }
-        // What is made is in the set-up; a run writes down the begin of a long set.
+        // The set-up holds all arrival times; a run records only the beginning of a long set.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         if target_setup.observation.shared() {
@@ -151,7 +151,7 @@ impl TargetSetup {
         Ok(Self { addr: found.addr, observation, load, first_s, host, server_host, _server: None })
     }
 
-    /// With generators or the server on other hosts.
+    /// Prepares a run with generators or the server on other hosts.
     fn elsewhere(lab: &mut Lab<'_>, addr: Address, mut load: LoadPlan, first_s: f64) -> Result<Self, LabError> {
         let program = lab.program().to_path_buf();
         let hosts = Hosts::connect(&lab.run.plan.hosts, &program)?;
@@ -169,7 +169,7 @@ impl TargetSetup {
         };
         let watched = match &server {
             None if clients.is_empty() || client_machines.contains(&here) => Self::find_server(lab, &addr, &mut load)?,
-            // The generators are elsewhere, so they share nothing with what serves here.
+            // The generators are elsewhere, so they share no CPU with a server here.
             None => Self::find_server(lab, &addr, &mut load.clone())?.map(|found| Watched { shared: false, ..found }),
             Some(server) => {
                 let one_machine = client_machines.contains(&server.machine());
@@ -181,7 +181,8 @@ impl TargetSetup {
         Ok(Self { addr, observation, load, first_s, host, server_host, _server: None })
     }
 
-    /// What the observer on the server's host found; on the machine of a generator, that keeps off the server's processors.
+    /// Returns the server's side as found by the observer on its host. A generator on the same machine is kept off
+    /// the server's CPUs.
     fn watched_there(lab: &mut Lab<'_>, server: &RemoteObserver, one_machine: bool, load: &mut LoadPlan) -> Watched {
         let (host, found) = (server.host(), server.found());
         if let Some(why) = &found.missing {
@@ -200,7 +201,7 @@ impl TargetSetup {
         watched
     }
 
-    /// The server's processes, where they are on this machine; what cannot be seen is said and not an error.
+    /// Finds the server's processes on this machine. Invisible processes are noted and are no error.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<Watched>, LabError> {
         let (pids, netns_pid, listen) = match lab.run.plan.target.server_pid {
             Some(pid) if probe::parent_of(pid).is_none() => {
@@ -232,12 +233,12 @@ impl TargetSetup {
         Ok(Some(Watched { host: "localhost".into(), pids, netns_pid, listen, shared: places.shared() }))
     }
 
-    /// Where generators run: this host, or those of the plan.
+    /// Returns the host of the generators: this one, or those of the plan.
     pub fn host(&self) -> &dyn Host {
         &*self.host
     }
 
-    /// The hosts on which a lever of this place is pulled; none for one that is another load.
+    /// Returns the hosts on which a lever is pulled; none if the lever is a different load.
     pub(crate) fn hosts_of(&self, place: Place) -> Vec<&dyn Host> {
         match place {
             Place::Load => Vec::new(),
@@ -249,27 +250,27 @@ impl TargetSetup {
         }
     }
 
-    /// Whether requests are HTTP and can be answered with a status.
+    /// Returns whether requests are HTTP, so that answers have a status.
     pub fn is_http(&self) -> bool {
         self.load.protocol.http().is_some()
     }
 }
 
-/// One exchange before any load, and the seconds it took. An answer that counts as a failure would make every request of
-/// the run one, so it is shown and ends the run.
+/// Sends the test request before any load and returns its duration in seconds. An answer that counts as a failure
+/// ends the run, since every request would fail the same way.
 fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };
     let first = preflight::first_request(addr, load);
     let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
-    // S-Clients are for servers past their capacity, so one whose queue is full already is no mistake of the user.
+    // S-Clients are meant for overloaded servers, so a full accept queue is no mistake of the user.
     if let (true, Err(why)) = (s_clients && preflight::takes_none(addr, load), &first) {
         lab.note(format!("the first request was not answered, S-Clients go on without: {why}"));
         return Ok(0.0);
     }
     let first = first.map_err(fail)?;
     if let Some(said) = first.refusal() {
-        // A server past its capacity refuses.
+        // An overloaded server may refuse.
         if !s_clients {
             return Err(fail(said));
         }
@@ -284,13 +285,13 @@ fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f
     Ok(first.took_us / 1e6)
 }
 
-/// The testbed of `loadline testbed` in which this process is on one host and the server on another.
+/// Returns the testbed of `loadline testbed` in which this process is on one host and the server on another.
 fn joined(server: &Watched) -> Option<Joining> {
     let there = server.netns_pid.or(server.pids.first().copied())?;
     testbed::named::joining(std::process::id(), there)
 }
 
-/// `CPU 1`, or `CPUs 0, 2`.
+/// Formats CPUs as `CPU 1`, or `CPUs 0, 2`.
 fn cpu_list(cpus: &[u32]) -> String {
     let names: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, names.join(", "))

@@ -1,55 +1,54 @@
-//! What a run says while it goes on, and how it is told to stop. The conductor prints nothing itself.
+//! Reports of a run while it goes on, and the user's wish to stop. The conductor itself prints nothing.
 
 use run::{Side, Tick, TickDetail, Trial};
 
-/// A trial while its load is on, as whoever looks on sees it.
+/// State of a trial under load, for the live view.
 #[derive(Clone, Debug, Default)]
 pub struct Progressing {
-    /// The sums of all agents' newest ticks.
+    /// Sums of all agents' newest ticks.
     pub tick: Tick,
-    /// Their failures by kind and response times so far.
+    /// Failures by kind and response times so far.
     pub detail: TickDetail,
-    /// The newest samples of each host of clients, of those that told theirs.
+    /// Newest samples of each client host that reported any.
     pub clients: Vec<Side>,
-    /// The same of the server's side.
+    /// Newest samples of the server's side.
     pub server: Option<Side>,
 }
 
-/// The user, as the conductor sees them. Every method has a default, so tests need none.
+/// The user, from the conductor's point of view. Every method has a default, so tests need none.
 pub trait Watch {
-    /// A phase begins that is expected to take so many seconds.
+    /// Announces a phase with its expected seconds.
     fn phase(&mut self, _name: &str, _expected_s: f64) {}
 
-    /// Load is on: the sums of all agents' newest ticks.
+    /// Reports progress under load: the sums of all agents' newest ticks.
     fn tick(&mut self, _now: &Tick) {}
 
-    /// Whether somebody looks at [`Watch::progress`]: then agents and observers tell more than results need.
+    /// Returns whether [`Watch::progress`] is used. Agents and observers then report more than results need.
     fn looks(&self) -> bool {
         false
     }
 
-    /// Load is on: all that is known of it now, a few times a second.
+    /// Reports the state of the trial a few times a second.
     fn progress(&mut self, _now: Progressing) {}
 
-    /// A trial ended and is part of the run.
+    /// Reports a trial that has become part of the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Something to know.
+    /// Reports a note.
     fn note(&mut self, _sentence: &str) {}
 
-    /// How many times the planned rate an open loop of an even rate is to have now: other than 1 where somebody changed it by
-    /// hand.
+    /// Returns the wanted multiple of the planned rate of a steady open loop: 1 unless the user changes it.
     fn factor(&self) -> f64 {
         1.0
     }
 
-    /// Whether to end now. What was measured is kept.
+    /// Returns whether to end now. Results so far are kept.
     fn stop(&self) -> bool {
         false
     }
 }
 
-/// Watches nothing.
+/// Watch that reports to nobody.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 

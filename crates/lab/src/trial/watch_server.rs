@@ -1,4 +1,4 @@
-//! `loadline watch`: the counters of a server that somebody else loads. One trial without a generator's side.
+//! `loadline watch`: one trial without a generator, for the counters of a server under external load.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, Watched};
 use crate::{Lab, LabError, Point, Watch};
 
-/// Watches the server with the plan's process, or the one that listens at an address, for the plan's duration, or until the
-/// user stops it or it ends: on the plan's host of the server, or on this one.
+/// Observes the server on its host or this one: the plan's process, or the one that listens at an address. It ends
+/// after the plan's duration, by the user, or with the server.
 pub fn watch_server(
     plan: Plan,
     listener: Option<Address>,
@@ -29,7 +29,7 @@ pub fn watch_server(
     lab.finish()
 }
 
-/// The observer on the server's own host, where one was named.
+/// Returns the observation of a server on another host, if the plan names one.
 fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<Option<Observation>, LabError> {
     let pid = lab.run.plan.target.server_pid;
     let Some(observer) = hosts.watch_server(lab.program(), pid, listener)? else { return Ok(None) };
@@ -42,7 +42,7 @@ fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<
     Ok(Some(Observation::of_server_alone(watched).with_hosts(Vec::new(), Some(observer))))
 }
 
-/// Which processes of this machine to look at.
+/// Returns the processes to observe on this machine.
 fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<Watched, LabError> {
     let fail = |why: String| LabError::set_up("watching a server", why);
     let watched = |pids| Watched { host: "localhost".into(), pids, ..Watched::default() };

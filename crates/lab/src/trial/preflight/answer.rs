@@ -1,33 +1,33 @@
-//! What the first bytes of an answer say, to show it to a person. They are a stranger's.
+//! First bytes of an answer, cleaned for display. They are untrusted.
 
-/// Bytes of an answer that are kept, to show what it says.
+/// Maximum number of bytes kept from an answer.
 const KEPT: usize = 8 * 1024;
-/// Bytes of a body that are shown.
+/// Maximum number of bytes shown from a body.
 const BODY_SHOWN: usize = 200;
 
-/// The first bytes of an answer.
+/// First bytes of an answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer(pub(super) Vec<u8>);
 
 impl Answer {
-    /// More of it came.
+    /// Adds bytes until the maximum is reached.
     pub(super) fn keep(&mut self, bytes: &[u8]) {
         self.0.extend(bytes.iter().take(KEPT.saturating_sub(self.0.len())));
     }
 
-    /// Its first line.
+    /// Returns the first line.
     pub(super) fn first_line(&self) -> String {
         let line = self.0.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
         printable(line, 80)
     }
 
-    /// Head and body of an HTTP answer, as far as they were kept.
+    /// Splits an HTTP answer into head and body, as far as they were kept.
     fn halves(&self) -> (&[u8], &[u8]) {
         let end = self.0.windows(4).position(|w| w == b"\r\n\r\n").map_or(self.0.len(), |at| at + 4);
         self.0.split_at(end)
     }
 
-    /// The target of a redirect.
+    /// Returns the target of a redirect.
     pub(super) fn redirect(&self) -> Option<String> {
         let head = String::from_utf8_lossy(self.halves().0).into_owned();
         let mut lines = head.lines();
@@ -37,7 +37,7 @@ impl Answer {
         redirects.then(|| printable(to.trim().as_bytes(), BODY_SHOWN))
     }
 
-    /// The beginning of the body. A chunked one begins with a length, which is left out.
+    /// Returns the beginning of the body. The length that begins a chunked body is left out.
     pub(super) fn body(&self) -> String {
         let (head, body) = self.halves();
         let chunked = String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked");
@@ -46,7 +46,7 @@ impl Answer {
     }
 }
 
-/// The beginning of what a stranger sent, in one line: dots for what is no printable character.
+/// Returns the beginning of untrusted bytes in one line, with dots for unprintable characters.
 fn printable(bytes: &[u8], most: usize) -> String {
     run::visible(String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).trim()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! One request and its answer over a blocking socket, through the session that the load will use.
+//! One request and its answer over a blocking socket, through the same session as in the load.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -8,38 +8,38 @@ use proto::{Fault, Outcome, Request, Requester};
 use super::answer::Answer;
 use crate::trial::stream::Stream;
 
-/// A response longer than this is taken for one that never ends.
+/// Response length at which a response counts as endless, bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why an exchange was not completed.
+/// Reasons why an exchange was not completed.
 pub(super) enum Broken {
     Fault(Fault),
-    /// The session has more to say than the fault.
+    /// An explanation from the session, more specific than the fault.
     Explained(String),
     Silent,
     Endless,
     Io(std::io::Error),
 }
 
-/// One exchange, and what was seen of it.
+/// One exchange with what was observed of it.
 pub(super) struct Exchange {
     pub(super) stream: Stream,
     pub(super) begin: Instant,
     pub(super) deadline: Instant,
-    /// The first bytes of the answer, to tell a foreign protocol by.
+    /// First bytes of the answer, by which a foreign protocol is recognized.
     pub(super) answer: Answer,
     pub(super) bytes: u64,
     pub(super) answer_bytes: u64,
-    /// A request was begun: what handshake there was is over.
+    /// Whether a request was begun, so that any handshake is over.
     pub(super) spoke: bool,
     pub(super) handshakes: u64,
-    /// The status of the answer, and what the session says of it.
+    /// Status of the answer, and the session's comment on it.
     pub(super) status: u16,
     pub(super) said: Option<String>,
 }
 
 impl Exchange {
-    /// Whether the status was unexpected.
+    /// Runs the exchange. Returns whether the status was unexpected.
     pub(super) fn run(&mut self, session: &mut dyn Requester) -> Result<bool, Broken> {
         self.handshakes = u64::from(!session.ready());
         let outcome = self.talk(session);
@@ -77,7 +77,7 @@ impl Exchange {
                 n => session.receive(&buffer[..n], &mut done),
             };
             if let Err(fault) = heard {
-                // Why it ends, for the server's log; the fault is what is told here.
+                // Tells the server why the connection ends; the user gets the fault.
                 let _ = self.send(session, &mut buffer);
                 return Err(Broken::Fault(fault));
             }
@@ -103,7 +103,7 @@ impl Exchange {
             if n == 0 {
                 break;
             }
-            // A server may answer before it has read everything; what it says is then more telling than EPIPE.
+            // A server may answer before it has read everything; its answer then says more than EPIPE.
             if self.stream.write_all(&buffer[..n]).is_err() {
                 break;
             }

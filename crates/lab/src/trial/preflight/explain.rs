@@ -1,4 +1,4 @@
-//! Why the first request got no answer, in a sentence with what to do.
+//! Sentences that explain why the test request got no answer, with advice.
 
 use std::io::ErrorKind;
 
@@ -7,7 +7,7 @@ use run::{Address, LoadPlan};
 
 use super::exchange::{Broken, Exchange};
 
-/// Why no connection came about.
+/// Explains why no connection was made.
 pub(super) fn refused(addr: &Address, error: &std::io::Error, timeout_s: f64) -> String {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused if addr.inet().is_none() => {
@@ -23,7 +23,7 @@ pub(super) fn refused(addr: &Address, error: &std::io::Error, timeout_s: f64) ->
     }
 }
 
-/// Why an exchange was not completed.
+/// Explains why an exchange was not completed.
 pub(super) fn why(exchange: &Exchange, broken: &Broken, plan: &LoadPlan) -> String {
     let protocol = plan.protocol.name();
     let after = exchange.begin.elapsed().as_secs_f64();
@@ -77,7 +77,7 @@ pub(super) fn why(exchange: &Exchange, broken: &Broken, plan: &LoadPlan) -> Stri
     }
 }
 
-/// Greetings by which other protocols are known.
+/// Greetings by which other protocols are recognized.
 const FOREIGN: &[(&str, &[u8])] = &[
     ("SSH", b"SSH-"),
     ("TLS", b"\x15\x03"),

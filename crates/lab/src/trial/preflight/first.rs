@@ -1,36 +1,36 @@
-//! What the first request showed, and what follows from that.
+//! Result of the test request, and the conclusions from it.
 
 use run::Tally;
 
-/// What the first request showed.
+/// Result of the test request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct First {
-    /// From connect() to the last byte, microseconds.
+    /// Time from connect() to the last byte, microseconds.
     pub took_us: f64,
     /// Bytes of the response.
     pub bytes: u64,
-    /// Of them, those of the answer as its protocol counts them.
+    /// Bytes of the answer as its protocol counts them.
     pub(super) answer_bytes: u64,
-    /// The status line, where the protocol has one.
+    /// Status line, if the protocol has one.
     pub status_line: Option<String>,
-    /// Its status, as sessions tell it; 0 where the protocol has none.
+    /// Status as reported by the session; 0 if the protocol has none.
     pub status: u16,
-    /// Whether the status is one that counts as a failure.
+    /// Whether the status counts as a failure.
     pub unexpected: bool,
-    /// What the session says of that.
+    /// The session's comment on the failure.
     pub said: Option<String>,
-    /// Where a redirect leads.
+    /// Target of a redirect.
     pub redirect: Option<String>,
-    /// The first bytes of the body, with what cannot be printed escaped.
+    /// First bytes of the body, with unprintable ones escaped.
     pub body: String,
-    /// Whether a response came; by design a protocol may have none.
+    /// Whether a response came; some protocols have none by design.
     pub answered: bool,
-    /// Handshakes before it.
+    /// Number of handshakes before the response.
     pub handshakes: u64,
 }
 
 impl First {
-    /// What an answer that counts as a failure said, and what to do about it.
+    /// Describes an answer that counts as a failure, with advice.
     pub(crate) fn refusal(&self) -> Option<String> {
         if let Some(said) = self.said.as_ref().filter(|_| self.unexpected) {
             return Some(said.clone());
@@ -44,7 +44,7 @@ impl First {
         ))
     }
 
-    /// The exchange in counts, so that a run's counts equal the server's own log to the last request.
+    /// Returns the counts of the exchange, so that a run's counts match the server's own log exactly.
     pub(crate) fn tally(&self) -> Tally {
         let answered = u64::from(self.answered);
         let class = Some(run::STATUS_CLASSES[run::status_class(self.status)]).filter(|_| self.status > 0);

@@ -1,5 +1,5 @@
-//! One request before any load: does the target speak the protocol at all? A precise sentence now is worth more than
-//! a million errors later.
+//! Test request before any load: does the target speak the protocol at all? One precise sentence now is better than a
+//! million errors later.
 
 mod answer;
 mod exchange;
@@ -16,12 +16,12 @@ use self::exchange::Exchange;
 pub(crate) use self::first::First;
 use crate::trial::stream::Stream;
 
-/// Makes one exchange; the error is a sentence with what to do.
+/// Makes one exchange; the error is a sentence with advice.
 pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
-    // A file that cannot be read is told before anything is connected.
+    // An unreadable file is reported before connecting.
     let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
     let connect = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
@@ -40,7 +40,7 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, St
         status: 0,
         said: None,
     };
-    // Where nothing comes back by design, that it connects is all there is to see.
+    // A protocol without answers shows only that the connection works.
     let done = if answered { exchange.run(client.sessions(1).at(0)) } else { Ok(false) };
     let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::why(&exchange, &e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
@@ -64,10 +64,10 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, St
     })
 }
 
-/// Longest wait for the one request that asks whether a server still lives, seconds.
+/// Maximum wait for the request that asks whether a server still lives, seconds.
 const ALIVE_WITHIN_S: f64 = 3.0;
 
-/// One request after a load that no answer came to: what it counts, or why nothing came.
+/// Makes one request after a load without answers. Returns its counts, or why no answer came.
 pub(crate) fn still_answers(addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
     let mut plan = plan.clone();
     plan.timeout_s = plan.timeout_s.min(ALIVE_WITHIN_S);
@@ -75,7 +75,7 @@ pub(crate) fn still_answers(addr: &Address, plan: &LoadPlan) -> Result<Tally, St
     first_request(addr, &plan).map(|first| first.tally())
 }
 
-/// Whether connects are neither taken nor refused within the plan's time for one: an accept queue that is full does that.
+/// Returns whether connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
 pub(crate) fn takes_none(addr: &Address, plan: &LoadPlan) -> bool {
     let patience = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
     let tried = Stream::connect(addr, patience);
@@ -88,10 +88,10 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
 
-    /// More than an answer that comes takes on any machine.
+    /// Timeout that no answer exceeds on any machine, seconds.
     const PATIENT: f64 = 20.0;
 
-    /// A server that reads a request and answers with `answer`, then closes or stays silent until the client is done.
+    /// Runs a server that reads a request and sends `answer`, then closes or stays silent until the client is done.
     fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<First, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
@@ -139,7 +139,7 @@ mod tests {
         let endless = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhi";
         let mut huge = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
         huge.resize(1 << 20, b'x');
-        // Who waits for what never comes is patient for a short time only; an answer that has begun gets time to begin.
+        // The timeout is short where no answer comes, and longer where an answer must begin.
         for (answer, close, patience_s, words) in [
             (&b""[..], false, 0.3, "said nothing"),
             (b"", true, PATIENT, "without"),
