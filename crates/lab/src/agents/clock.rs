@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 
 /// Largest relative drift assumed between two clocks. Quartz clocks drift by 20 to 50 parts per million.
-const DRIFT: f64 = 100e-6;
+const MAX_DRIFT: f64 = 100e-6;
 /// Maximum number of readings kept: over eight hours, one every two to four minutes.
-const MOST_READINGS: usize = 256;
+const MAX_READINGS: usize = 256;
 /// Smallest gap between two kept readings, nanoseconds. The gap doubles each time that readings are thinned.
-const ONE_MOMENT_NS: u64 = 1_000_000_000;
+const MIN_READING_GAP_NS: u64 = 1_000_000_000;
 /// Maximum number of unanswered questions.
-const MOST_ASKED: usize = 64;
+const MAX_OPEN_QUESTIONS: usize = 64;
 
 /// Result of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ struct Reading {
     /// Middle of the exchange on our clock.
     at_ns: u64,
     /// The other clock minus ours.
-    ahead_ns: i64,
+    offset_ns: i64,
     /// Round trip of the exchange.
     took_ns: u64,
 }
@@ -29,7 +29,7 @@ struct Reading {
 impl Reading {
     /// Returns how wrong this reading may be at a later moment of our clock.
     fn error_ns(&self, at_ns: u64) -> u64 {
-        (self.took_ns / 2).saturating_add((at_ns.saturating_sub(self.at_ns) as f64 * DRIFT) as u64)
+        (self.took_ns / 2).saturating_add((at_ns.saturating_sub(self.at_ns) as f64 * MAX_DRIFT) as u64)
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Forgets all unanswered questions.
-    pub(super) fn ask_anew(&mut self) {
+    pub(super) fn forget_questions(&mut self) {
         self.asked.clear();
     }
 
@@ -56,7 +56,7 @@ impl Clock {
     pub(super) fn ask(&mut self, now_ns: u64) -> u32 {
         self.questions = self.questions.wrapping_add(1);
         self.asked.push_back((self.questions, now_ns));
-        let excess = self.asked.len().saturating_sub(MOST_ASKED);
+        let excess = self.asked.len().saturating_sub(MAX_OPEN_QUESTIONS);
         self.asked.drain(..excess);
         self.questions
     }
@@ -67,7 +67,7 @@ impl Clock {
         if let Some((_, left_ns)) = self.asked.remove(at)
             && left_ns <= came_ns
         {
-            self.take(exchange(left_ns, theirs_ns, came_ns));
+            self.learn(reading(left_ns, theirs_ns, came_ns));
         }
     }
 
@@ -77,24 +77,24 @@ impl Clock {
     }
 
     /// Keeps a reading if it is more accurate than the last one is by now, or if it contradicts that one.
-    fn take(&mut self, new: Reading) {
+    fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
             return;
         }
         let (error_ns, known_ns) = (new.took_ns / 2, last.error_ns(new.at_ns));
-        let moved_ns = (i128::from(new.ahead_ns) - i128::from(last.ahead_ns)).unsigned_abs();
+        let moved_ns = (i128::from(new.offset_ns) - i128::from(last.offset_ns)).unsigned_abs();
         if error_ns > known_ns && moved_ns <= u128::from(error_ns) + u128::from(known_ns) {
             return;
         }
-        let one_moment = new.at_ns - last.at_ns < ONE_MOMENT_NS;
+        let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
             // The newest reading is always kept, however close it is to the one before.
-            [.., last] if one_moment => *last = new,
-            [.., before, last] if last.at_ns - before.at_ns < ONE_MOMENT_NS << self.thinned.min(20) => *last = new,
+            [.., last] if too_close => *last = new,
+            [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
         }
-        if self.readings.len() > MOST_READINGS {
+        if self.readings.len() > MAX_READINGS {
             let mut places = 0..;
             self.readings.retain(|_| places.next().is_some_and(|at| at % 2 == 0));
             self.thinned += 1;
@@ -118,37 +118,37 @@ impl Clock {
 
     /// Returns the offset at a moment of our clock, interpolated between readings. Outside all readings it is that of
     /// the nearest.
-    pub(super) fn ahead_ns(&self, at_ns: u64) -> i64 {
+    pub(super) fn offset_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));
         match (before, after) {
             (Some(a), Some(b)) => {
                 let share = (at_ns - a.at_ns) as f64 / (b.at_ns - a.at_ns).max(1) as f64;
-                let moved = i128::from(b.ahead_ns) - i128::from(a.ahead_ns);
-                bounded(i128::from(a.ahead_ns) + (moved as f64 * share) as i128)
+                let moved = i128::from(b.offset_ns) - i128::from(a.offset_ns);
+                bounded(i128::from(a.offset_ns) + (moved as f64 * share) as i128)
             }
-            (Some(only), None) => only.ahead_ns,
-            (None, Some(first)) => first.ahead_ns,
+            (Some(only), None) => only.offset_ns,
+            (None, Some(first)) => first.offset_ns,
             (None, None) => 0,
         }
     }
 
     /// Sets the zero of the agent's times to a moment of our clock. Returns the same moment on the agent's clock.
     pub(super) fn begin(&mut self, origin_ns: u64) -> u64 {
-        let ahead_ns = self.ahead_ns(origin_ns);
-        self.begun = Some((origin_ns, ahead_ns));
-        origin_ns.saturating_add_signed(ahead_ns)
+        let offset_ns = self.offset_ns(origin_ns);
+        self.begun = Some((origin_ns, offset_ns));
+        origin_ns.saturating_add_signed(offset_ns)
     }
 
     /// Returns the offset at the zero of the agent's times.
-    pub(super) fn begun_ahead_ns(&self) -> i64 {
-        self.begun.map_or(0, |(_, ahead_ns)| ahead_ns)
+    pub(super) fn begin_offset_ns(&self) -> i64 {
+        self.begun.map_or(0, |(_, offset_ns)| offset_ns)
     }
 
     /// Returns the drift since the zero of the agent's times, nanoseconds.
     pub(super) fn drift_ns(&self, at_ns: u64) -> i64 {
         let Some((_, begun_ns)) = self.begun else { return 0 };
-        bounded(i128::from(self.ahead_ns(at_ns)) - i128::from(begun_ns))
+        bounded(i128::from(self.offset_ns(at_ns)) - i128::from(begun_ns))
     }
 
     /// Converts seconds since the origin from the agent's clock to ours. The second pass corrects the moment at which
@@ -162,10 +162,10 @@ impl Clock {
 }
 
 /// Returns the reading of an exchange: the agent read its clock in the middle.
-fn exchange(left_ns: u64, theirs_ns: u64, came_ns: u64) -> Reading {
+fn reading(left_ns: u64, theirs_ns: u64, came_ns: u64) -> Reading {
     let took_ns = came_ns - left_ns;
     let at_ns = left_ns + took_ns / 2;
-    Reading { at_ns, ahead_ns: bounded(i128::from(theirs_ns) - i128::from(at_ns)), took_ns }
+    Reading { at_ns, offset_ns: bounded(i128::from(theirs_ns) - i128::from(at_ns)), took_ns }
 }
 
 fn bounded(ns: i128) -> i64 {
@@ -180,13 +180,13 @@ mod tests {
 
     #[test]
     fn the_middle_of_an_exchange_is_their_time() {
-        let said = |left, theirs, came| {
-            let found = exchange(left, theirs, came);
-            (found.ahead_ns, found.took_ns)
+        let read = |left, theirs, came| {
+            let found = reading(left, theirs, came);
+            (found.offset_ns, found.took_ns)
         };
-        assert_eq!(said(1_000, 9_000_100, 1_200), (8_999_000, 200));
-        assert_eq!(said(5_000, 0, 5_010), (-5_005, 10));
-        assert_eq!(said(0, u64::MAX, 2), (i64::MAX, 2));
+        assert_eq!(read(1_000, 9_000_100, 1_200), (8_999_000, 200));
+        assert_eq!(read(5_000, 0, 5_010), (-5_005, 10));
+        assert_eq!(read(0, u64::MAX, 2), (i64::MAX, 2));
     }
 
     /// A clock that is an hour ahead and first runs `ppm` millionths too fast. Its speed then follows a daily
@@ -227,7 +227,7 @@ mod tests {
                 ask(&mut clock, &theirs, now, way_ns, &mut chance);
                 // An order for a moment slightly later.
                 let at = now + 300_000_000;
-                let ordered = at.saturating_add_signed(clock.ahead_ns(at));
+                let ordered = at.saturating_add_signed(clock.offset_ns(at));
                 most_ns = most_ns.max(ordered.abs_diff(theirs.at(at)));
             }
             assert!(most_ns < S / 1_000, "{most_ns} ns with a way of {way_ns}");
@@ -239,17 +239,17 @@ mod tests {
                 let wrong_s = clock.ours_s(told_s) - (at - origin) as f64 / 1e9;
                 assert!(wrong_s.abs() < 1e-3, "{wrong_s} s after {hour} hours with a way of {way_ns}");
             }
-            assert!(clock.readings.len() <= MOST_READINGS);
+            assert!(clock.readings.len() <= MAX_READINGS);
         }
     }
 
     #[test]
     fn what_takes_long_says_nothing_until_what_is_known_is_as_old_and_what_cannot_be_is_believed() {
         let mut clock = Clock::default();
-        let mut answer = |at_ns: u64, ahead_ns: u64, took_ns: u64| {
+        let mut answer = |at_ns: u64, offset_ns: u64, took_ns: u64| {
             let n = clock.ask(at_ns);
-            clock.answered(n, at_ns + took_ns / 2 + ahead_ns, at_ns + took_ns);
-            clock.ahead_ns(u64::MAX)
+            clock.answered(n, at_ns + took_ns / 2 + offset_ns, at_ns + took_ns);
+            clock.offset_ns(u64::MAX)
         };
         assert_eq!(answer(S, 5_000, 1_000), 5_000);
         assert_eq!(answer(2 * S, 900_000, 2_000_000), 5_000, "off by up to a millisecond, and known to a tenth of one");
@@ -261,7 +261,7 @@ mod tests {
     fn what_a_stranger_answers_unasked_is_no_answer() {
         let mut clock = Clock::default();
         let asked: Vec<u32> = (0..1_000).map(|now| clock.ask(now)).collect();
-        assert_eq!((clock.open(), asked.last()), (MOST_ASKED, Some(&1_000)));
+        assert_eq!((clock.open(), asked.last()), (MAX_OPEN_QUESTIONS, Some(&1_000)));
         clock.answered(7, 0, 2_000);
         clock.answered(1_000, 50, 1);
         assert!(!clock.is_known() && clock.round_trip_ns() == 0);

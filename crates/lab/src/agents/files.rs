@@ -8,10 +8,10 @@ use run::LoadPlan;
 use crate::LabError;
 
 /// Maximum size of all files of a load together, bytes: every agent gets them at the start of every trial.
-const MOST: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// Returns the content of the files that a load names, by path, in base64.
-pub(crate) fn of(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> {
+pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> {
     let said = [serde_json::to_value(&load.protocol), serde_json::to_value(&load.tls)];
     let mut named = Vec::new();
     said.iter().flatten().for_each(|value| files_in(value, &mut named));
@@ -23,9 +23,9 @@ pub(crate) fn of(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> 
         };
         // Checked before reading, because a file may be larger than memory.
         let long = std::fs::metadata(&path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
-        if bytes + long.min(MOST + 1) > MOST {
+        if bytes + long.min(MAX_BYTES + 1) > MAX_BYTES {
             return fail(format!(
-                "at most {MOST} bytes of files are sent to each host; name a shorter one, or generate the load on this host"
+                "at most {MAX_BYTES} bytes of files are sent to each host; name a shorter one, or generate the load on this host"
             ));
         }
         match std::fs::read(&path) {
@@ -62,13 +62,13 @@ mod tests {
 
     #[test]
     fn files_of_a_load_are_read_here() {
-        assert!(of(&LoadPlan::default()).unwrap().is_empty());
+        assert!(read_all(&LoadPlan::default()).unwrap().is_empty());
         let dir = tempfile::tempdir().unwrap();
         let (body, key) = (dir.path().join("body"), dir.path().join("key.pem"));
         std::fs::write(&body, [0, 255]).unwrap();
         std::fs::write(&key, "PEM").unwrap();
         let tls = Some(TlsPlan { key_file: Some(key.display().to_string()), ..TlsPlan::default() });
-        let files = of(&LoadPlan { tls, ..raw(&body) }).unwrap();
+        let files = read_all(&LoadPlan { tls, ..raw(&body) }).unwrap();
         let read = |path: &std::path::Path| run::from_base64(&files[path.to_str().unwrap()]).unwrap();
         assert_eq!((files.len(), read(&body), read(&key)), (2, vec![0, 255], b"PEM".to_vec()));
     }
@@ -76,11 +76,11 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_sent_is_named_with_the_reason() {
         let dir = tempfile::tempdir().unwrap();
-        let error = of(&raw(&dir.path().join("none"))).unwrap_err().to_string();
+        let error = read_all(&raw(&dir.path().join("none"))).unwrap_err().to_string();
         assert!(error.contains("none") && error.contains("cannot be read here"), "{error}");
         let large = dir.path().join("large");
-        std::fs::File::create(&large).unwrap().set_len(MOST as u64 + 1).unwrap();
-        let error = of(&raw(&large)).unwrap_err().to_string();
+        std::fs::File::create(&large).unwrap().set_len(MAX_BYTES as u64 + 1).unwrap();
+        let error = read_all(&raw(&large)).unwrap_err().to_string();
         assert!(error.contains("at most 4194304 bytes"), "{error}");
     }
 }

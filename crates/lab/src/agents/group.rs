@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use run::{AgentCommand, AgentReport, AgentSpec};
 
-use super::desk::{Desk, Raw};
+use super::inbox::{Inbox, PipeEvent};
 use super::member::Agent;
-use super::post::Post;
+use super::pipe_thread::PipeThread;
 use crate::{Host, LabError};
 
 /// An event from an agent.
 #[derive(Debug)]
-pub enum Said {
+pub enum AgentEvent {
     /// A report line.
     Report(AgentReport),
     /// Answer to a ping: its number, the agent's clock, and our clock at its arrival, nanoseconds.
@@ -32,14 +32,14 @@ pub enum Said {
 #[derive(Debug, Default)]
 pub struct AgentGroup {
     pub(super) agents: Vec<Agent>,
-    pub(super) desk: Arc<Desk>,
-    pub(super) post: Option<Post>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) pipe_thread: Option<PipeThread>,
     /// Serial numbers of agents whose events are ignored from now on.
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Index in `agents` by serial number.
     pub(super) numbers: BTreeMap<usize, usize>,
     /// Events that arrived while clocks were compared, by serial number. They are delivered first.
-    pub(super) aside: RefCell<VecDeque<(usize, Said)>>,
+    pub(super) put_aside: RefCell<VecDeque<(usize, AgentEvent)>>,
     /// Number of agents ever started.
     started: usize,
 }
@@ -53,16 +53,16 @@ impl AgentGroup {
         self.started += 1;
         let (agent, pipes) = Agent::spawn(host, program, name, serial, spec)?;
         let no_thread = |e: std::io::Error| fail(format!("no thread could be started to read it: {e}"));
-        if self.post.is_none() {
-            self.post = Some(Post::start(Arc::clone(&self.desk)).map_err(no_thread)?);
+        if self.pipe_thread.is_none() {
+            self.pipe_thread = Some(PipeThread::start(Arc::clone(&self.inbox)).map_err(no_thread)?);
         }
-        let number = self.take_in(agent);
-        let taken = self.post.as_ref().map_or(Ok(()), |post| post.take(pipes));
+        let number = self.add(agent);
+        let taken = self.pipe_thread.as_ref().map_or(Ok(()), |pipe_thread| pipe_thread.take(pipes));
         taken.map(|()| number).map_err(|e| fail(format!("its pipes are no pipes: {e}")))
     }
 
     /// Adds an agent and returns its number in this group.
-    pub(super) fn take_in(&mut self, agent: Agent) -> usize {
+    pub(super) fn add(&mut self, agent: Agent) -> usize {
         let number = self.agents.len();
         self.numbers.insert(agent.serial, number);
         self.agents.push(agent);
@@ -97,7 +97,7 @@ impl AgentGroup {
     /// Sends each agent its own command.
     pub fn tell_each(&mut self, command: impl Fn(&Agent) -> AgentCommand) {
         self.agents.iter().for_each(|a| a.tell(&command(a)));
-        self.ring();
+        self.wake_pipe_thread();
     }
 
     /// Sends a command to one agent.
@@ -105,45 +105,45 @@ impl AgentGroup {
         if let Some(agent) = self.agents.get(number) {
             agent.tell(&command(agent));
         }
-        self.ring();
+        self.wake_pipe_thread();
     }
 
     /// Wakes the pipe thread to write what is queued.
-    pub(super) fn ring(&self) {
-        self.post.iter().for_each(Post::ring);
+    pub(super) fn wake_pipe_thread(&self) {
+        self.pipe_thread.iter().for_each(PipeThread::wake);
     }
 
     /// Returns the next event, waiting until `until` at most.
-    pub fn hear(&self, until: Instant) -> Option<(usize, Said)> {
-        let kept = std::iter::from_fn(|| self.aside.borrow_mut().pop_front());
-        let mut known = kept.filter_map(|(serial, said)| Some((*self.numbers.get(&serial)?, said)));
+    pub fn hear(&self, until: Instant) -> Option<(usize, AgentEvent)> {
+        let kept = std::iter::from_fn(|| self.put_aside.borrow_mut().pop_front());
+        let mut known = kept.filter_map(|(serial, event)| Some((*self.numbers.get(&serial)?, event)));
         let first = known.next();
-        first.or_else(|| self.hear_anew(until))
+        first.or_else(|| self.hear_new(until))
     }
 
     /// Returns the next new event, ignoring those that were put aside.
-    pub(super) fn hear_anew(&self, until: Instant) -> Option<(usize, Said)> {
+    pub(super) fn hear_new(&self, until: Instant) -> Option<(usize, AgentEvent)> {
         loop {
-            let (serial, raw) = self.desk.next(until)?;
+            let (serial, event) = self.inbox.next(until)?;
             let Some(&number) = self.numbers.get(&serial).filter(|_| !self.gone.borrow().contains(&serial)) else {
                 continue;
             };
-            let said = match raw {
-                Raw::Gone(how) => Said::Gone(how),
-                Raw::Line { text, at_ns } => match serde_json::from_str::<AgentReport>(&text) {
+            let event = match event {
+                PipeEvent::Gone(how) => AgentEvent::Gone(how),
+                PipeEvent::Line { text, at_ns } => match serde_json::from_str::<AgentReport>(&text) {
                     Ok(AgentReport::Beat) => continue,
-                    Ok(AgentReport::Pong { n, mono_ns }) => Said::Pong(n, mono_ns, at_ns),
-                    Ok(report) => Said::Report(report.cleaned()),
-                    Err(e) => Said::Gone(format!(
+                    Ok(AgentReport::Pong { n, mono_ns }) => AgentEvent::Pong(n, mono_ns, at_ns),
+                    Ok(report) => AgentEvent::Report(report.cleaned()),
+                    Err(e) => AgentEvent::Gone(format!(
                         "it wrote a line that is not a report ({})",
                         run::visible(&e.to_string().chars().take(200).collect::<String>())
                     )),
                 },
             };
-            if matches!(said, Said::Gone(_)) {
+            if matches!(event, AgentEvent::Gone(_)) {
                 self.gone.borrow_mut().insert(serial);
             }
-            return Some((number, said));
+            return Some((number, event));
         }
     }
 
@@ -153,28 +153,28 @@ impl AgentGroup {
         let mut ready: Vec<Option<Ready>> = vec![None; self.agents.len()];
         let deadline = Instant::now() + patience;
         while ready.iter().any(Option::is_none) {
-            let Some((number, said)) = self.hear(deadline) else {
+            let Some((number, event)) = self.hear(deadline) else {
                 let late = ready.iter().position(Option::is_none).unwrap_or(0);
                 let why = self.agents[late].why_late(patience);
                 return Err(LabError::Agent { name: self.name(late).into(), why });
             };
-            match said {
-                Said::Report(AgentReport::Ready { pid, listening, io, notes }) => {
+            match event {
+                AgentEvent::Report(AgentReport::Ready { pid, listening, io, notes }) => {
                     self.agents[number].is_ready(pid);
                     ready[number] = Some(Ready { listening, io, notes, ..Ready::default() });
                 }
-                Said::Report(AgentReport::Watching(found)) => {
+                AgentEvent::Report(AgentReport::Watching(found)) => {
                     ready[number] = Some(Ready { watching: Some(*found), ..Ready::default() });
                 }
-                Said::Report(AgentReport::Found(found)) => {
+                AgentEvent::Report(AgentReport::Found(found)) => {
                     ready[number] = Some(Ready { found: Some(found), ..Ready::default() });
                 }
-                Said::Report(AgentReport::Failed { error }) => {
+                AgentEvent::Report(AgentReport::Failed { error }) => {
                     return Err(LabError::Agent { name: self.name(number).into(), why: error });
                 }
-                Said::Report(report) => self.begin(number, report)?,
-                Said::Gone(how) => return Err(self.gone_early(number, how)),
-                Said::Pong(..) => {}
+                AgentEvent::Report(report) => self.begin(number, report)?,
+                AgentEvent::Gone(how) => return Err(self.early_end(number, how)),
+                AgentEvent::Pong(..) => {}
             }
         }
         self.compare_clocks();
@@ -194,12 +194,12 @@ impl AgentGroup {
             AgentReport::Wants { system } => agent.wanted(&system),
             _ => Ok(()),
         };
-        self.ring();
+        self.wake_pipe_thread();
         done.map_err(|why| LabError::Agent { name: self.name(number).into(), why })
     }
 
     /// Returns the error for an agent that ended before it was ready: its own failure, or a kill from outside.
-    fn gone_early(&mut self, number: usize, how: String) -> LabError {
+    fn early_end(&mut self, number: usize, how: String) -> LabError {
         let name = self.name(number).to_string();
         match self.agents.get_mut(number).and_then(Agent::killed_by) {
             Some(signal) => LabError::Killed { name, why: format!("signal {signal} ended it") },
@@ -219,7 +219,7 @@ impl AgentGroup {
         let mut missing = self.agents.len();
         while missing > 0 {
             match self.hear(deadline) {
-                Some((_, Said::Report(AgentReport::Counts { counts, failures }))) => {
+                Some((_, AgentEvent::Report(AgentReport::Counts { counts, failures }))) => {
                     for (name, n) in counts {
                         let sum = sums.entry(name).or_default();
                         *sum = sum.saturating_add(n);
@@ -227,7 +227,7 @@ impl AgentGroup {
                     failed.extend(failures);
                     missing -= 1;
                 }
-                Some((_, Said::Gone(how) | Said::Report(AgentReport::Failed { error: how }))) => {
+                Some((_, AgentEvent::Gone(how) | AgentEvent::Report(AgentReport::Failed { error: how }))) => {
                     failed.push(how);
                     missing -= 1;
                 }
@@ -243,7 +243,7 @@ impl AgentGroup {
         self.tell_all(&AgentCommand::Stop);
         self.agents.iter().for_each(Agent::hang_up);
         let deadline = Instant::now() + patience;
-        self.agents.iter_mut().for_each(|agent| agent.end_by(deadline));
+        self.agents.iter_mut().for_each(|agent| agent.end_until(deadline));
     }
 }
 
@@ -312,8 +312,8 @@ mod tests {
         assert_eq!((ready[0].io.as_str(), ready[0].listening.unwrap().port()), ("epoll", 7));
         assert_eq!(group.pids(), [1], "as it says itself: its starter may be a shell, or ssh");
         group.tell_all(&AgentCommand::Stop);
-        let (number, said) = group.hear(Instant::now() + Duration::from_secs(20)).unwrap();
-        assert!(number == 0 && matches!(&said, Said::Gone(how) if how.contains(r#""do":"stop""#)), "{said:?}");
+        let (number, event) = group.hear(Instant::now() + Duration::from_secs(20)).unwrap();
+        assert!(number == 0 && matches!(&event, AgentEvent::Gone(how) if how.contains(r#""do":"stop""#)), "{event:?}");
     }
 
     #[test]
@@ -359,8 +359,8 @@ mod tests {
     fn a_silent_agent_is_lost_and_one_that_complains_all_the_time_is_not_held_up() {
         let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;
         let (loud, _) = group(&format!("head -c 1000000 /dev/zero >&2; {ready}; sleep 60")).unwrap();
-        let (number, said) = loud.hear(Instant::now() + Duration::from_secs(20)).unwrap();
-        assert!(number == 0 && matches!(&said, Said::Gone(how) if how.contains("for 5 s")), "{said:?}");
+        let (number, event) = loud.hear(Instant::now() + Duration::from_secs(20)).unwrap();
+        assert!(number == 0 && matches!(&event, AgentEvent::Gone(how) if how.contains("for 5 s")), "{event:?}");
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
         ] {
             let (group, _) = group(&script).unwrap();
             let how = eventually(|| match group.hear(Instant::now() + Duration::from_millis(50)) {
-                Some((_, Said::Gone(how))) => Some(how),
+                Some((_, AgentEvent::Gone(how))) => Some(how),
                 _ => None,
             });
             assert!(how.contains(words), "{how}");

@@ -8,14 +8,14 @@ use std::time::Duration;
 use run::{AgentCommand, AgentReport, SILENCE_S};
 use sys::clock;
 
-use super::say::say;
+use super::report_line::send_report;
 
 /// Time that a stopped agent has to end in order.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 /// Interval between heartbeats.
-const BEAT: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_secs(1);
 /// Interval between checks of how long the conductor has been silent.
-const LOOK: Duration = Duration::from_millis(250);
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Watchdog for the conductor.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Heartbeat {
     }
 
     /// Begins a task: commands go to it from now on, and none of them to the task before.
-    pub(super) fn turn_to_task(&self) -> Receiver<AgentCommand> {
+    pub(super) fn begin_task(&self) -> Receiver<AgentCommand> {
         let (sender, commands) = channel();
         *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         commands
@@ -55,7 +55,7 @@ impl Heartbeat {
     }
 
     /// Returns the explanation for a load that silence ended.
-    pub(super) fn told(&self) -> Option<String> {
+    pub(super) fn explain_end(&self) -> Option<String> {
         let ended = self.ended.load(Ordering::Relaxed);
         ended.then(|| {
             format!("a generator ended its load by itself: it heard nothing of its conductor for {SILENCE_S:.0} s")
@@ -67,16 +67,16 @@ impl Heartbeat {
     }
 
     /// Returns once the conductor was silent for too long.
-    fn await_silence(&self) {
+    fn wait_for_silence(&self) {
         while self.silent_s() < SILENCE_S {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(CHECK_INTERVAL);
         }
     }
 
     /// Ends the agent's work when the conductor is silent for too long. It first asks for an orderly stop, then ends
     /// the process, since its reports may block on a broken connection.
     pub(super) fn watch(&self) {
-        self.await_silence();
+        self.wait_for_silence();
         self.ended.store(true, Ordering::Relaxed);
         self.pass_on(AgentCommand::Stop);
         std::thread::sleep(GRACE);
@@ -86,7 +86,7 @@ impl Heartbeat {
 
 /// Ends the process if its hello cannot be written in time. Sending on the returned channel, once the hello is out,
 /// disarms this.
-pub(super) fn guard_the_first_word() -> Sender<()> {
+pub(super) fn guard_hello() -> Sender<()> {
     let (said, waits) = channel::<()>();
     std::thread::spawn(move || {
         if waits.recv_timeout(Duration::from_secs_f64(SILENCE_S)) == Err(RecvTimeoutError::Timeout) {
@@ -97,10 +97,10 @@ pub(super) fn guard_the_first_word() -> Sender<()> {
 }
 
 /// Sends a heartbeat every second. It has its own thread, because writing may block.
-pub(super) fn beat() {
+pub(super) fn send_all() {
     loop {
-        std::thread::sleep(BEAT);
-        say(&AgentReport::Beat);
+        std::thread::sleep(INTERVAL);
+        send_report(&AgentReport::Beat);
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let (gone, there) = (heard(40), heard(4));
         assert!(there.silent_s() >= 4.0 && there.silent_s() < SILENCE_S, "{}", there.silent_s());
         assert!(gone.silent_s() >= 40.0);
-        gone.await_silence();
+        gone.wait_for_silence();
         gone.heard();
         assert!(gone.silent_s() < SILENCE_S);
     }
@@ -126,9 +126,9 @@ mod tests {
     fn a_command_is_for_the_task_of_its_time_alone() {
         let heartbeat = Heartbeat::new();
         heartbeat.pass_on(AgentCommand::Stop);
-        let first = heartbeat.turn_to_task();
+        let first = heartbeat.begin_task();
         heartbeat.pass_on(AgentCommand::Count);
-        let second = heartbeat.turn_to_task();
+        let second = heartbeat.begin_task();
         heartbeat.pass_on(AgentCommand::Glance);
         assert_eq!(first.iter().collect::<Vec<_>>(), [AgentCommand::Count], "and it is over");
         assert_eq!(second.try_iter().collect::<Vec<_>>(), [AgentCommand::Glance]);

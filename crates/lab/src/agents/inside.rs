@@ -13,7 +13,7 @@ use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPl
 
 use super::heartbeat::{self, GRACE, Heartbeat};
 use super::inside_watch;
-use super::say::say;
+use super::report_line::send_report;
 use crate::LabError;
 use crate::levers;
 
@@ -22,22 +22,22 @@ type Task = (AgentSpec, Receiver<AgentCommand>);
 
 /// Works on the tasks from standard input until it ends.
 pub fn run() -> Result<(), LabError> {
-    let first_word = heartbeat::guard_the_first_word();
-    say(&AgentReport::Hello(hello()));
+    let first_word = heartbeat::guard_hello();
+    send_report(&AgentReport::Hello(hello()));
     drop(first_word);
     // Heartbeats begin with the hello: a conductor that starts a thousand agents takes a while to send the task.
-    std::thread::spawn(heartbeat::beat);
+    std::thread::spawn(heartbeat::send_all);
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
     let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
     let heartbeat = Arc::new(Heartbeat::new());
-    let mut task = (spec, heartbeat.turn_to_task());
-    let tasks = live(&heartbeat, !matches!(task.0, AgentSpec::Serve { far: false, .. }));
+    let mut task = (spec, heartbeat.begin_task());
+    let tasks = listen(&heartbeat, !matches!(task.0, AgentSpec::Serve { far: false, .. }));
     loop {
         let makes_load = matches!(task.0, AgentSpec::Load { .. });
         if let Err(error) = work(task, &heartbeat) {
-            say(&AgentReport::Failed { error });
+            send_report(&AgentReport::Failed { error });
             return Ok(());
         }
         if !makes_load {
@@ -57,7 +57,7 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
                 proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
             }
             let start = if at_once { Start::AtOnce } else { Start::WhenTold };
-            load(&plan, addr, start, commands, Ticking { detailed, fine }, heartbeat)
+            load(&plan, addr, start, commands, TickFilter { detailed, fine }, heartbeat)
         }
         AgentSpec::Serve { plan, .. } => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
@@ -66,15 +66,15 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
         }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
         AgentSpec::Lever(plan) => {
-            levers::pull(&plan, commands, || ready(Vec::new())).map(|part| say(&AgentReport::Lever(part)))
+            levers::pull(&plan, commands, || ready(Vec::new())).map(|part| send_report(&AgentReport::Lever(part)))
         }
         AgentSpec::Look(plan) => levers::look(&plan).map(|found| {
-            say(&AgentReport::Found(found));
-            until_stopped(&commands);
+            send_report(&AgentReport::Found(found));
+            wait_for_stop(&commands);
         }),
         AgentSpec::PutBack => {
             ready(levers::put_back());
-            until_stopped(&commands);
+            wait_for_stop(&commands);
             Ok(())
         }
     }
@@ -82,11 +82,11 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
 
 /// Reports that a change was made, or undone.
 fn ready(notes: Vec<String>) {
-    say(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
+    send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }
 
 /// Waits for the stop: a finished agent still answers clock questions.
-fn until_stopped(commands: &Receiver<AgentCommand>) {
+fn wait_for_stop(commands: &Receiver<AgentCommand>) {
     while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
 }
 
@@ -104,7 +104,7 @@ fn hello() -> Hello {
 
 /// Reads the conductor's lines on a thread and returns the tasks. If `ends` is set, the agent ends when the conductor
 /// is gone.
-fn live(heartbeat: &Arc<Heartbeat>, ends: bool) -> Receiver<Task> {
+fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Receiver<Task> {
     let (sender, tasks) = channel();
     let hears = Arc::clone(heartbeat);
     std::thread::spawn(move || hear(&hears, sender));
@@ -121,12 +121,12 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         heartbeat.heard();
         match serde_json::from_str(&line) {
-            Ok(AgentCommand::Ping { n }) => say(&AgentReport::Pong { n, mono_ns: sys::clock::monotonic_ns() }),
+            Ok(AgentCommand::Ping { n }) => send_report(&AgentReport::Pong { n, mono_ns: sys::clock::monotonic_ns() }),
             Ok(AgentCommand::Beat) => {}
             Ok(command) => heartbeat.pass_on(command),
             Err(_) => {
                 if let Ok(spec) = serde_json::from_str(&line) {
-                    let _ = tasks.send((spec, heartbeat.turn_to_task()));
+                    let _ = tasks.send((spec, heartbeat.begin_task()));
                 }
             }
         }
@@ -142,7 +142,7 @@ const TICK_S: f64 = 0.095;
 
 /// Progress ticks of a load.
 #[derive(Clone, Copy, Debug)]
-struct Ticking {
+struct TickFilter {
     detailed: bool,
     fine: bool,
 }
@@ -152,30 +152,30 @@ fn load(
     addr: Address,
     start: Start,
     commands: Receiver<AgentCommand>,
-    ticking: Ticking,
+    filter: TickFilter,
     heartbeat: &Heartbeat,
 ) -> Result<(), String> {
     confine(&plan.cpus)?;
     let mut next_s = 0.0;
     let mut tell = |report| match report {
         // Ticks that nobody reads are dropped: a thousand agents send ten thousand a second.
-        AgentReport::Tick(tick) if !ticking.fine && tick.t_s < next_s => drop(tick),
+        AgentReport::Tick(tick) if !filter.fine && tick.t_s < next_s => drop(tick),
         AgentReport::Tick(tick) => {
             next_s = tick.t_s + TICK_S;
-            say(&AgentReport::Tick(Tick { detail: tick.detail.filter(|_| ticking.detailed), ..tick }));
+            send_report(&AgentReport::Tick(Tick { detail: tick.detail.filter(|_| filter.detailed), ..tick }));
         }
-        report => say(&report),
+        report => send_report(&report),
     };
     let mut part = load::run(plan, addr, start, commands, &mut tell).map_err(|e| e.to_string())?;
-    part.notes.extend(heartbeat.told());
-    say(&AgentReport::Part(Box::new(part)));
+    part.notes.extend(heartbeat.explain_end());
+    send_report(&AgentReport::Part(Box::new(part)));
     Ok(())
 }
 
 fn cold(plan: &ColdPlan, addr: Address, commands: Receiver<AgentCommand>) -> Result<(), String> {
     confine(&plan.cpus)?;
-    let part = load::hold(plan, &addr, commands, &mut |report| say(&report)).map_err(|e| e.to_string())?;
-    say(&AgentReport::Held(part));
+    let part = load::hold(plan, &addr, commands, &mut |report| send_report(&report)).map_err(|e| e.to_string())?;
+    send_report(&AgentReport::Held(part));
     Ok(())
 }
 
@@ -183,11 +183,11 @@ fn serve(plan: &ServePlan, commands: &Receiver<AgentCommand>) -> Result<(), Stri
     confine(&plan.cpus)?;
     let server = serve::start(plan).map_err(|e| e.to_string())?;
     let (listening, notes) = (Some(server.local_addr()), server.notes().to_vec());
-    say(&AgentReport::Ready { pid: std::process::id(), listening, io: server.model().into(), notes });
+    send_report(&AgentReport::Ready { pid: std::process::id(), listening, io: server.model().into(), notes });
     loop {
         match commands.recv() {
             Ok(AgentCommand::Stop) | Err(_) => break,
-            Ok(AgentCommand::Count) => say(&counts(&server)),
+            Ok(AgentCommand::Count) => send_report(&counts(&server)),
             Ok(_) => {}
         }
     }

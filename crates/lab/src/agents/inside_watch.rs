@@ -9,59 +9,59 @@ use run::{AgentCommand, AgentReport, Incident, Observed, Role, WatchSpec, Watche
 use sys::clock::{self, Origin};
 use sys::hiccups::HiccupMeter;
 
-use super::say::say;
+use super::report_line::send_report;
 
 /// Interval between checks of the observed processes.
-const LOOK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Values of a recording in one line: at 20 bytes each, half of the longest line.
-const VALUES_A_LINE: usize = run::PART_BYTES / 40;
+const VALUES_PER_LINE: usize = run::PART_BYTES / 40;
 /// Maximum lead of an ordered sample, nanoseconds.
-const LONGEST_LEAD_NS: u64 = 30_000_000_000;
+const MAX_LEAD_NS: u64 = 30_000_000_000;
 
 /// Observes one trial after another until it is stopped.
 pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
-    let of_server = spec.observer.role == Role::Server;
+    let is_server = spec.observer.role == Role::Server;
     let (observer, found) = begin(spec);
-    say(&AgentReport::Watching(Box::new(found)));
-    let (mut trial, mut told) = (None::<Watching>, Vec::<Incident>::new());
+    send_report(&AgentReport::Watching(Box::new(found)));
+    let (mut trial, mut reported) = (None::<Watching>, Vec::<Incident>::new());
     let mut hiccups = None::<(HiccupMeter, u64)>;
     loop {
-        match commands.recv_timeout(LOOK) {
+        match commands.recv_timeout(CHECK_INTERVAL) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
-                told.clear();
+                reported.clear();
                 // On a generator's host the generator has its own meter.
-                hiccups = of_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
+                hiccups = is_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
             Ok(AgentCommand::Glance) => {
                 // Empty before the first samples.
                 let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
-                say(&AgentReport::Glance(Box::new(newest)));
+                send_report(&AgentReport::Glance(Box::new(newest)));
             }
-            Ok(AgentCommand::SoFar) => hand_over(trial.as_ref().and_then(Watching::so_far).unwrap_or_default()),
+            Ok(AgentCommand::SoFar) => send_observed(trial.as_ref().and_then(Watching::so_far).unwrap_or_default()),
             Ok(AgentCommand::Collect) => {
                 let mut seen = trial.take().map_or_else(Observed::default, Watching::finish);
                 seen.pauses = hiccups.take().map(pauses).unwrap_or_default();
-                hand_over(seen);
+                send_observed(seen);
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         let incidents = trial.as_ref().map(Watching::incidents).unwrap_or_default();
-        if !incidents.is_empty() && incidents != told {
-            say(&AgentReport::Incidents { incidents: incidents.clone() });
-            told = incidents;
+        if !incidents.is_empty() && incidents != reported {
+            send_report(&AgentReport::Incidents { incidents: incidents.clone() });
+            reported = incidents;
         }
     }
 }
 
 /// Sends what was observed in as many lines as its samples need: an hour of samples is too long for one line.
-fn hand_over(mut seen: Observed) {
-    while let Some(first) = seen.recording.split_first(VALUES_A_LINE) {
-        say(&AgentReport::Rows(Box::new(first)));
+fn send_observed(mut seen: Observed) {
+    while let Some(first) = seen.recording.split_first(VALUES_PER_LINE) {
+        send_report(&AgentReport::Rows(Box::new(first)));
     }
-    say(&AgentReport::Observed(Box::new(seen)));
+    send_report(&AgentReport::Observed(Box::new(seen)));
 }
 
 /// Returns the times at which this host stood still, since the origin of the trial.
@@ -70,9 +70,9 @@ fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
 }
 
 fn edge(trial: Option<&Watching>, at_ns: u64) {
-    clock::sleep_until_ns(at_ns.min(clock::monotonic_ns().saturating_add(LONGEST_LEAD_NS)));
+    clock::sleep_until_ns(at_ns.min(clock::monotonic_ns().saturating_add(MAX_LEAD_NS)));
     if let Some(watching) = trial {
-        say(&AgentReport::Edge { t_s: watching.edge() });
+        send_report(&AgentReport::Edge { t_s: watching.edge() });
     }
 }
 

@@ -4,9 +4,9 @@
 use run::{LINE_BYTES, PART_BYTES, is_long};
 
 /// Beginnings of the first line of an agent, or of the script that starts it.
-const BEGINS: [&[u8]; 2] = [br#"{"is":"hello""#, br#"{"is":"wants""#];
+const FIRST_LINES: [&[u8]; 2] = [br#"{"is":"hello""#, br#"{"is":"wants""#];
 /// Maximum number of bytes skipped before the first line.
-const MOST_NOISE: usize = 1 << 20;
+const MAX_NOISE_BYTES: usize = 1 << 20;
 
 /// Line splitter.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Lines {
     fn line(&mut self, line: &[u8], each: &mut dyn FnMut(String)) -> Result<(), String> {
         let mut line = line;
         if !self.begun {
-            match BEGINS.iter().filter_map(|begin| find(line, begin)).min() {
+            match FIRST_LINES.iter().filter_map(|begin| find(line, begin)).min() {
                 Some(at) => (self.begun, line) = (true, &line[at..]),
                 None => {
                     self.noise += line.len() + 1;
@@ -48,7 +48,7 @@ impl Lines {
                 }
             }
         }
-        self.greeted |= line.starts_with(BEGINS[0]);
+        self.greeted |= line.starts_with(FIRST_LINES[0]);
         let most = if is_long(line) { PART_BYTES } else { LINE_BYTES };
         if line.len() > most {
             return Err(too_long(most));
@@ -61,8 +61,8 @@ impl Lines {
     fn check(&self) -> Result<(), String> {
         let most = if is_long(&self.held) { PART_BYTES } else { LINE_BYTES };
         match self.begun {
-            false if self.noise + self.held.len() > MOST_NOISE => {
-                Err(format!("it wrote more than {MOST_NOISE} bytes and no line of an agent was among them"))
+            false if self.noise + self.held.len() > MAX_NOISE_BYTES => {
+                Err(format!("it wrote more than {MAX_NOISE_BYTES} bytes and no line of an agent was among them"))
             }
             true if self.held.len() > most => Err(too_long(most)),
             _ => Ok(()),
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(all(&[hello, &part]).unwrap().len(), 2);
         let half = vec![b'x'; PART_BYTES / 2];
         assert!(all(&[hello, br#"{"is":"part","#, &half, &half]).unwrap_err().contains("16777216"));
-        let noise = vec![b'\n'; MOST_NOISE + 1];
+        let noise = vec![b'\n'; MAX_NOISE_BYTES + 1];
         assert!(all(&[&noise]).unwrap_err().contains("no line of an agent"));
     }
 }

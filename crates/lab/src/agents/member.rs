@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use run::{AgentCommand, AgentSpec, Hello, WIRE};
 
+use super::agent_place::AgentPlace;
 use super::clock::Clock;
 use super::outbox::Outbox;
-use super::post::Pipes;
-use super::station::Station;
+use super::pipe_thread::Pipes;
 use crate::{Host, LabError};
 
 /// One agent process.
@@ -20,7 +20,7 @@ pub struct Agent {
     /// Number of this agent among all that its group ever had. Events carry it.
     pub(super) serial: usize,
     /// Where it can take another task; none for an agent that ends with its task.
-    pub(super) station: Option<Station>,
+    pub(super) agent_place: Option<AgentPlace>,
     name: String,
     host: String,
     remote: bool,
@@ -48,7 +48,7 @@ impl Agent {
         spec: &AgentSpec,
     ) -> Result<(Self, Pipes), LabError> {
         let fail = |why: String| LabError::Agent { name: name.into(), why };
-        let task = written(name, spec)?;
+        let task = task_line(name, spec)?;
         let mut command = host.command(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let started = format!("starting {:?} for {}", command.get_program(), host.name());
@@ -58,7 +58,7 @@ impl Agent {
         let out = Arc::new(Outbox::new(stdin));
         let agent = Self {
             serial,
-            station: Station::of(host, spec),
+            agent_place: AgentPlace::of_load(host, spec),
             name: name.into(),
             host: host.name().into(),
             remote: host.is_remote(),
@@ -78,8 +78,8 @@ impl Agent {
     }
 
     /// Sends a waiting agent its next task.
-    pub(super) fn again(&mut self, name: &str, spec: &AgentSpec) -> Result<(), LabError> {
-        let task = written(name, spec)?;
+    pub(super) fn next_task(&mut self, name: &str, spec: &AgentSpec) -> Result<(), LabError> {
+        let task = task_line(name, spec)?;
         self.name = name.into();
         self.out.send_task(task.as_bytes());
         Ok(())
@@ -123,12 +123,12 @@ impl Agent {
 
     /// Returns the offset of its clock at the start of the load, nanoseconds.
     pub fn offset_ns(&self) -> i64 {
-        self.clock.begun_ahead_ns()
+        self.clock.begin_offset_ns()
     }
 
     /// Converts a moment of our monotonic clock to its clock.
     pub fn on_its_clock(&self, at_ns: u64) -> u64 {
-        at_ns.saturating_add_signed(self.clock.ahead_ns(at_ns))
+        at_ns.saturating_add_signed(self.clock.offset_ns(at_ns))
     }
 
     /// Sends a command. A failed write is no error here: the event stream reports lost agents.
@@ -215,7 +215,7 @@ impl Agent {
     }
 
     /// Waits for its end until a deadline, then kills it.
-    pub(super) fn end_by(&mut self, deadline: Instant) {
+    pub(super) fn end_until(&mut self, deadline: Instant) {
         loop {
             if self.ended() {
                 return;
@@ -231,7 +231,7 @@ impl Agent {
 }
 
 /// Returns a task as one line, with secrets filled in.
-fn written(name: &str, spec: &AgentSpec) -> Result<String, LabError> {
+fn task_line(name: &str, spec: &AgentSpec) -> Result<String, LabError> {
     let task = serde_json::to_string(&spec.revealed());
     let why = |e| LabError::Agent { name: name.into(), why: format!("its task cannot be written down: {e}") };
     Ok(task.map_err(why)? + "\n")
@@ -240,6 +240,6 @@ fn written(name: &str, spec: &AgentSpec) -> Result<String, LabError> {
 impl Drop for Agent {
     fn drop(&mut self) {
         self.hang_up();
-        self.end_by(Instant::now() + Duration::from_millis(300));
+        self.end_until(Instant::now() + Duration::from_millis(300));
     }
 }

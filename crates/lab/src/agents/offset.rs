@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use run::AgentCommand;
 use sys::clock::{self, Origin};
 
-use super::{AgentGroup, Said};
+use super::{AgentEvent, AgentGroup};
 
 /// Exchanges with each agent before a load.
 const PINGS: u32 = 20;
 /// Interval between exchanges, so that they do not queue behind each other.
-const APART: Duration = Duration::from_millis(1);
+const PING_INTERVAL: Duration = Duration::from_millis(1);
 /// Maximum wait for answers.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between exchanges during a load: two clocks that drift by a ten-thousandth differ by 0.2 ms after it.
@@ -31,21 +31,21 @@ impl AgentGroup {
         if remote.is_empty() {
             return;
         }
-        remote.iter().for_each(|agent| self.agents[*agent].clock.ask_anew());
+        remote.iter().for_each(|agent| self.agents[*agent].clock.forget_questions());
         for _ in 0..PINGS {
             self.ask_clocks();
-            std::thread::sleep(APART);
+            std::thread::sleep(PING_INTERVAL);
         }
         let deadline = Instant::now() + PATIENCE;
         let mut gone = vec![false; self.agents.len()];
         while remote.iter().any(|agent| !gone[*agent] && self.agents[*agent].clock.open() > 0)
-            && let Some((agent, said)) = self.hear_anew(deadline)
+            && let Some((agent, event)) = self.hear_new(deadline)
         {
-            match said {
-                Said::Pong(n, theirs_ns, came_ns) => self.answered(agent, (n, theirs_ns, came_ns)),
-                said => {
-                    gone[agent] |= matches!(said, Said::Gone(_));
-                    self.aside.borrow_mut().push_back((self.agents[agent].serial, said));
+            match event {
+                AgentEvent::Pong(n, theirs_ns, came_ns) => self.answered(agent, (n, theirs_ns, came_ns)),
+                event => {
+                    gone[agent] |= matches!(event, AgentEvent::Gone(_));
+                    self.put_aside.borrow_mut().push_back((self.agents[agent].serial, event));
                 }
             }
         }
@@ -73,7 +73,7 @@ impl AgentGroup {
             let at_ns = agent.clock.begin(origin.ns());
             agent.tell(&command(at_ns));
         }
-        self.ring();
+        self.wake_pipe_thread();
     }
 
     /// Converts seconds since that moment from an agent's clock to ours.

@@ -8,10 +8,10 @@ use std::process::ChildStdin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of bytes queued for one agent: several times a program that is copied to its host.
-const MOST: usize = 512 << 20;
+const MAX_BYTES: usize = 512 << 20;
 
 #[derive(Debug)]
-struct Out {
+struct Queue {
     stdin: Option<ChildStdin>,
     waiting: VecDeque<u8>,
     /// Whether the task was sent: everything after it is a command.
@@ -20,14 +20,14 @@ struct Out {
 
 /// Queue of bytes to one agent.
 #[derive(Debug)]
-pub(super) struct Outbox(Mutex<Out>);
+pub(super) struct Outbox(Mutex<Queue>);
 
 impl Outbox {
     pub(super) fn new(stdin: Option<ChildStdin>) -> Self {
-        Self(Mutex::new(Out { stdin, waiting: VecDeque::new(), tasked: false }))
+        Self(Mutex::new(Queue { stdin, waiting: VecDeque::new(), tasked: false }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Out> {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,14 +68,14 @@ impl Outbox {
     }
 }
 
-impl Out {
+impl Queue {
     fn send(&mut self, bytes: &[u8]) {
         if self.stdin.is_none() {
             return;
         }
         self.waiting.extend(bytes);
         self.flush();
-        if self.waiting.len() > MOST {
+        if self.waiting.len() > MAX_BYTES {
             self.close();
         }
     }

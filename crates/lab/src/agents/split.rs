@@ -5,36 +5,36 @@ use run::{Intensity, LoadPlan};
 use crate::LabError;
 
 /// Descriptors that an agent needs besides its connections.
-const SPARE: u64 = 64;
+const SPARE_DESCRIPTORS: u64 = 64;
 /// Maximum number of threads in one agent: beyond this, threads contend for the kernel's descriptor table.
-const MOST_THREADS: u32 = 16;
+const MAX_THREADS: u32 = 16;
 
 /// Descriptors that the conductor holds per agent: its pipes.
-const PIPES: u64 = 3;
+const PIPES_PER_AGENT: u64 = 3;
 /// Smallest number of further descriptors with which the conductor can work.
-const LEAST: u64 = 24;
+const MIN_DESCRIPTORS: u64 = 24;
 /// Further descriptors that it holds with all files of its observers open (80 counted against a server of one
 /// process).
-const OBSERVING: u64 = 80;
+const OBSERVER_DESCRIPTORS: u64 = 80;
 
 /// Checks whether the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
 /// read.
-pub(crate) fn room(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
-    let pipes = PIPES * agents as u64;
-    if LEAST + pipes > descriptors {
+pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
+    let pipes = PIPES_PER_AGENT * agents as u64;
+    if MIN_DESCRIPTORS + pipes > descriptors {
         let why = format!(
             "this program may hold {descriptors} descriptors and needs {} for their pipes and its own files; raise the \
              limit (`ulimit -Hn` shows it; with 4096 fewer processes are needed, too) or ask for fewer connections",
-            LEAST + pipes
+            MIN_DESCRIPTORS + pipes
         );
         return Err(LabError::set_up(format!("starting {agents} generator processes"), why));
     }
-    let short = OBSERVING + pipes > descriptors;
+    let short = OBSERVER_DESCRIPTORS + pipes > descriptors;
     Ok(short.then(|| {
         format!(
             "this program may hold {descriptors} descriptors and would need {} to read all counters: those that are \
              missing are missing because of that; raise the limit (ulimit -Hn)",
-            OBSERVING + pipes
+            OBSERVER_DESCRIPTORS + pipes
         )
     }))
 }
@@ -42,21 +42,21 @@ pub(crate) fn room(agents: usize, descriptors: u64) -> Result<Option<String>, La
 /// Splits a plan so that no agent exceeds its descriptor limit or the thread maximum. Every share has its own seed,
 /// so that no two agents draw the same arrivals.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
-    let each = descriptors.saturating_sub(SPARE).max(1);
-    let by_descriptors = u64::from(held(&plan.intensity)).div_ceil(each);
-    let by_threads = u64::from(plan.threads.div_ceil(MOST_THREADS));
-    let most = u64::from(whole(&plan.intensity)).max(1);
+    let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
+    let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);
+    let by_threads = u64::from(plan.threads.div_ceil(MAX_THREADS));
+    let most = u64::from(units(&plan.intensity)).max(1);
     let agents = by_descriptors.max(by_threads).clamp(1, most).min(1024) as u32;
-    (0..agents).map(|i| share_of(plan, i, agents)).collect()
+    (0..agents).map(|i| share(plan, i, agents)).collect()
 }
 
 /// Splits a plan over agents on other hosts; fewer if there is not enough to split. Each agent gets the plan's full
 /// number of threads.
-pub(crate) fn over(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
-    let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, whole(&plan.intensity).max(1));
+pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
+    let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, units(&plan.intensity).max(1));
     let share = |i| {
-        let share = share_of(plan, i, agents);
-        LoadPlan { threads: plan.threads.min(whole(&share.intensity)).max(1), ..share }
+        let share = share(plan, i, agents);
+        LoadPlan { threads: plan.threads.min(units(&share.intensity)).max(1), ..share }
     };
     (0..agents).map(share).collect()
 }
@@ -65,13 +65,13 @@ pub(crate) fn over(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
 pub(crate) fn weight(plan: &LoadPlan) -> f64 {
     match &plan.intensity {
         Intensity::Open { rate, .. } => *rate,
-        other => f64::from(whole(other)),
+        other => f64::from(units(other)),
     }
 }
 
 /// Describes how a load was spread over processes, if it was: `500 descriptors over 5 processes: 5 x 100`.
-pub(crate) fn told(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
-    let each: Vec<u32> = parts.iter().map(|p| whole(&p.intensity)).collect();
+pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
+    let each: Vec<u32> = parts.iter().map(|p| units(&p.intensity)).collect();
     let kind = match &parts.first().filter(|_| parts.len() > 1)?.intensity {
         Intensity::SClients { .. } => "S-Client descriptors",
         Intensity::Closed { .. } => "connections",
@@ -94,7 +94,7 @@ pub(crate) fn told(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
 }
 
 /// Returns the number of descriptors that the plan may hold at once.
-fn held(intensity: &Intensity) -> u32 {
+fn peak_descriptors(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
         // The pool grows only on demand, so its maximum alone does not justify a second process.
@@ -106,7 +106,7 @@ fn held(intensity: &Intensity) -> u32 {
 }
 
 /// Returns the number of units that cannot be split further.
-fn whole(intensity: &Intensity) -> u32 {
+fn units(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
         Intensity::Open { max_connections, .. } => *max_connections,
@@ -114,7 +114,7 @@ fn whole(intensity: &Intensity) -> u32 {
     }
 }
 
-fn share_of(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
+fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let part = |n: u32| n / agents + u32::from(i < n % agents);
     let mut share = plan.clone();
     share.threads = part(plan.threads).max(1);
@@ -165,14 +165,14 @@ mod tests {
     }
 
     fn connections(plans: &[LoadPlan]) -> Vec<u32> {
-        plans.iter().map(|p| held(&p.intensity)).collect()
+        plans.iter().map(|p| peak_descriptors(&p.intensity)).collect()
     }
 
     #[test]
     fn a_conductor_knows_what_it_needs_before_it_starts() {
-        assert_eq!(room(1, 1024).unwrap(), None);
-        assert!(room(4, 90).unwrap().is_some_and(|note| note.contains("would need 92")));
-        let error = room(50, 70).unwrap_err().to_string();
+        assert_eq!(check_descriptors(1, 1024).unwrap(), None);
+        assert!(check_descriptors(4, 90).unwrap().is_some_and(|note| note.contains("would need 92")));
+        let error = check_descriptors(50, 70).unwrap_err().to_string();
         assert!(error.contains("50 generator processes") && error.contains("needs 174"), "{error}");
     }
 
@@ -198,10 +198,10 @@ mod tests {
 
     #[test]
     fn other_hosts_get_equal_shares_with_all_threads_and_none_gets_nothing() {
-        let parts = over(&closed(10, 3), 4);
+        let parts = split_over_hosts(&closed(10, 3), 4);
         assert_eq!(connections(&parts), [3, 3, 2, 2]);
         assert_eq!(parts.iter().map(|p| p.threads).collect::<Vec<_>>(), [3, 3, 2, 2]);
-        assert_eq!(over(&closed(2, 1), 4).len(), 2);
+        assert_eq!(split_over_hosts(&closed(2, 1), 4).len(), 2);
         assert_eq!(weight(&parts[0]), 3.0);
     }
 
@@ -221,14 +221,14 @@ mod tests {
         for (most, threads) in [(1, 4), (1, 48), (2, 3), (5, 4), (17, 48), (100, 48)] {
             let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Poisson, max_connections: most };
             let plan = LoadPlan { intensity, threads, ..LoadPlan::default() };
-            for parts in [split(&plan, 1024), over(&plan, 3)] {
-                let of = |p: &LoadPlan| match p.intensity {
+            for parts in [split(&plan, 1024), split_over_hosts(&plan, 3)] {
+                let max_connections = |p: &LoadPlan| match p.intensity {
                     Intensity::Open { max_connections, .. } => max_connections,
                     _ => 0,
                 };
-                assert_eq!(parts.iter().map(of).sum::<u32>(), most, "{most} over {threads} threads");
+                assert_eq!(parts.iter().map(max_connections).sum::<u32>(), most, "{most} over {threads} threads");
                 assert!(
-                    parts.iter().all(|p| (1..=of(p)).contains(&p.threads)),
+                    parts.iter().all(|p| (1..=max_connections(p)).contains(&p.threads)),
                     "each thread of a process has one of them"
                 );
             }
@@ -252,12 +252,12 @@ mod tests {
             pace: None,
         };
         let parts = split(&LoadPlan { intensity, ..LoadPlan::default() }, 200);
-        let text = told(&parts.iter().collect::<Vec<_>>(), 200).unwrap_or_default();
+        let text = describe(&parts.iter().collect::<Vec<_>>(), 200).unwrap_or_default();
         assert!(
             text.starts_with("501 S-Client descriptors are spread over 5 processes, 1 x 101 and 4 x 100"),
             "{text}"
         );
-        assert_eq!(told(&split(&closed(10, 1), 200).iter().collect::<Vec<_>>(), 200), None);
+        assert_eq!(describe(&split(&closed(10, 1), 200).iter().collect::<Vec<_>>(), 200), None);
     }
 
     #[test]

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use run::AgentSpec;
 
 use super::AgentGroup;
-use super::desk::Raw;
+use super::agent_place::AgentPlace;
+use super::inbox::PipeEvent;
 use super::member::Agent;
-use super::station::Station;
 use crate::{Host, LabError};
 
 /// Time that agents without a task have to end by themselves.
-const END_WITHIN: Duration = Duration::from_millis(300);
+const END_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A task to be assigned.
 pub struct Task<'a> {
@@ -29,9 +29,9 @@ pub struct Task<'a> {
 impl AgentGroup {
     /// Assigns tasks in order, which becomes the order of the agents. Each goes to an agent that waits at the right
     /// place, or to a new one. All earlier agents must have sent their parts.
-    pub fn hand_out(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
+    pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
-        let at_place = |task: &Task<'_>| waiting.get_mut(&Station::of(task.host, &task.spec)?)?.pop_front();
+        let at_place = |task: &Task<'_>| waiting.get_mut(&AgentPlace::of_load(task.host, &task.spec)?)?.pop_front();
         let found: Vec<Option<Agent>> = tasks.iter().map(at_place).collect();
         end(waiting.into_values().flatten().collect());
         for (task, agent) in tasks.iter().zip(found) {
@@ -39,27 +39,27 @@ impl AgentGroup {
                 self.start(task.host, program, &task.name, &task.spec)?;
                 continue;
             };
-            agent.again(&task.name, &task.spec)?;
-            self.take_in(agent);
+            agent.next_task(&task.name, &task.spec)?;
+            self.add(agent);
         }
-        self.ring();
+        self.wake_pipe_thread();
         Ok(())
     }
 
     /// Returns the earlier agents that still run, by place.
-    fn waiting(&mut self) -> BTreeMap<Station, VecDeque<Agent>> {
-        while let Some((serial, raw)) = self.desk.next(Instant::now()) {
-            if matches!(raw, Raw::Gone(_)) {
+    fn waiting(&mut self) -> BTreeMap<AgentPlace, VecDeque<Agent>> {
+        while let Some((serial, event)) = self.inbox.next(Instant::now()) {
+            if matches!(event, PipeEvent::Gone(_)) {
                 self.gone.borrow_mut().insert(serial);
             }
         }
         self.numbers.clear();
-        self.aside.borrow_mut().clear();
-        let mut waiting = BTreeMap::<Station, VecDeque<Agent>>::new();
+        self.put_aside.borrow_mut().clear();
+        let mut waiting = BTreeMap::<AgentPlace, VecDeque<Agent>>::new();
         for mut agent in std::mem::take(&mut self.agents) {
             let gone = self.gone.borrow().contains(&agent.serial) || agent.ended();
-            if let Some(station) = agent.station.clone().filter(|_| !gone) {
-                waiting.entry(station).or_default().push_back(agent);
+            if let Some(agent_place) = agent.agent_place.clone().filter(|_| !gone) {
+                waiting.entry(agent_place).or_default().push_back(agent);
             }
         }
         self.gone.borrow_mut().clear();
@@ -70,8 +70,8 @@ impl AgentGroup {
 /// Ends agents, all at the same time.
 fn end(mut agents: Vec<Agent>) {
     agents.iter().for_each(Agent::hang_up);
-    let deadline = Instant::now() + END_WITHIN;
-    agents.iter_mut().for_each(|agent| agent.end_by(deadline));
+    let deadline = Instant::now() + END_TIMEOUT;
+    agents.iter_mut().for_each(|agent| agent.end_until(deadline));
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
         };
         let specs: Vec<_> = hosts.iter().map(task).collect();
         let tasks = hosts.iter().zip(specs).map(|((host, _), (name, spec))| Task { host, name, spec });
-        group.hand_out(Path::new("sh"), &tasks.collect::<Vec<_>>()).unwrap();
+        group.assign(Path::new("sh"), &tasks.collect::<Vec<_>>()).unwrap();
         group.await_ready(Duration::from_secs(20)).unwrap();
         group.pids()
     }

@@ -10,7 +10,7 @@ use run::{
 };
 use sys::clock::Origin;
 
-use crate::agents::{ASK_EVERY, Agent, AgentGroup, Said};
+use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup};
 use crate::{Host, LabError};
 
 /// Maximum time for its start.
@@ -107,25 +107,25 @@ impl Line {
     /// Handles events until a condition holds, a deadline passes or the agent is gone.
     fn hear_until(&mut self, until: Instant, is_so: impl Fn(&Self) -> bool) {
         while !is_so(self) && self.lost.is_none() {
-            let Some((_, said)) = self.group.hear(until) else { return };
-            self.heard(said);
+            let Some((_, event)) = self.group.hear(until) else { return };
+            self.handle(event);
         }
     }
 
-    fn heard(&mut self, said: Said) {
-        match said {
-            Said::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
-            Said::Gone(how) | Said::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
-            Said::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
+    fn handle(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
+            AgentEvent::Gone(how) | AgentEvent::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
+            AgentEvent::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
             // The recording will contain this time too, so the sample belongs to the window that it bounds.
-            Said::Report(AgentReport::Edge { t_s }) => {
+            AgentEvent::Report(AgentReport::Edge { t_s }) => {
                 self.taken += 1;
                 self.edges.push((t_s, self.group.ours_s(0, t_s)));
             }
-            Said::Report(AgentReport::Rows(rows)) => self.rows(*rows),
-            Said::Report(AgentReport::Observed(seen)) => self.observed(*seen),
-            Said::Report(AgentReport::Glance(seen)) => (self.glance, self.asked) = (Some(*seen), false),
-            Said::Report(_) => {}
+            AgentEvent::Report(AgentReport::Rows(rows)) => self.rows(*rows),
+            AgentEvent::Report(AgentReport::Observed(seen)) => self.observed(*seen),
+            AgentEvent::Report(AgentReport::Glance(seen)) => (self.glance, self.asked) = (Some(*seen), false),
+            AgentEvent::Report(_) => {}
         }
     }
 

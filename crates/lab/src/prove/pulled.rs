@@ -7,7 +7,7 @@ use run::{AgentCommand, AgentReport, AgentSpec, LeverPart, LeverPlan, LeverSlots
 use sys::clock::Origin;
 
 use crate::TargetSetup;
-use crate::agents::{AgentGroup, Said};
+use crate::agents::{AgentEvent, AgentGroup};
 use crate::levers::{Lever, Place, Pull, Reach};
 
 /// Maximum wait for an agent's result, besides the round trip.
@@ -119,8 +119,10 @@ impl Pulled {
         let deadline = Instant::now() + HANDS_OVER + 2 * self.group.longest_round_trip();
         while parts.iter().any(Option::is_none) {
             match self.group.hear(deadline) {
-                Some((n, Said::Report(AgentReport::Lever(part)))) => parts[n] = Some(part),
-                Some((n, Said::Report(AgentReport::Failed { error }) | Said::Gone(error))) if parts[n].is_none() => {
+                Some((n, AgentEvent::Report(AgentReport::Lever(part)))) => parts[n] = Some(part),
+                Some((n, AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error)))
+                    if parts[n].is_none() =>
+                {
                     let agent = &self.group.agents()[n];
                     return Err(format!("the lever {} on {} was lost: {error}", agent.name(), agent.host()));
                 }

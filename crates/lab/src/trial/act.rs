@@ -9,7 +9,7 @@ use run::{
 };
 use sys::clock::Origin;
 
-use crate::agents::{ASK_EVERY, Agent, AgentGroup, Said};
+use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup};
 use crate::observe::samplers::Samplers;
 use crate::trial::by_hand::ByHand;
 use crate::trial::merge::{self, Point};
@@ -194,16 +194,18 @@ impl<'w> Act<'w> {
             self.group.ask_clocks();
         }
         match self.group.hear(until.min(now + LOOK)) {
-            Some((agent, Said::Report(AgentReport::Tick(tick)))) => {
+            Some((agent, AgentEvent::Report(AgentReport::Tick(tick)))) => {
                 let tick = Tick { t_s: self.group.ours_s(agent, tick.t_s), ..tick };
                 self.progress.push(agent, tick, self.origin.now_s());
                 self.watch.tick(&self.progress.now());
                 self.show();
             }
-            Some((agent, Said::Report(AgentReport::Part(part)))) => self.part(agent, *part),
-            Some((agent, Said::Pong(n, theirs_ns, came_ns))) => self.group.answered(agent, (n, theirs_ns, came_ns)),
-            Some((agent, Said::Report(AgentReport::Failed { error }))) => drop(self.parts.lost(agent, error)),
-            Some((agent, Said::Gone(how))) => self.gone(agent, how),
+            Some((agent, AgentEvent::Report(AgentReport::Part(part)))) => self.part(agent, *part),
+            Some((agent, AgentEvent::Pong(n, theirs_ns, came_ns))) => {
+                self.group.answered(agent, (n, theirs_ns, came_ns))
+            }
+            Some((agent, AgentEvent::Report(AgentReport::Failed { error }))) => drop(self.parts.lost(agent, error)),
+            Some((agent, AgentEvent::Gone(how))) => self.gone(agent, how),
             Some(_) | None => {}
         }
     }

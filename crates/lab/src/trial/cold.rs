@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use run::{Address, AgentReport, AgentSpec, ColdPart, ColdPlan, Trial};
 
-use crate::agents::{AgentGroup, Said};
+use crate::agents::{AgentEvent, AgentGroup};
 use crate::{Host, LabError};
 
 /// Descriptors that an agent needs besides its connections.
@@ -57,12 +57,12 @@ impl Cold {
         let (mut part, mut open) = (ColdPart::default(), self.agents);
         let deadline = Instant::now() + Duration::from_secs(5);
         while open > 0
-            && let Some((_, said)) = self.group.hear(deadline)
+            && let Some((_, event)) = self.group.hear(deadline)
         {
-            match said {
-                Said::Report(AgentReport::Held(one)) => part.merge(&one),
-                Said::Gone(_) => open -= 1,
-                Said::Report(_) | Said::Pong(..) => {}
+            match event {
+                AgentEvent::Report(AgentReport::Held(one)) => part.merge(&one),
+                AgentEvent::Gone(_) => open -= 1,
+                AgentEvent::Report(_) | AgentEvent::Pong(..) => {}
             }
         }
         self.group.stop(Duration::from_millis(500));

@@ -142,13 +142,13 @@ fn muster(stage: &Stage<'_>, mut group: AgentGroup) -> Result<Mustered, LabError
     let (mut tasks, mut spread, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     stage.loads.iter().try_for_each(|load| load.plan.check())?;
     let parts: Vec<_> = stage.loads.iter().map(|load| (load, places(stage, load))).collect();
-    spread.extend(split::room(parts.iter().map(|(_, parts)| parts.len()).sum(), stage.descriptors)?);
+    spread.extend(split::check_descriptors(parts.iter().map(|(_, parts)| parts.len()).sum(), stage.descriptors)?);
     let few = parts.iter().map(|(_, parts)| parts.len()).sum::<usize>() <= FEW;
     for (load, parts) in parts {
         let remote = parts.iter().any(|(host, _)| host.is_remote());
-        let files = if remote { files::of(&load.plan)? } else { BTreeMap::new() };
+        let files = if remote { files::read_all(&load.plan)? } else { BTreeMap::new() };
         let plans: Vec<&LoadPlan> = parts.iter().map(|(_, plan)| plan).collect();
-        spread.extend(split::told(&plans, stage.descriptors).filter(|_| load.host.members().is_empty()));
+        spread.extend(split::describe(&plans, stage.descriptors).filter(|_| load.host.members().is_empty()));
         for (host, plan) in parts {
             let name = name(host, tasks.len() + 1);
             shares.push(split::weight(&plan));
@@ -163,7 +163,7 @@ fn muster(stage: &Stage<'_>, mut group: AgentGroup) -> Result<Mustered, LabError
             tasks.push(Task { host, name, spec });
         }
     }
-    group.hand_out(stage.program, &tasks)?;
+    group.assign(stage.program, &tasks)?;
     let parts = Parts::of(group.agents().iter().map(Agent::host).zip(shares));
     Ok(Mustered { group, parts, spread })
 }
@@ -178,7 +178,7 @@ fn places<'a>(stage: &Stage<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, LoadPlan
     let most = members.iter().map(|(_, agents)| *agents).max().unwrap_or(1);
     let in_turns = (0..most).flat_map(|turn| members.iter().filter(move |(_, n)| *n > turn).map(|(host, _)| *host));
     let hosts: Vec<&dyn Host> = in_turns.collect();
-    split::over(&load.plan, hosts.len()).into_iter().zip(hosts).map(|(plan, host)| (host, plan)).collect()
+    split::split_over_hosts(&load.plan, hosts.len()).into_iter().zip(hosts).map(|(plan, host)| (host, plan)).collect()
 }
 
 fn name(host: &dyn Host, number: usize) -> String {

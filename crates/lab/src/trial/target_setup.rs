@@ -157,7 +157,7 @@ impl TargetSetup {
         let hosts = Hosts::connect(&lab.run.plan.hosts, &program)?;
         let clients = hosts.observe_clients(&program, &addr)?;
         if !clients.is_empty() {
-            files::of(&load)?;
+            files::read_all(&load)?;
         }
         let server = hosts.observe_server(&program, &addr)?;
         let found = clients.iter().map(RemoteObserver::found).chain(server.as_ref().map(RemoteObserver::found));

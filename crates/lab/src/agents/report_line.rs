@@ -5,7 +5,7 @@ use std::io::Write;
 use run::AgentReport;
 
 /// Sends one report.
-pub(super) fn say(report: &AgentReport) {
+pub(super) fn send_report(report: &AgentReport) {
     let Ok(mut line) = serde_json::to_string(report) else { return };
     line.push('\n');
     // If the conductor is gone, nobody reads this. The end of standard input reveals that.

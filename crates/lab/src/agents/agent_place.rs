@@ -6,14 +6,14 @@ use crate::Host;
 
 /// Host and CPUs of a generator. It has confined itself to these CPUs and cannot leave them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Station {
+pub(super) struct AgentPlace {
     place: String,
     cpus: Vec<u32>,
 }
 
-impl Station {
+impl AgentPlace {
     /// Returns the place of a load agent; other agents take one task only.
-    pub(super) fn of(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
+    pub(super) fn of_load(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
         let AgentSpec::Load { plan, .. } = spec else { return None };
         Some(Self { place: host.place(), cpus: plan.cpus.clone() })
     }

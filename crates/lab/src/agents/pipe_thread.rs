@@ -12,16 +12,16 @@ use run::SILENCE_S;
 use sys::poll::{self, Entry};
 use sys::wake::Waker;
 
-use super::desk::{Desk, Raw};
+use super::inbox::{Inbox, PipeEvent};
 use super::lines::Lines;
 use super::outbox::Outbox;
 
 /// Interval between heartbeats.
-const BEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum wait for the rest of standard error after standard output ended.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
 /// Bytes kept from the end of standard error.
-const WORDS: usize = 4096;
+const MAX_STDERR_BYTES: usize = 4096;
 
 /// Pipes of one agent.
 pub(super) struct Pipes {
@@ -32,14 +32,14 @@ pub(super) struct Pipes {
 }
 
 /// One agent's pipes with their state.
-struct Wire {
+struct AgentPipes {
     pipes: Pipes,
     lines: Lines,
-    words: Vec<u8>,
-    words_ended: bool,
+    stderr: Vec<u8>,
+    stderr_ended: bool,
     heard: Instant,
     /// Events that the inbox had no room for. Nothing more is read until it takes them.
-    stuck: Vec<Raw>,
+    stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
     /// Whether its end was reported, or nobody wants it.
@@ -48,50 +48,52 @@ struct Wire {
 
 /// Handle of the thread, which ends with it.
 #[derive(Debug)]
-pub(super) struct Post {
-    hand_over: Sender<Pipes>,
+pub(super) struct PipeThread {
+    new_agents: Sender<Pipes>,
     bell: Arc<Waker>,
 }
 
-impl Post {
+impl PipeThread {
     /// Starts the thread; events go to `inbox`.
-    pub(super) fn start(desk: Arc<Desk>) -> std::io::Result<Self> {
-        let (hand_over, taken) = channel();
+    pub(super) fn start(inbox: Arc<Inbox>) -> std::io::Result<Self> {
+        let (new_agents, added) = channel();
         let bell = Arc::new(Waker::new()?);
         let theirs = Arc::clone(&bell);
-        let work =
-            move || Thread { desk, taken, bell: theirs, wires: Vec::new(), beat_at: Instant::now() + BEAT }.work();
+        let work = move || {
+            Thread { inbox, added, bell: theirs, agents: Vec::new(), beat_at: Instant::now() + HEARTBEAT_INTERVAL }
+                .work()
+        };
         std::thread::Builder::new().name("agents".into()).spawn(work)?;
-        Ok(Self { hand_over, bell })
+        Ok(Self { new_agents, bell })
     }
 
     /// Adds an agent.
     pub(super) fn take(&self, pipes: Pipes) -> std::io::Result<()> {
         sys::nonblock::set(&pipes.stdout)?;
         sys::nonblock::set(&pipes.stderr)?;
-        let _ = self.hand_over.send(pipes);
+        let _ = self.new_agents.send(pipes);
         self.bell.wake();
         Ok(())
     }
 
     /// Wakes the thread to write.
-    pub(super) fn ring(&self) {
+    pub(super) fn wake(&self) {
         self.bell.wake();
     }
 }
 
-impl Drop for Post {
+impl Drop for PipeThread {
     fn drop(&mut self) {
-        self.hand_over = channel().0;
+        self.new_agents = channel().0;
         self.bell.wake();
     }
 }
 
 struct Thread {
-    desk: Arc<Desk>,
-    taken: Receiver<Pipes>,
+    inbox: Arc<Inbox>,
+    added: Receiver<Pipes>,
     bell: Arc<Waker>,
-    wires: Vec<Wire>,
+    agents: Vec<AgentPipes>,
     beat_at: Instant,
 }
 
@@ -101,8 +103,8 @@ impl Thread {
         loop {
             self.bell.clear();
             loop {
-                match self.taken.try_recv() {
-                    Ok(pipes) => self.wires.push(Wire::new(pipes)),
+                match self.added.try_recv() {
+                    Ok(pipes) => self.agents.push(AgentPipes::new(pipes)),
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return,
                 }
@@ -113,19 +115,19 @@ impl Thread {
                 return;
             }
             let mut found = entries.iter().skip(1);
-            for wire in &mut self.wires {
-                let [out, words, write] = std::array::from_fn(|_| found.next().is_some_and(|e| e.found() != 0));
-                wire.look([out, words, write], &self.desk);
+            for agent in &mut self.agents {
+                let [out, stderr, write] = std::array::from_fn(|_| found.next().is_some_and(|e| e.found() != 0));
+                agent.look([out, stderr, write], &self.inbox);
             }
-            self.wires.retain(|wire| !wire.over);
+            self.agents.retain(|agent| !agent.over);
         }
     }
 
     fn beat(&mut self) {
         let now = Instant::now();
         if now >= self.beat_at {
-            self.beat_at = now + BEAT;
-            self.wires.iter().for_each(|wire| wire.pipes.out.send_now(b"{\"do\":\"beat\"}\n"));
+            self.beat_at = now + HEARTBEAT_INTERVAL;
+            self.agents.iter().for_each(|agent| agent.pipes.out.send_now(b"{\"do\":\"beat\"}\n"));
         }
     }
 
@@ -134,28 +136,28 @@ impl Thread {
         entries.clear();
         entries.push(Entry::new(self.bell.as_raw_fd(), poll::IN));
         let ask = |fd: Option<i32>, events| Entry::new(fd.unwrap_or(-1), events);
-        for wire in &self.wires {
-            let reads = wire.ended.is_none() && wire.stuck.is_empty();
-            entries.push(ask(reads.then(|| wire.pipes.stdout.as_raw_fd()), poll::IN));
-            entries.push(ask((!wire.words_ended).then(|| wire.pipes.stderr.as_raw_fd()), poll::IN));
-            entries.push(ask(wire.pipes.out.waits_for(), poll::OUT));
+        for agent in &self.agents {
+            let reads = agent.ended.is_none() && agent.stuck.is_empty();
+            entries.push(ask(reads.then(|| agent.pipes.stdout.as_raw_fd()), poll::IN));
+            entries.push(ask((!agent.stderr_ended).then(|| agent.pipes.stderr.as_raw_fd()), poll::IN));
+            entries.push(ask(agent.pipes.out.waits_for(), poll::OUT));
         }
     }
 
     fn wait_ns(&self) -> u64 {
-        let soon = self.wires.iter().any(|wire| !wire.stuck.is_empty() || wire.ended.is_some());
-        let most = if soon { Duration::from_millis(20) } else { BEAT };
+        let soon = self.agents.iter().any(|agent| !agent.stuck.is_empty() || agent.ended.is_some());
+        let most = if soon { Duration::from_millis(20) } else { HEARTBEAT_INTERVAL };
         self.beat_at.saturating_duration_since(Instant::now()).min(most).as_nanos() as u64
     }
 }
 
-impl Wire {
+impl AgentPipes {
     fn new(pipes: Pipes) -> Self {
         Self {
             pipes,
             lines: Lines::default(),
-            words: Vec::new(),
-            words_ended: false,
+            stderr: Vec::new(),
+            stderr_ended: false,
             heard: Instant::now(),
             stuck: Vec::new(),
             ended: None,
@@ -163,20 +165,20 @@ impl Wire {
         }
     }
 
-    fn look(&mut self, [out, words, write]: [bool; 3], desk: &Desk) {
+    fn look(&mut self, [out, stderr, write]: [bool; 3], inbox: &Inbox) {
         if write {
             self.pipes.out.flush();
         }
-        if words {
-            self.read_words();
+        if stderr {
+            self.read_stderr();
         }
         if out {
             self.read_lines();
         }
-        for raw in std::mem::take(&mut self.stuck) {
-            self.over |= matches!(raw, Raw::Gone(_));
+        for event in std::mem::take(&mut self.stuck) {
+            self.over |= matches!(event, PipeEvent::Gone(_));
             // Kept in order: events queue behind one that found no room.
-            let refused = if self.stuck.is_empty() { desk.put(self.pipes.number, raw).err() } else { Some(raw) };
+            let refused = if self.stuck.is_empty() { inbox.put(self.pipes.number, event).err() } else { Some(event) };
             self.stuck.extend(refused);
         }
         self.over &= self.stuck.is_empty();
@@ -193,8 +195,8 @@ impl Wire {
                 self.heard = Instant::now();
                 let at_ns = sys::clock::monotonic_ns();
                 let stuck = &mut self.stuck;
-                let fed = self.lines.feed(&bytes[..n], &mut |text| stuck.push(Raw::Line { text, at_ns }));
-                self.stuck.extend(fed.err().map(Raw::Gone));
+                let fed = self.lines.feed(&bytes[..n], &mut |text| stuck.push(PipeEvent::Line { text, at_ns }));
+                self.stuck.extend(fed.err().map(PipeEvent::Gone));
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => self.ended = Some(Instant::now()),
@@ -202,17 +204,17 @@ impl Wire {
     }
 
     /// Reads standard error continuously, so that a program with many complaints does not block on it.
-    fn read_words(&mut self) {
-        let mut bytes = [0; WORDS];
+    fn read_stderr(&mut self) {
+        let mut bytes = [0; MAX_STDERR_BYTES];
         match self.pipes.stderr.read(&mut bytes) {
-            Ok(0) => self.words_ended = true,
+            Ok(0) => self.stderr_ended = true,
             Ok(n) => {
-                self.words.extend_from_slice(&bytes[..n]);
-                let excess = self.words.len().saturating_sub(WORDS);
-                self.words.drain(..excess);
+                self.stderr.extend_from_slice(&bytes[..n]);
+                let excess = self.stderr.len().saturating_sub(MAX_STDERR_BYTES);
+                self.stderr.drain(..excess);
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => self.words_ended = true,
+            Err(_) => self.stderr_ended = true,
         }
     }
 
@@ -220,18 +222,18 @@ impl Wire {
     fn end(&mut self) {
         let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_S;
         let how = match self.ended {
-            Some(at) if self.words_ended || at.elapsed() > LAST_WORDS => self.last_words(),
+            Some(at) if self.stderr_ended || at.elapsed() > STDERR_TIMEOUT => self.describe_end(),
             None if silent => {
                 format!("nothing was heard of it for {SILENCE_S:.0} s; it, its host or the network there hangs")
             }
             _ => return,
         };
-        self.stuck.push(Raw::Gone(how));
+        self.stuck.push(PipeEvent::Gone(how));
     }
 
-    fn last_words(&self) -> String {
-        let words = String::from_utf8_lossy(&self.words);
-        let last = words.lines().rfind(|l| !l.trim().is_empty()).map(|l| format!(": {}", run::visible(l.trim())));
+    fn describe_end(&self) -> String {
+        let stderr = String::from_utf8_lossy(&self.stderr);
+        let last = stderr.lines().rfind(|l| !l.trim().is_empty()).map(|l| format!(": {}", run::visible(l.trim())));
         format!("its process ended{}", last.unwrap_or_default())
     }
 }
@@ -250,15 +252,15 @@ mod tests {
             .spawn()
             .unwrap();
         let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let mut wire = Wire::new(Pipes { number: 0, out: Arc::new(Outbox::new(None)), stdout, stderr });
-        wire.lines.feed(b"{\"is\":\"hello\",\"wire\":4}\n", &mut drop).unwrap();
+        let mut agent = AgentPipes::new(Pipes { number: 0, out: Arc::new(Outbox::new(None)), stdout, stderr });
+        agent.lines.feed(b"{\"is\":\"hello\",\"wire\":4}\n", &mut drop).unwrap();
         let ago = |s| Instant::now().checked_sub(Duration::from_secs(s)).unwrap();
-        wire.heard = ago(4);
-        wire.end();
-        assert!(wire.stuck.is_empty());
-        wire.heard = ago(40);
-        wire.end();
-        assert!(matches!(&wire.stuck[..], [Raw::Gone(how)] if how.contains("for 5 s")), "{:?}", wire.stuck);
+        agent.heard = ago(4);
+        agent.end();
+        assert!(agent.stuck.is_empty());
+        agent.heard = ago(40);
+        agent.end();
+        assert!(matches!(&agent.stuck[..], [PipeEvent::Gone(how)] if how.contains("for 5 s")), "{:?}", agent.stuck);
         child.kill().unwrap();
         child.wait().unwrap();
     }
