@@ -11,7 +11,7 @@ pub mod search;
 mod trial;
 
 pub use error::LabError;
-pub use hosts::{Host, Local, NamespaceHost, Places, via};
+pub use hosts::{CpuSplit, Host, Local, NamespaceHost, via};
 pub use observe::{Observation, RemoteObserver, ServerCounters, Watched};
 pub use prove::prove_target;
 pub use search::{InTurns, find, in_turns, people};

@@ -27,7 +27,7 @@ impl Stage {
 
     fn namespace() -> Result<Self, lab::LabError> {
         let bed = Testbed::build(&Spec::server_and_clients(1, "loopback"))?;
-        let host = |name: &str| NamespaceHost::of(&bed, name).map(|host| Box::new(host) as Box<dyn Host>);
+        let host = |name: &str| NamespaceHost::in_testbed(&bed, name).map(|host| Box::new(host) as Box<dyn Host>);
         Ok(Self { server: host("server")?, client: host("client1")?, bed: Some(bed) })
     }
 

@@ -7,7 +7,7 @@ use run::{Check, ColdPlan, Intensity, Key, LoadPlan, Run, ServePlan, ThinkTime, 
 
 use super::stand::{on, places};
 use crate::Parameters;
-use lab::{Lab, LabError, Load, Local, Observation, Places, Point, Watched, start_server, target};
+use lab::{CpuSplit, Lab, LabError, Load, Local, Observation, Point, Watched, start_server, target};
 
 /// Conducts the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
@@ -38,7 +38,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 fn backend(
     lab: &mut Lab<'_>,
     parameters: &Parameters,
-    (places, to): (&Places, SocketAddr),
+    (places, to): (&CpuSplit, SocketAddr),
     name: &str,
     levels: &[u32],
 ) -> Result<(), LabError> {

@@ -12,7 +12,7 @@ use super::bench::Amount;
 use crate::Parameters;
 use lab::agents::AgentGroup;
 use lab::cold::Cold;
-use lab::{Lab, LabError, Local, Places, start_server, target};
+use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 
 /// The large file of the source, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
@@ -38,7 +38,7 @@ pub(super) struct Web {
 impl Web {
     pub(super) fn start(
         lab: &Lab<'_>,
-        places: &Places,
+        places: &CpuSplit,
         parameters: &Parameters,
         body_bytes: u64,
     ) -> Result<Self, LabError> {
@@ -55,7 +55,7 @@ impl Web {
 }
 
 /// How the proxy of a relay is to be.
-pub(super) fn proxy_plan(web: &Web, places: &Places, events: &str) -> ServePlan {
+pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePlan {
     let mut plan = ServePlan { service: "proxy".into(), cpus: places.server.clone(), ..ServePlan::default() };
     let options = [
         ("upstream", web.addr.to_string()),
@@ -72,20 +72,25 @@ pub(super) fn proxy_plan(web: &Web, places: &Places, events: &str) -> ServePlan 
 /// Clients of which each fetches file after file on a new connection, until the value is dropped. On a large file this
 /// is what so many S-Clients do while none is turned away: one transfer each. S-Clients of source 1 begin further
 /// connections while a transfer lasts, and the number of transfers would not be the one that figure 6 is drawn over.
-pub(super) fn clients(lab: &Lab<'_>, places: &Places, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
+pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)
 }
 
 /// S-Clients of source 1: so many descriptors that always connect, whatever the proxy takes.
-pub(super) fn s_clients(lab: &Lab<'_>, places: &Places, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
+pub(super) fn s_clients(
+    lab: &Lab<'_>,
+    places: &CpuSplit,
+    addr: SocketAddr,
+    number: u32,
+) -> Result<AgentGroup, LabError> {
     let think = ThinkTime::default();
     let intensity =
         Intensity::SClients { descriptors: number.max(1), connect_timeout_ms: CONNECT_TIMEOUT_MS, think, pace: None };
     generator(lab, places, addr, intensity)
 }
 
-fn generator(lab: &Lab<'_>, places: &Places, addr: SocketAddr, intensity: Intensity) -> Result<AgentGroup, LabError> {
+fn generator(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, intensity: Intensity) -> Result<AgentGroup, LabError> {
     let plan = LoadPlan {
         protocol: target::resolve(&format!("http://{addr}/"), &lab.run.plan.load.protocol)?.protocol,
         intensity,
@@ -112,7 +117,7 @@ fn generator(lab: &Lab<'_>, places: &Places, addr: SocketAddr, intensity: Intens
 pub(super) struct Relay {
     server: Server,
     timer: CallTimer,
-    places: Places,
+    places: CpuSplit,
     cold: Option<Cold>,
 }
 
@@ -120,7 +125,7 @@ impl Relay {
     /// A proxy on this back end, with `cold` connections that say nothing.
     pub(super) fn start(
         lab: &mut Lab<'_>,
-        (web, places): (&Web, &Places),
+        (web, places): (&Web, &CpuSplit),
         events: &str,
         (cold, pace): (u32, f64),
     ) -> Result<Self, LabError> {

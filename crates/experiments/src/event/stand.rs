@@ -56,7 +56,7 @@ pub(super) struct Bench {
     pub(super) clock: Calibration,
     pub(super) amount: Amount,
     pub(super) backends: Vec<Contender>,
-    pub(super) cpus: lab::Places,
+    pub(super) cpus: lab::CpuSplit,
     listener: OwnedFd,
     pub(super) cold: Vec<OwnedFd>,
 }
@@ -176,8 +176,8 @@ pub(super) fn on(backend: &str) -> Key {
 }
 
 /// The processor for what is measured, and those for everything else.
-pub(super) fn places() -> lab::Places {
-    lab::Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
+pub(super) fn places() -> lab::CpuSplit {
+    lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }
 
 #[cfg(test)]

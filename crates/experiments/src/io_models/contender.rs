@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab::Places;
+use lab::CpuSplit;
 use run::ServePlan;
 
 use crate::Parameters;
@@ -29,7 +29,7 @@ impl Contender {
     }
 
     /// Its server, on a processor of its own where that has places.
-    pub(super) fn server(&self, parameters: &Parameters, places: &Places) -> ServePlan {
+    pub(super) fn server(&self, parameters: &Parameters, places: &CpuSplit) -> ServePlan {
         let mut options =
             BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);
         options.extend(self.option.iter().map(|option| (option.clone(), "1".to_string())));

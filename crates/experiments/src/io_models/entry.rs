@@ -1,7 +1,7 @@
 //! One entry of one model: its server, its loads, and what became of both.
 
 use judge::held::Held;
-use lab::{Lab, LabError, Load, Places, Point};
+use lab::{CpuSplit, Lab, LabError, Load, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
 use super::contender::Contender;
@@ -21,9 +21,9 @@ pub(super) fn one(
     entry: u32,
 ) -> Result<Trial, LabError> {
     let places = match stage {
-        Stage::Here(_) => Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
+        Stage::Here(_) => CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
         // Each host has its processors for itself.
-        Stage::Far(_) => Places::default(),
+        Stage::Far(_) => CpuSplit::default(),
     };
     let plans = loads(parameters, entry, stage.clients(), &places.client);
     let attempted: u32 = plans.iter().map(connections).sum();
@@ -54,7 +54,7 @@ fn conduct(
     point: &Point,
     contender: &Contender,
     plans: &[LoadPlan],
-    places: &Places,
+    places: &CpuSplit,
 ) -> Result<Trial, LabError> {
     let sizes: Vec<u32> = plans.iter().map(connections).collect();
     let layout = servers::layout(&sizes, parameters.count("processes", 0), sys::limits::descriptors().0);

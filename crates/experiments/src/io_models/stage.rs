@@ -8,7 +8,7 @@ use testbed::{Spec, Testbed};
 
 use super::servers::Servers;
 use crate::Parameters;
-use lab::{Host, Lab, LabError, Local, NamespaceHost, Observation, Places, Watched};
+use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, Watched};
 
 /// Client machines of the source.
 const CLIENTS: usize = 3;
@@ -63,7 +63,8 @@ impl Here {
         for (name, role) in [("server", "server"), ("client1", "client")] {
             lab.host(probe::host_info(name, role));
         }
-        let namespace_host = |name: String| NamespaceHost::of(&bed, &name).map(|g| Box::new(g) as Box<dyn Host>);
+        let namespace_host =
+            |name: String| NamespaceHost::in_testbed(&bed, &name).map(|g| Box::new(g) as Box<dyn Host>);
         let clients = (1..=CLIENTS).map(|n| namespace_host(format!("client{n}"))).collect::<Result<_, _>>()?;
         Ok(Self { server: namespace_host("server".into())?, clients, bed: Some(bed) })
     }
@@ -86,7 +87,7 @@ impl Here {
     }
 
     /// What the samplers look at: the server's processes, and the connections of each.
-    pub(super) fn observation(&self, servers: &Servers, places: &Places) -> Result<Observation, LabError> {
+    pub(super) fn observation(&self, servers: &Servers, places: &CpuSplit) -> Result<Observation, LabError> {
         let (host, netns_pid) = match &self.bed {
             Some(bed) => ("server".to_string(), Some(bed.netns_pid("server")?)),
             None => ("localhost".to_string(), None),

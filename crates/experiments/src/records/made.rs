@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use lab::agents::AgentGroup;
-use lab::{Lab, LabError, NamespaceHost, Observation, Places, ServerCounters, Watched, start_server};
+use lab::{CpuSplit, Lab, LabError, NamespaceHost, Observation, ServerCounters, Watched, start_server};
 use run::ServePlan;
 use testbed::{Spec, Testbed};
 
@@ -18,7 +18,7 @@ pub(super) struct Made {
     /// Declared first: agents go before their hosts.
     _server: Arc<Mutex<AgentGroup>>,
     pub(super) namespace_hosts: Vec<NamespaceHost>,
-    pub(super) places: Places,
+    pub(super) places: CpuSplit,
     /// Fixed time of an exchange, milliseconds.
     pub(super) exchange_ms: f64,
     pub(super) bed: Testbed,
@@ -37,8 +37,8 @@ impl Made {
         lab.note(format!("the medium is {medium}; {}", bed.made_of()));
         let exchange_ms = exchange_ms(lab, &bed, parameters.number("exchange_ms", -1.0));
         congestion(lab, &bed, &parameters.text("congestion", "reno"))?;
-        let places = Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
-        let host = |name: &str| NamespaceHost::of(&bed, name);
+        let places = CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]);
+        let host = |name: &str| NamespaceHost::in_testbed(&bed, name);
         let listen = SocketAddr::new(bed.address("server")?, 0).to_string();
         let plan = ServePlan { listen, cpus: places.server.clone(), ..plan(exchange_ms) };
         let (group, addr, notes) = start_server(&host("server")?, lab.program(), plan)?;
@@ -115,7 +115,7 @@ fn observation(
     bed: &Testbed,
     group: &AgentGroup,
     addr: SocketAddr,
-    places: &Places,
+    places: &CpuSplit,
 ) -> Result<Observation, LabError> {
     let watched = Watched::started("server", group, Some(bed.netns_pid("server")?), addr, places);
     for (name, role) in [("server", "server"), ("client1", "client")] {

@@ -13,7 +13,7 @@ use testbed::{Spec, Testbed};
 use super::counts::{put_kernel, syns_sent};
 use super::deal::deal;
 use lab::agents::AgentGroup;
-use lab::{Lab, LabError, Load, NamespaceHost, Observation, Places, Point, Watched};
+use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, Point, Watched};
 
 /// Port of the server in its own namespace.
 const PORT: u16 = 80;
@@ -68,17 +68,17 @@ impl Bed {
         Ok(bed)
     }
 
-    fn on(lab: &mut Lab<'_>, spec: &Spec, places: &Places, server: &ServePlan) -> Result<Self, LabError> {
+    fn on(lab: &mut Lab<'_>, spec: &Spec, places: &CpuSplit, server: &ServePlan) -> Result<Self, LabError> {
         let bed = Testbed::build(spec)?;
         let listen = SocketAddr::new(bed.address("server")?, PORT);
         let plan = ServePlan { listen: listen.to_string(), cpus: places.server.clone(), ..server.clone() };
-        let host = NamespaceHost::of(&bed, "server")?;
+        let host = NamespaceHost::in_testbed(&bed, "server")?;
         let (group, addr, notes) = lab::start_server(&host, lab.program(), plan)?;
         notes.into_iter().for_each(|n| lab.note(n));
         let watched = Watched::started("server", &group, Some(bed.netns_pid("server")?), addr, places);
         let observation = Observation::new(addr, Some(watched)).with_client("client1", Some(bed.netns_pid("client1")?));
         let clients = spec.hosts.iter().filter(|host| *host != "server");
-        let clients = clients.map(|host| NamespaceHost::of(&bed, host)).collect::<Result<_, _>>()?;
+        let clients = clients.map(|host| NamespaceHost::in_testbed(&bed, host)).collect::<Result<_, _>>()?;
         let syns = count_syns(&bed)?;
         let sources = Some(vec!["netstat", "listener"]);
         let netns_pid = Some(bed.netns_pid("server")?);
@@ -153,8 +153,8 @@ impl Bed {
     }
 }
 
-fn places() -> Places {
-    Places::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
+fn places() -> CpuSplit {
+    CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }
 
 /// The packet filter, opened inside the server's namespace.

@@ -68,7 +68,7 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
         AgentSpec::Lever(plan) => {
             levers::pull(&plan, commands, || ready(Vec::new())).map(|part| send_report(&AgentReport::Lever(part)))
         }
-        AgentSpec::Look(plan) => levers::look(&plan).map(|found| {
+        AgentSpec::Look(plan) => levers::check(&plan).map(|found| {
             send_report(&AgentReport::Found(found));
             wait_for_stop(&commands);
         }),

@@ -85,7 +85,7 @@ pub struct NamespaceHost {
 
 impl NamespaceHost {
     /// Returns the testbed's host of this name.
-    pub fn of(bed: &Testbed, name: &str) -> Result<Self, LabError> {
+    pub fn in_testbed(bed: &Testbed, name: &str) -> Result<Self, LabError> {
         let netns = bed.netns(name).map_err(|e| LabError::set_up("finding a host of the testbed", e))?;
         Ok(Self { name: name.into(), netns })
     }

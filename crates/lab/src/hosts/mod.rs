@@ -1,9 +1,9 @@
 //! Hosts: where agents run, how an agent starts there, and which CPUs it gets.
 
+pub(crate) mod cpu_split;
 mod host;
-pub(crate) mod placement;
 pub(crate) mod program;
 pub mod via;
 
+pub use cpu_split::CpuSplit;
 pub use host::{Host, Local, NamespaceHost};
-pub use placement::Places;

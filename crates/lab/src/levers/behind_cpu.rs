@@ -2,7 +2,7 @@
 
 use run::{LeverPlan, Prove};
 
-use super::lever::{Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::thief;
 
 pub(super) const ROW: Lever = Lever {
@@ -17,13 +17,13 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "what stands behind the server runs slower in half of the slots, for whoever else uses it, too; in the others a thread wakes on its CPUs",
     dose: "its run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
-    place: Place::Server,
-    pull: Pull::Slots { plan, look: None, act: thief::steal },
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: None, act: thief::steal },
 };
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    if reach.behind_pids.is_empty() || reach.behind_cpus.is_empty() {
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    if targets.behind_pids.is_empty() || targets.behind_cpus.is_empty() {
         return Err("no process that the server waits for is known here".into());
     }
-    Ok(thief::plan(ROW.id, &reach.behind_cpus, &reach.behind_pids, reach))
+    Ok(thief::plan(ROW.id, &targets.behind_cpus, &targets.behind_pids, targets))
 }

@@ -2,7 +2,7 @@
 
 use run::{LeverPlan, Prove};
 
-use super::lever::{Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::quota;
 
 pub(super) const ROW: Lever = Lever {
@@ -12,17 +12,17 @@ pub(super) const ROW: Lever = Lever {
     needs: Prove::Intrusive,
     always: false,
     slot_s: quota::SLOT_S,
-    planned: 1.0 - quota::STAYS,
+    planned: 1.0 - quota::REMAINING_SHARE,
     rights: "the right to write cpu.max (cpu.cfs_quota_us) of that control group",
     intrusion: "everything in that control group runs slower in half of the slots, for whoever else uses it, too",
     dose: "what is written, over what stood there",
     undo: "what stood there is written down first and put back, also after a kill by the next who looks",
-    place: Place::Server,
-    pull: Pull::Slots { plan, look: Some(quota::look), act: quota::act },
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: Some(quota::check), act: quota::act },
 };
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    match &reach.behind_pids[..] {
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    match &targets.behind_pids[..] {
         [] => Err("no process that the server waits for is known here".into()),
         pids => Ok(LeverPlan { lever: ROW.id.into(), pids: pids.to_vec(), ..LeverPlan::default() }),
     }

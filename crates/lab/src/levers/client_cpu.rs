@@ -2,7 +2,7 @@
 
 use run::{LeverPlan, Prove};
 
-use super::lever::{Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::thief;
 
 pub(super) const ROW: Lever = Lever {
@@ -17,13 +17,13 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the generator runs slower in half of the slots; in the others a thread wakes on its CPUs, up to 2,000 times a second",
     dose: "the generator's run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
-    place: Place::Clients,
-    pull: Pull::Slots { plan, look: None, act: thief::steal },
+    place: LeverHost::Clients,
+    pull: Pull::Slots { plan, check: None, act: thief::steal },
 };
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    if reach.client_pids.is_empty() || reach.client_cpus.is_empty() {
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    if targets.client_pids.is_empty() || targets.client_cpus.is_empty() {
         return Err("the generator's CPUs are not known".into());
     }
-    Ok(thief::plan(ROW.id, &reach.client_cpus, &reach.client_pids, reach))
+    Ok(thief::plan(ROW.id, &targets.client_cpus, &targets.client_pids, targets))
 }

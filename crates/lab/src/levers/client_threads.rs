@@ -2,7 +2,7 @@
 
 use run::{Intensity, LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "client-threads",
@@ -16,23 +16,23 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "none at the server",
     dose: "threads with it over threads without it",
     undo: "the threads end with their load",
-    place: Place::Load,
-    pull: Pull::Turns(altered),
+    place: LeverHost::Load,
+    pull: Pull::Turns(load_pair),
 };
 
-fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let connections = match load.intensity {
         Intensity::Closed { connections, .. } => connections,
         _ => u32::MAX,
     };
-    let room = u32::try_from(reach.client_cpus.len()).unwrap_or(u32::MAX).min(connections);
+    let room = u32::try_from(targets.client_cpus.len()).unwrap_or(u32::MAX).min(connections);
     let threads = (2 * load.threads.max(1)).min(room);
     if threads <= load.threads {
-        let (n, cpus) = (load.threads, reach.client_cpus.len());
+        let (n, cpus) = (load.threads, targets.client_cpus.len());
         return Err(format!("the generator has {n} of {cpus} threads that its CPUs and connections have room for"));
     }
     let dose = 1.0 - f64::from(threads) / f64::from(load.threads.max(1));
-    Ok(Altered { off: load.clone(), on: LoadPlan { threads, ..load.clone() }, dose, held: None })
+    Ok(LoadPair { off: load.clone(), on: LoadPlan { threads, ..load.clone() }, dose, change: None })
 }
 
 #[cfg(test)]
@@ -43,9 +43,9 @@ mod tests {
     fn threads_are_added_while_there_are_cpus_for_them() {
         let intensity = Intensity::Closed { connections: 8, pipeline: 1, think: run::ThinkTime::default() };
         let load = LoadPlan { threads: 1, intensity, ..LoadPlan::default() };
-        let reach = |cpus: u32| Reach { client_cpus: (0..cpus).collect(), ..Reach::default() };
-        let two = altered(&reach(4), &load).unwrap();
+        let targets = |cpus: u32| LeverTargets { client_cpus: (0..cpus).collect(), ..LeverTargets::default() };
+        let two = load_pair(&targets(4), &load).unwrap();
         assert_eq!((two.off.threads, two.on.threads, two.dose), (1, 2, -1.0));
-        assert!(altered(&reach(1), &load).unwrap_err().contains("1 of 1"));
+        assert!(load_pair(&targets(1), &load).unwrap_err().contains("1 of 1"));
     }
 }

@@ -3,7 +3,7 @@
 
 use run::{Intensity, LeverFound, LeverPlan, LoadPlan, Prove};
 
-use super::lever::{Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::undo::{Change, Undo};
 
 pub(super) const ROW: Lever = Lever {
@@ -18,34 +18,34 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server takes connections past its own limit in half of the turns",
     dose: "one less the limit with it over the limit without",
     undo: "each limit is written down first and put back, also after a kill by the next who looks; connections end with their load",
-    place: Place::Server,
-    pull: Pull::Held { plan, look, load, hold },
+    place: LeverHost::Server,
+    pull: Pull::TurnsWithChange { plan, check, load, hold },
 };
 
 /// Factor by which the limits are raised.
-const TIMES: u64 = 2;
+const LIMIT_FACTOR: u64 = 2;
 /// Descriptor limit above which a server has enough for the load of any experiment.
-const MOST: u64 = 2048;
+const MAX_LIMIT: u64 = 2048;
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    reach.on_server(ROW.id)
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    targets.on_server(ROW.id)
 }
 
 /// Returns the total descriptor limit of the server's processes while this lever is on.
-fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
+fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
     let limits = limits.ok_or("the server's limits of descriptors cannot be read, or there is none")?;
     let most = limits.iter().map(|(soft, _)| *soft).max().unwrap_or(0);
-    if most > MOST {
+    if most > MAX_LIMIT {
         return Err(format!("the server may hold {most} descriptors, more than an experiment has connections"));
     }
-    let descriptors = limits.iter().map(|(soft, _)| soft.saturating_mul(TIMES)).fold(0, u64::saturating_add);
+    let descriptors = limits.iter().map(|(soft, _)| soft.saturating_mul(LIMIT_FACTOR)).fold(0, u64::saturating_add);
     Ok(LeverFound { descriptors })
 }
 
 /// Returns the load with as many connections as the raised limits allow.
 fn load(found: &LeverFound, load: &LoadPlan) -> LoadPlan {
-    let wanted = found.descriptors.min(TIMES * MOST) as u32;
+    let wanted = found.descriptors.min(LIMIT_FACTOR * MAX_LIMIT) as u32;
     let mut load = load.clone();
     if let Intensity::Closed { connections, .. } = &mut load.intensity {
         *connections = wanted.max(*connections);
@@ -57,7 +57,7 @@ fn hold(plan: &LeverPlan) -> Result<Undo, String> {
     let change = |pid: &u32| {
         let started = probe::started_ticks(*pid)?;
         let before = probe::descriptor_limits(*pid)?;
-        let soft = TIMES * before.0;
+        let soft = LIMIT_FACTOR * before.0;
         Some(Change::Descriptors { pid: *pid, started, before, after: (soft, before.1.max(soft)) })
     };
     let changes: Vec<Change> = plan.pids.iter().filter_map(change).collect();
@@ -80,9 +80,9 @@ mod tests {
         let pid = child.id();
         let soft = move || probe::descriptor_limits(pid).map(|(soft, _)| soft);
         testkit::eventually(|| (soft() == Some(64)).then_some(()));
-        let reach = Reach { server_pids: vec![pid], ..Reach::default() };
-        let plan = plan(&reach).unwrap();
-        let found = look(&plan).unwrap();
+        let targets = LeverTargets { server_pids: vec![pid], ..LeverTargets::default() };
+        let plan = plan(&targets).unwrap();
+        let found = check(&plan).unwrap();
         assert_eq!(load(&found, &LoadPlan::default()).intensity.in_flight(), Some(128.0));
         let undo = hold(&plan).unwrap();
         assert_eq!(soft(), Some(128));
@@ -94,6 +94,6 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_known_is_left_alone() {
-        assert!(plan(&Reach::default()).unwrap_err().contains("not known"));
+        assert!(plan(&LeverTargets::default()).unwrap_err().contains("not known"));
     }
 }

@@ -18,8 +18,8 @@ use std::sync::mpsc::Receiver;
 use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
 use sys::clock;
 
-use super::lever::{Lever, Place, Pull, Reach};
-use super::pace::Pace;
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
+use super::slot_clock::SlotClock;
 
 pub(super) const ROW: Lever = Lever {
     id: "disk",
@@ -33,38 +33,38 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "everything that uses the disk waits longer in half of the slots; at most 64 MiB are written over and over",
     dose: "bytes that others moved in the time in which the disk was busy (diskstats), with it over without it",
     undo: "the file has no name from the start and goes with the agent",
-    place: Place::Server,
-    pull: Pull::Slots { plan, look: Some(look), act },
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: Some(check), act },
 };
 
 /// `O_DIRECT` of Linux for this architecture.
 const O_DIRECT: i32 = sys::param::O_DIRECT;
 /// Smallest and largest write, bytes: between the flushes of a database and the largest requests of disks.
-const PIECE: [usize; 2] = [16 << 10, 4 << 20];
+const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
-const WRITERS: usize = 12;
+const MAX_WRITERS: usize = 12;
 /// Speed reported if others moved nothing: a logarithm needs a positive number.
-const LEAST: f64 = 0.01;
+const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes without a flush.
-const NO_FLUSH: f64 = 1e6;
+const MAX_WRITES_PER_FLUSH: f64 = 1e6;
 /// Requests of others in the queue for each writing thread.
-const OTHERS: f64 = 2.0;
+const QUEUE_PER_WRITER: f64 = 2.0;
 /// Strictest alignment of direct writes.
-const ALIGN: usize = 4096;
+const ALIGN_BYTES: usize = 4096;
 /// Bytes after which writing starts over at the beginning.
 const FILE_BYTES: u64 = 64 << 20;
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    let dir = reach.dir.clone().ok_or("no directory on the server's disk was named (--prove-dir)")?;
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    let dir = targets.dir.clone().ok_or("no directory on the server's disk was named (--prove-dir)")?;
     Ok(LeverPlan { lever: ROW.id.into(), path: Some(dir), ..LeverPlan::default() })
 }
 
-fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
-    on(plan).map(|_| LeverFound::default())
+fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
+    open_target(plan).map(|_| LeverFound::default())
 }
 
 /// Returns a file to write to, and the counters of its disk.
-fn on(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
+fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     let dir = plan.path.as_deref().ok_or("no directory")?;
     Ok((open(dir)?, queue_file(dir)?))
 }
@@ -91,7 +91,7 @@ fn queue_file(dir: &Path) -> Result<PathBuf, String> {
 
 /// Counters of a disk. Source: as [`queue_file`].
 #[derive(Clone, Copy)]
-struct Counted {
+struct DiskCounters {
     /// Milliseconds with at least one request.
     busy_ms: f64,
     /// Milliseconds that requests spent in the queue, summed.
@@ -105,17 +105,17 @@ struct Counted {
     flushes: f64,
 }
 
-impl Counted {
-    fn of(file: &Path) -> Self {
+impl DiskCounters {
+    fn read(file: &Path) -> Self {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let fields: Vec<f64> = text.split_whitespace().map(|n| n.parse().unwrap_or(f64::NAN)).collect();
-        let at = |n: usize| fields.get(n).copied().unwrap_or(f64::NAN);
+        let field = |n: usize| fields.get(n).copied().unwrap_or(f64::NAN);
         Self {
-            busy_ms: at(9),
-            queued_ms: at(10),
-            requests: at(0) + at(4),
-            bytes: (at(2) + at(6)) * 512.0,
-            flushes: at(15),
+            busy_ms: field(9),
+            queued_ms: field(10),
+            requests: field(0) + field(4),
+            bytes: (field(2) + field(6)) * 512.0,
+            flushes: field(15),
         }
     }
 
@@ -131,53 +131,54 @@ impl Counted {
 }
 
 /// Writes for the slots that are on, derived from the use by others in the slots that are off.
-struct Dosage {
+struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
     /// Number of writes between flushes.
     flush_after: AtomicUsize,
 }
 
-impl Dosage {
+impl WriteDose {
     fn first() -> Self {
-        Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(PIECE[0]), flush_after: AtomicUsize::new(1) }
+        Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(WRITE_BYTES[0]), flush_after: AtomicUsize::new(1) }
     }
 
     /// Learns from a slot that only others used, and from its length in milliseconds.
-    fn learn(&self, others: Counted, ms: f64) {
+    fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
-            let writers = (others.queued_ms / ms / OTHERS).round().clamp(1.0, WRITERS as f64);
-            let piece = (others.bytes / others.requests) as usize / ALIGN * ALIGN;
+            let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);
+            let piece = (others.bytes / others.requests) as usize / ALIGN_BYTES * ALIGN_BYTES;
             self.writers.store(writers as usize, Relaxed);
-            self.piece.store(piece.clamp(PIECE[0], PIECE[1]), Relaxed);
-            let flush_after = if others.flushes > 0.0 { others.requests / others.flushes } else { NO_FLUSH };
-            self.flush_after.store(flush_after.round().clamp(1.0, NO_FLUSH) as usize, Relaxed);
+            self.piece.store(piece.clamp(WRITE_BYTES[0], WRITE_BYTES[1]), Relaxed);
+            let flush_after =
+                if others.flushes > 0.0 { others.requests / others.flushes } else { MAX_WRITES_PER_FLUSH };
+            self.flush_after.store(flush_after.round().clamp(1.0, MAX_WRITES_PER_FLUSH) as usize, Relaxed);
         }
     }
 }
 
 fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
-    let (file, queue) = on(plan)?;
-    let (pace, own_bytes, dosage) = (Pace::new(plan), AtomicU64::new(0), Dosage::first());
+    let (file, queue) = open_target(plan)?;
+    let (slot_clock, own_bytes, dose) = (SlotClock::new(plan), AtomicU64::new(0), WriteDose::first());
     std::thread::scope(|scope| {
-        let writer = |nth: usize| (nth, &pace, &file, &own_bytes, &dosage);
-        let writes: Vec<_> = (0..WRITERS)
+        let writer = |nth: usize| (nth, &slot_clock, &file, &own_bytes, &dose);
+        let writes: Vec<_> = (0..MAX_WRITERS)
             .map(writer)
-            .map(|(nth, pace, file, own_bytes, dosage)| {
-                scope.spawn(move || Writer { nth, file, own_bytes, dosage }.write(pace))
+            .map(|(nth, slot_clock, file, own_bytes, dose)| {
+                scope.spawn(move || Writer { nth, file, own_bytes, dose }.write(slot_clock))
             })
             .collect();
-        let look = || (own_bytes.load(Relaxed), Counted::of(&queue), clock::monotonic_ns());
-        let used = |slot: usize, before: (u64, Counted, u64)| {
+        let look = || (own_bytes.load(Relaxed), DiskCounters::read(&queue), clock::monotonic_ns());
+        let used = |slot: usize, before: (u64, DiskCounters, u64)| {
             let now = look();
             let (all, ms) = (now.1.since(before.1), (now.2 - before.2) as f64 / 1e6);
             if !plan.on[slot] {
-                dosage.learn(all, ms);
+                dose.learn(all, ms);
             }
             let moved = (all.bytes - (now.0 - before.0) as f64).max(0.0) / all.busy_ms.max(1.0);
             (moved, (all.busy_ms / ms.max(1.0)).min(1.0))
         };
-        let used = pace.measure(&commands, look, used);
+        let used = slot_clock.measure(&commands, look, used);
         let wrote =
             writes.into_iter().map(|writes| writes.join().unwrap_or_else(|_| Err("a writing thread ended".into())));
         let wrote: Result<(), String> = wrote.collect();
@@ -191,7 +192,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without: Vec<f64> = on.iter().zip(moved).filter_map(|(on, moved)| (!on).then_some(*moved)).collect();
     match judge::average(&without) {
-        usual if usual > 0.0 => moved.iter().map(|moved| (moved / usual).max(LEAST)).collect(),
+        usual if usual > 0.0 => moved.iter().map(|moved| (moved / usual).max(MIN_SPEED)).collect(),
         _ => vec![1.0; moved.len()],
     }
 }
@@ -203,32 +204,35 @@ struct Writer<'a> {
     file: &'a std::fs::File,
     /// Bytes that all threads wrote.
     own_bytes: &'a AtomicU64,
-    dosage: &'a Dosage,
+    dose: &'a WriteDose,
 }
 
 impl Writer<'_> {
     /// Writes while slots are on, and counts bytes once the disk has them.
-    fn write(&self, pace: &Pace) -> Result<(), String> {
-        let memory = vec![0x5a_u8; PIECE[1] + ALIGN];
-        let from = memory.as_ptr().align_offset(ALIGN).min(ALIGN);
-        let room = FILE_BYTES / WRITERS as u64 / ALIGN as u64 * ALIGN as u64;
+    fn write(&self, slot_clock: &SlotClock) -> Result<(), String> {
+        let memory = vec![0x5a_u8; WRITE_BYTES[1] + ALIGN_BYTES];
+        let from = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);
+        let room = FILE_BYTES / MAX_WRITERS as u64 / ALIGN_BYTES as u64 * ALIGN_BYTES as u64;
         let (begin_at, mut at, mut unflushed) = (room * self.nth as u64, 0, 0);
-        for (slot, on) in pace.plan.on.iter().enumerate() {
-            let (begin, end) = pace.whole_ns(slot);
-            if !pace.sleep_until(begin) {
+        for (slot, on) in slot_clock.plan.on.iter().enumerate() {
+            let (begin, end) = slot_clock.whole_ns(slot);
+            if !slot_clock.sleep_until(begin) {
                 return Ok(());
             }
-            while *on && self.nth < self.dosage.writers.load(Relaxed) && clock::monotonic_ns() < end && !pace.stopped()
+            while *on
+                && self.nth < self.dose.writers.load(Relaxed)
+                && clock::monotonic_ns() < end
+                && !slot_clock.stopped()
             {
-                let piece = self.dosage.piece.load(Relaxed);
+                let piece = self.dose.piece.load(Relaxed);
                 let mut wrote = self.file.write_all_at(&memory[from..from + piece], begin_at + at);
                 self.own_bytes.fetch_add(piece as u64, Relaxed);
                 unflushed += 1;
-                if unflushed >= self.dosage.flush_after.load(Relaxed) {
+                if unflushed >= self.dose.flush_after.load(Relaxed) {
                     (wrote, unflushed) = (wrote.and_then(|()| self.file.sync_data()), 0);
                 }
                 wrote.map_err(|e| format!("writing to the server's disk: {e}"))?;
-                at = (at + piece as u64) % (room - PIECE[1] as u64 + 1) / ALIGN as u64 * ALIGN as u64;
+                at = (at + piece as u64) % (room - WRITE_BYTES[1] as u64 + 1) / ALIGN_BYTES as u64 * ALIGN_BYTES as u64;
             }
         }
         Ok(())
@@ -239,36 +243,37 @@ impl Writer<'_> {
 mod tests {
     use super::*;
 
-    const NOTHING: Counted = Counted { busy_ms: 0.0, queued_ms: 0.0, requests: 0.0, bytes: 0.0, flushes: 0.0 };
+    const NOTHING: DiskCounters =
+        DiskCounters { busy_ms: 0.0, queued_ms: 0.0, requests: 0.0, bytes: 0.0, flushes: 0.0 };
 
     #[test]
     fn half_as_many_write_as_others_have_in_the_queue_in_pieces_like_theirs() {
-        let dosage = Dosage::first();
+        let dose = WriteDose::first();
         let dosed = |queued_ms, requests, bytes| {
-            dosage.learn(Counted { queued_ms, requests, bytes, ..NOTHING }, 100.0);
-            (dosage.writers.load(Relaxed), dosage.piece.load(Relaxed))
+            dose.learn(DiskCounters { queued_ms, requests, bytes, ..NOTHING }, 100.0);
+            (dose.writers.load(Relaxed), dose.piece.load(Relaxed))
         };
-        assert_eq!(dosed(1800.0, 600.0, 600.0 * 700_000.0), (9, 700_000 / ALIGN * ALIGN));
-        assert_eq!(dosed(20.0, 10.0, 10.0 * 512.0), (1, PIECE[0]), "the smallest piece, and one at a time");
-        assert_eq!(dosed(0.0, 0.0, 0.0), (1, PIECE[0]), "who saw nothing learns nothing");
+        assert_eq!(dosed(1800.0, 600.0, 600.0 * 700_000.0), (9, 700_000 / ALIGN_BYTES * ALIGN_BYTES));
+        assert_eq!(dosed(20.0, 10.0, 10.0 * 512.0), (1, WRITE_BYTES[0]), "the smallest piece, and one at a time");
+        assert_eq!(dosed(0.0, 0.0, 0.0), (1, WRITE_BYTES[0]), "who saw nothing learns nothing");
     }
 
     #[test]
     fn flushes_are_as_many_as_those_of_others_for_as_many_requests() {
         let after = |flushes| {
-            let dosage = Dosage::first();
-            dosage.learn(Counted { requests: 8000.0, bytes: 8e9, flushes, ..NOTHING }, 100.0);
-            dosage.flush_after.load(Relaxed)
+            let dose = WriteDose::first();
+            dose.learn(DiskCounters { requests: 8000.0, bytes: 8e9, flushes, ..NOTHING }, 100.0);
+            dose.flush_after.load(Relaxed)
         };
-        assert_eq!((after(2000.0), after(9000.0), after(0.0)), (4, 1, NO_FLUSH as usize));
-        assert_eq!(after(f64::NAN), NO_FLUSH as usize, "an old kernel");
+        assert_eq!((after(2000.0), after(9000.0), after(0.0)), (4, 1, MAX_WRITES_PER_FLUSH as usize));
+        assert_eq!(after(f64::NAN), MAX_WRITES_PER_FLUSH as usize, "an old kernel");
     }
 
     #[test]
     fn the_speed_is_what_others_move_while_the_disk_is_busy() {
         let on = [false, true, false, true];
         assert_eq!(speeds(&on, &[90.0, 75.0, 110.0, 50.0]), [0.9, 0.75, 1.1, 0.5]);
-        assert_eq!(speeds(&on, &[1.0, 0.0, 1.0, 0.0])[1], LEAST);
+        assert_eq!(speeds(&on, &[1.0, 0.0, 1.0, 0.0])[1], MIN_SPEED);
         assert_eq!(speeds(&on, &[0.0, 5.0, 0.0, 5.0]), [1.0; 4], "nobody else uses it");
     }
 }

@@ -2,7 +2,7 @@
 
 use run::{LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "keep-alive",
@@ -16,17 +16,17 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server sees fewer connects",
     dose: "all connects but the first, or none",
     undo: "the connections end with their load",
-    place: Place::Load,
-    pull: Pull::Turns(altered),
+    place: LeverHost::Load,
+    pull: Pull::Turns(load_pair),
 };
 
-fn altered(_: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+fn load_pair(_: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     match load.new_connections {
-        true => Ok(Altered {
+        true => Ok(LoadPair {
             off: load.clone(),
             on: LoadPlan { new_connections: false, ..load.clone() },
             dose: 1.0,
-            held: None,
+            change: None,
         }),
         false => Err("the load keeps its connections already".into()),
     }

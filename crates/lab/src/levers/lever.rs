@@ -10,7 +10,7 @@ use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, LoadPlan, Prove};
 use super::undo::Undo;
 
 /// Check on the host of a lever that changes nothing. The error says why the lever cannot be pulled there.
-pub type Look = fn(&LeverPlan) -> Result<LeverFound, String>;
+pub type HostCheck = fn(&LeverPlan) -> Result<LeverFound, String>;
 
 /// Ways to pull a lever. The plan holds what the conductor knows; the lever's host looks up the rest.
 #[derive(Clone, Copy)]
@@ -18,22 +18,22 @@ pub enum Pull {
     /// On and off in slots of one load.
     Slots {
         /// Returns the task of its agent; the error says why the lever cannot be pulled.
-        plan: fn(&Reach) -> Result<LeverPlan, String>,
+        plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Check on its host; none if nothing can be missing there.
-        look: Option<Look>,
+        check: Option<HostCheck>,
         /// Pulls the lever until the last slot or until it is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
     /// A different rate of an open loop, in slots of the load itself.
     Offered,
     /// A different load, in turns; the error says why there is none.
-    Turns(fn(&Reach, &LoadPlan) -> Result<Altered, String>),
+    Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
     /// The same load in turns, with something at the server changed in half of them.
-    Held {
+    TurnsWithChange {
         /// Returns the task of its agent; the error says why the lever cannot be pulled.
-        plan: fn(&Reach) -> Result<LeverPlan, String>,
+        plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Check on its host.
-        look: Look,
+        check: HostCheck,
         /// Returns the load that shows the effect, given the findings on the host.
         load: fn(&LeverFound, &LoadPlan) -> LoadPlan,
         /// Makes the change and keeps it until the result is dropped.
@@ -44,13 +44,13 @@ pub enum Pull {
 impl Pull {
     /// Returns whether loads without and with the lever take turns.
     pub(crate) const fn in_turns(&self) -> bool {
-        matches!(self, Self::Turns(_) | Self::Held { .. })
+        matches!(self, Self::Turns(_) | Self::TurnsWithChange { .. })
     }
 }
 
 /// Host on which a lever is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LeverHost {
     /// None: the lever is a different load.
     Load,
     /// The hosts of all generators at once.
@@ -61,7 +61,7 @@ pub enum Place {
 
 /// A load without and with a lever.
 #[derive(Clone, Debug)]
-pub struct Altered {
+pub struct LoadPair {
     /// Load without the lever.
     pub off: LoadPlan,
     /// Load with the lever.
@@ -69,7 +69,7 @@ pub struct Altered {
     /// Share of the resource that is taken away; negative if it is added.
     pub dose: f64,
     /// Change that an agent holds during the load with the lever.
-    pub held: Option<LeverPlan>,
+    pub change: Option<LeverPlan>,
 }
 
 /// One row of the table.
@@ -99,14 +99,14 @@ pub struct Lever {
     /// Way in which it is undone.
     pub undo: &'static str,
     /// Host on which it is pulled.
-    pub place: Place,
+    pub place: LeverHost,
     /// Way in which it is pulled.
     pub pull: Pull,
 }
 
 /// Parts of both sides that a lever can act on.
 #[derive(Clone, Debug, Default)]
-pub struct Reach {
+pub struct LeverTargets {
     /// CPUs of the generator; on other hosts, as many as the smallest host has.
     pub client_cpus: Vec<u32>,
     /// Processes of the generator.
@@ -135,7 +135,7 @@ pub struct Reach {
     pub keeper: Option<PathBuf>,
 }
 
-impl Reach {
+impl LeverTargets {
     /// Returns the plan of a lever that acts on the server's processes.
     pub(super) fn on_server(&self, lever: &str) -> Result<LeverPlan, String> {
         if self.server_pids.is_empty() {

@@ -8,8 +8,8 @@ use std::sync::mpsc::Receiver;
 use run::{AgentCommand, LeverPart, LeverPlan, Prove};
 use testbed::named::Slowing;
 
-use super::lever::{Lever, Place, Pull, Reach};
-use super::pace::Pace;
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
+use super::slot_clock::SlotClock;
 
 pub(super) const ROW: Lever = Lever {
     id: "link",
@@ -20,20 +20,20 @@ pub(super) const ROW: Lever = Lever {
     always: false,
     // A slow wire's backlog reaches into the next slot.
     slot_s: 0.15,
-    planned: 1.0 - STAYS,
+    planned: 1.0 - REMAINING_SHARE,
     rights: "client and server are hosts of one testbed of this user, whose medium has a rate",
     intrusion: "everything on the testbed's medium is slower in half of the slots",
     dose: "the rate that the medium is given, over its own",
     undo: "the testbed's keeper gives the medium its rate back when the agent's connection ends, also after a kill",
-    place: Place::Server,
-    pull: Pull::Slots { plan, look: None, act },
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: None, act },
 };
 
 /// Share of the rate that is left.
-const STAYS: f64 = 0.75;
+const REMAINING_SHARE: f64 = 0.75;
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    let keeper = reach.keeper.clone();
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    let keeper = targets.keeper.clone();
     let keeper = keeper.ok_or("client and server are not on two hosts of a testbed (`loadline testbed`); the rate of another link is not changed")?;
     Slowing::begin(&keeper).map_err(|e| e.to_string())?;
     Ok(LeverPlan { lever: ROW.id.into(), path: Some(keeper), ..LeverPlan::default() })
@@ -42,7 +42,9 @@ fn plan(reach: &Reach) -> Result<LeverPlan, String> {
 fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let keeper = plan.path.as_ref().ok_or("no testbed was named")?;
     let mut slowing = Slowing::begin(keeper).map_err(|e| e.to_string())?;
-    Pace::new(plan).switch(&commands, STAYS, |on| slowing.set(if on { STAYS } else { 1.0 }).map_err(|e| e.to_string()))
+    SlotClock::new(plan).switch(&commands, REMAINING_SHARE, |on| {
+        slowing.set(if on { REMAINING_SHARE } else { 1.0 }).map_err(|e| e.to_string())
+    })
 }
 
 #[cfg(test)]
@@ -51,9 +53,9 @@ mod tests {
 
     #[test]
     fn where_there_is_no_testbed_that_is_said() {
-        let why = plan(&Reach::default()).unwrap_err();
+        let why = plan(&LeverTargets::default()).unwrap_err();
         assert!(why.contains("not on two hosts of a testbed"), "{why}");
-        let gone = Reach { keeper: Some("/nowhere/x.sock".into()), ..Reach::default() };
+        let gone = LeverTargets { keeper: Some("/nowhere/x.sock".into()), ..LeverTargets::default() };
         assert!(plan(&gone).unwrap_err().contains("cannot be reached"));
     }
 }

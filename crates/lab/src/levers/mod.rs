@@ -13,12 +13,12 @@ mod disk;
 mod keep_alive;
 mod lever;
 mod link;
-mod pace;
 mod quick_ack;
 mod quota;
 mod rate;
 mod request_bytes;
 mod server_cpu;
+mod slot_clock;
 mod sources;
 mod thief;
 mod undo;
@@ -27,8 +27,8 @@ mod worker;
 
 use std::sync::mpsc::Receiver;
 
-pub use lever::{Altered, Lever, Look, Place, Pull, Reach};
-pub(crate) use rate::MOST as MOST_AT_A_RATE;
+pub use lever::{HostCheck, Lever, LeverHost, LeverTargets, LoadPair, Pull};
+pub(crate) use rate::MAX_DOSE as MAX_DOSE_AT_RATE;
 pub use undo::Undo;
 pub(crate) use undo::put_back;
 pub(crate) use window::in_flight;
@@ -61,10 +61,10 @@ fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
 }
 
 /// Checks on the lever's host whether it can be pulled.
-pub(crate) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
+pub(crate) fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
     match row_of(plan)?.pull {
-        Pull::Slots { look: Some(look), .. } | Pull::Held { look, .. } => look(plan),
-        Pull::Slots { look: None, .. } | Pull::Turns(_) | Pull::Offered => Ok(LeverFound::default()),
+        Pull::Slots { check: Some(check), .. } | Pull::TurnsWithChange { check, .. } => check(plan),
+        Pull::Slots { check: None, .. } | Pull::Turns(_) | Pull::Offered => Ok(LeverFound::default()),
     }
 }
 
@@ -78,13 +78,13 @@ pub(crate) fn pull(
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
             ready();
-            match begun(plan, &commands) {
+            match await_start(plan, &commands) {
                 Some(plan) => act(&plan, commands),
                 None => Err("it was stopped before its first slot".into()),
             }
         }
         Pull::Slots { act, .. } => act(plan, commands),
-        Pull::Held { hold, .. } => {
+        Pull::TurnsWithChange { hold, .. } => {
             let _undo = hold(plan)?;
             ready();
             while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
@@ -98,7 +98,7 @@ pub(crate) fn pull(
 
 /// Returns the plan completed with the start of its slots and its processes, once they are known; none if it is
 /// stopped before.
-fn begun(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
+fn await_start(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {
             Ok(AgentCommand::Follow { pids, origin_ns, .. }) => {
@@ -126,12 +126,12 @@ mod tests {
             say.send(AgentCommand::Beat).unwrap();
             say.send(AgentCommand::Follow { pids, origin_ns, interval_s: 0.0 }).unwrap();
         }
-        let told = [begun(&plan, &commands).unwrap(), begun(&plan, &commands).unwrap()];
+        let told = [await_start(&plan, &commands).unwrap(), await_start(&plan, &commands).unwrap()];
         assert_eq!([&told[0].pids, &told[1].pids], [&vec![1], &vec![7]]);
         let ahead_s = (told[0].start_at_ns as f64 - sys::clock::realtime_ns() as f64) / 1e9;
         assert!(ahead_s > 0.0 && ahead_s <= 3.0, "{ahead_s}");
         say.send(AgentCommand::Stop).unwrap();
-        assert_eq!(begun(&plan, &commands), None);
+        assert_eq!(await_start(&plan, &commands), None);
     }
 
     #[test]

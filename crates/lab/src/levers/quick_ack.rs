@@ -2,7 +2,7 @@
 
 use run::{Io, LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "quick-ack",
@@ -16,12 +16,12 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "none at the server",
     dose: "all of the delay, or none of it",
     undo: "the connections end with their load",
-    place: Place::Load,
-    pull: Pull::Turns(altered),
+    place: LeverHost::Load,
+    pull: Pull::Turns(load_pair),
 };
 
 /// Returns the two loads, both with epoll: only that driver sets the option, and drivers must not differ.
-fn altered(_: &Reach, load: &LoadPlan) -> Result<Altered, String> {
+fn load_pair(_: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let off = LoadPlan { io: Io::Epoll, quick_ack: false, ..load.clone() };
-    Ok(Altered { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0, held: None })
+    Ok(LoadPair { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0, change: None })
 }

@@ -5,8 +5,8 @@ use std::sync::mpsc::Receiver;
 use probe::CpuQuota;
 use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
 
-use super::lever::{Lever, Place, Pull, Reach};
-use super::pace::Pace;
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
+use super::slot_clock::SlotClock;
 use super::undo::{Change, Undo};
 
 pub(super) const ROW: Lever = Lever {
@@ -16,44 +16,44 @@ pub(super) const ROW: Lever = Lever {
     needs: Prove::Intrusive,
     always: false,
     slot_s: SLOT_S,
-    planned: 1.0 - STAYS,
+    planned: 1.0 - REMAINING_SHARE,
     rights: "the right to write cpu.max (cpu.cfs_quota_us) of the server's control group",
     intrusion: "everything in the server's control group runs slower in half of the slots",
     dose: "what is written, over what stood there",
     undo: "what stood there is written down first and put back, also after a kill by the next who looks",
-    place: Place::Server,
-    pull: Pull::Slots { plan, look: Some(look), act },
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: Some(check), act },
 };
 
 /// Share of the quota that is left.
-pub(super) const STAYS: f64 = 0.75;
+pub(super) const REMAINING_SHARE: f64 = 0.75;
 /// Slot length, seconds: several periods of the quota, which are usually 100 ms.
 pub(super) const SLOT_S: f64 = 0.4;
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    reach.on_server(ROW.id)
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    targets.on_server(ROW.id)
 }
 
 /// Checks whether the quota of the plan's processes can be written. Workers share the first process's quota.
-pub(super) fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
-    let quota = of(plan)?;
+pub(super) fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
+    let quota = quota_of(plan)?;
     let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
     write.map_err(|e| format!("{} cannot be written: {e}", quota.file.display()))?;
     Ok(LeverFound::default())
 }
 
-fn of(plan: &LeverPlan) -> Result<CpuQuota, String> {
+fn quota_of(plan: &LeverPlan) -> Result<CpuQuota, String> {
     let quota = plan.pids.first().and_then(|pid| CpuQuota::of(*pid));
     quota.ok_or_else(|| "its control group has no CPU quota, or cannot be read".into())
 }
 
 /// Lowers the quota of the plan's processes while the lever is on.
 pub(super) fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
-    let quota = of(plan)?;
-    let (before, after) = (quota.text.clone(), quota.times(STAYS));
+    let quota = quota_of(plan)?;
+    let (before, after) = (quota.text.clone(), quota.times(REMAINING_SHARE));
     let file = quota.file.clone();
     let write = |text: &str| std::fs::write(&file, text).map_err(|e| format!("writing {}: {e}", file.display()));
     // Version 1 takes a bare number without a period, so both versions read back as written.
     let _undo = Undo::keep(vec![Change::File { file: file.clone(), before: before.clone(), after: after.clone() }])?;
-    Pace::new(plan).switch(&commands, STAYS, |on| write(if on { &after } else { &before }))
+    SlotClock::new(plan).switch(&commands, REMAINING_SHARE, |on| write(if on { &after } else { &before }))
 }

@@ -2,7 +2,7 @@
 
 use run::Prove;
 
-use super::lever::{Lever, Place, Pull};
+use super::lever::{Lever, LeverHost, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: judge::prove::RATE,
@@ -12,14 +12,14 @@ pub(super) const ROW: Lever = Lever {
     // Only this lever shows the sum of all parts.
     always: true,
     slot_s: 0.0,
-    planned: MOST,
+    planned: MAX_DOSE,
     rights: "none",
     intrusion: "the server gets more requests for a short time, as many as leave it room",
     dose: "one less the offered rate without it over that with it",
     undo: "the load ends",
-    place: Place::Load,
+    place: LeverHost::Load,
     pull: Pull::Offered,
 };
 
 /// Largest dose at an offered rate, for this lever and for each CPU thief.
-pub(crate) const MOST: f64 = 0.15;
+pub(crate) const MAX_DOSE: f64 = 0.15;

@@ -4,7 +4,7 @@
 use judge::prove::RequestWay;
 use run::{LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "request-bytes",
@@ -18,32 +18,32 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server reads a header X-Padding of up to 8,000 bytes",
     dose: "bytes that are added over bytes with them, on the way of the requests, framing counted",
     undo: "the connections end with their load",
-    place: Place::Load,
-    pull: Pull::Turns(altered),
+    place: LeverHost::Load,
+    pull: Pull::Turns(load_pair),
 };
 
 /// Share of padding in the bytes that an exchange then puts on the link.
 const DOSE: f64 = 0.25;
 /// Maximum padding, bytes: servers take header lines of 8 KiB.
-const MOST_BYTES: f64 = 8_000.0;
+const MAX_PADDING_BYTES: f64 = 8_000.0;
 /// Overhead bytes of a segment (Ethernet with framing 38, IPv4 20, TCP with timestamps 32), and its payload bytes.
-const SEGMENT: (f64, f64) = (90.0, 1_448.0);
+const SEGMENT_BYTES: (f64, f64) = (90.0, 1_448.0);
 
-fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
-    let bytes = match reach.request_way {
+fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
+    let bytes = match targets.request_way {
         RequestWay::Bytes(bytes) => bytes,
         RequestWay::OfAnswers => return Err("answers fill the link, and requests do not travel that way".into()),
         RequestWay::NotSeen => return Err("what an exchange puts on the link was not seen".into()),
     };
-    let wanted = bytes * DOSE / (1.0 - DOSE) / (1.0 + SEGMENT.0 / SEGMENT.1);
-    if wanted > MOST_BYTES {
+    let wanted = bytes * DOSE / (1.0 - DOSE) / (1.0 + SEGMENT_BYTES.0 / SEGMENT_BYTES.1);
+    if wanted > MAX_PADDING_BYTES {
         return Err(format!("an exchange puts {bytes:.0} bytes on the link, too many for a header to add a third"));
     }
     let (mut on, row) = (load.clone(), proto::spec(&load.protocol));
     if load.requests.is_some() || !(row.pad)(&mut on.protocol, wanted as usize) {
         return Err("only requests of HTTP/1.1 that are all alike can be made longer".into());
     }
-    Ok(Altered { off: load.clone(), on, dose: DOSE, held: None })
+    Ok(LoadPair { off: load.clone(), on, dose: DOSE, change: None })
 }
 
 #[cfg(test)]
@@ -52,18 +52,18 @@ mod tests {
 
     #[test]
     fn a_request_is_padded_until_an_exchange_is_a_third_longer() {
-        let reach = |request_way| Reach { request_way, ..Reach::default() };
-        let made = altered(&reach(RequestWay::Bytes(15_380.0)), &LoadPlan::default()).unwrap();
+        let targets = |request_way| LeverTargets { request_way, ..LeverTargets::default() };
+        let made = load_pair(&targets(RequestWay::Bytes(15_380.0)), &LoadPlan::default()).unwrap();
         let (name, padding) = &made.on.protocol.http().unwrap().headers[0];
         let added = format!("{name}: {padding}\r\n").len() as f64 * 1_538.0 / 1_448.0;
         assert!((added / 15_380.0 - 1.0 / 3.0).abs() < 0.01 && made.dose == 0.25, "{added}");
         assert!(made.off.protocol.http().unwrap().headers.is_empty());
-        let refused = |way| altered(&reach(way), &LoadPlan::default()).unwrap_err();
+        let refused = |way| load_pair(&targets(way), &LoadPlan::default()).unwrap_err();
         assert!(refused(RequestWay::Bytes(30_000.0)).contains("too many"));
         assert!(refused(RequestWay::OfAnswers).contains("do not travel that way"));
         assert!(refused(RequestWay::NotSeen).contains("not seen"));
         let other =
             LoadPlan { protocol: run::Protocol::Raw { send_file: None, expect_bytes: None }, ..LoadPlan::default() };
-        assert!(altered(&reach(RequestWay::Bytes(900.0)), &other).unwrap_err().contains("HTTP/1.1"));
+        assert!(load_pair(&targets(RequestWay::Bytes(900.0)), &other).unwrap_err().contains("HTTP/1.1"));
     }
 }

@@ -2,7 +2,7 @@
 
 use run::{LeverPlan, Prove};
 
-use super::lever::{Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::thief;
 
 pub(super) const ROW: Lever = Lever {
@@ -17,13 +17,13 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server runs slower in half of the slots; in the others a thread wakes on its CPUs, up to 2,000 times a second",
     dose: "the server's run time over run time and wait for a CPU (schedstat), against slots without it",
     undo: "the threads end with their agent",
-    place: Place::Server,
-    pull: Pull::Slots { plan, look: None, act: thief::steal },
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: None, act: thief::steal },
 };
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    if reach.server_pids.is_empty() || reach.server_cpus.is_empty() {
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    if targets.server_pids.is_empty() || targets.server_cpus.is_empty() {
         return Err("the server's processes are not known; --server-host names the host where they are".into());
     }
-    Ok(thief::plan(ROW.id, &reach.server_cpus, &reach.server_pids, reach))
+    Ok(thief::plan(ROW.id, &targets.server_cpus, &targets.server_pids, targets))
 }

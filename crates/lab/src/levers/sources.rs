@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use run::{LoadPlan, Prove};
 
-use super::lever::{Altered, Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "sources",
@@ -18,12 +18,12 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "the server sees clients at other addresses",
     dose: "addresses with it over addresses without it",
     undo: "the connections end with their load",
-    place: Place::Load,
-    pull: Pull::Turns(altered),
+    place: LeverHost::Load,
+    pull: Pull::Turns(load_pair),
 };
 
-fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
-    let all = match (load.sources.len(), reach.addr.map(|addr| addr.ip())) {
+fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
+    let all = match (load.sources.len(), targets.addr.map(|addr| addr.ip())) {
         (0 | 1, Some(IpAddr::V4(ip))) if ip.is_loopback() => loopback(load.sources.first().copied()),
         (0 | 1, _) => return Err("one source address is known; name two of this host with --source".into()),
         _ => load.sources.clone(),
@@ -31,7 +31,7 @@ fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
     let half = all.len() / 2;
     let dose = 1.0 - all.len() as f64 / half as f64;
     let off = LoadPlan { sources: all[..half].to_vec(), ..load.clone() };
-    Ok(Altered { off, on: LoadPlan { sources: all, ..load.clone() }, dose, held: None })
+    Ok(LoadPair { off, on: LoadPlan { sources: all, ..load.clone() }, dose, change: None })
 }
 
 /// Returns two addresses of this host. Every address of 127/8 belongs to it.
@@ -47,12 +47,12 @@ mod tests {
 
     #[test]
     fn on_loopback_there_is_always_another_address() {
-        let reach = |addr: &str| Reach { addr: Some(addr.parse().unwrap()), ..Reach::default() };
-        let made = altered(&reach("127.0.0.1:80"), &LoadPlan::default()).unwrap();
+        let targets = |addr: &str| LeverTargets { addr: Some(addr.parse().unwrap()), ..LeverTargets::default() };
+        let made = load_pair(&targets("127.0.0.1:80"), &LoadPlan::default()).unwrap();
         assert_eq!((made.off.sources.len(), made.on.sources.len(), made.dose), (1, 2, -1.0));
-        assert!(altered(&reach("192.0.2.1:80"), &LoadPlan::default()).unwrap_err().contains("--source"));
+        assert!(load_pair(&targets("192.0.2.1:80"), &LoadPlan::default()).unwrap_err().contains("--source"));
         let four: Vec<IpAddr> = (1..5).map(|n| IpAddr::V4(Ipv4Addr::new(192, 0, 2, n))).collect();
-        let made = altered(&reach("192.0.2.9:80"), &LoadPlan { sources: four, ..LoadPlan::default() }).unwrap();
+        let made = load_pair(&targets("192.0.2.9:80"), &LoadPlan { sources: four, ..LoadPlan::default() }).unwrap();
         assert_eq!((made.off.sources.len(), made.on.sources.len()), (2, 4));
     }
 }

@@ -16,8 +16,8 @@ use std::sync::mpsc::Receiver;
 use run::{AgentCommand, LeverPart, LeverPlan};
 use sys::clock;
 
-use super::lever::Reach;
-use super::pace::Pace;
+use super::lever::LeverTargets;
+use super::slot_clock::SlotClock;
 
 /// Share of each CPU that is taken under a closed loop.
 pub(super) const DOSE: f64 = 0.25;
@@ -27,9 +27,9 @@ pub(super) const DOSE: f64 = 0.25;
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
 /// Turns within one response time, as far as the shortest turn allows. The quarter taken of a turn then stops a side
 /// for a 32nd of the response time.
-const TURNS_A_RESPONSE: f64 = 8.0;
+const TURNS_PER_RESPONSE: f64 = 8.0;
 /// Longest theft in one piece after missed turns, nanoseconds.
-const PIECE_NS: u64 = 2_000_000;
+const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that the thread asks for, nanoseconds: the shortest possible.
 const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: thirty of the shortest turns. A machine's own speed changes less between shorter slots:
@@ -38,19 +38,19 @@ const SLICE_NS: u64 = 100_000;
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns a plan whose slots are filled in later.
-pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], reach: &Reach) -> LeverPlan {
-    let (share, turn_ns) = (reach.share, turn_ns(reach.response_s));
+pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTargets) -> LeverPlan {
+    let (share, turn_ns) = (targets.share, turn_ns(targets.response_s));
     LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), share, turn_ns, ..LeverPlan::default() }
 }
 
 /// Returns the length of a turn for a response time.
 fn turn_ns(response_s: f64) -> u64 {
-    ((response_s * 1e9 / TURNS_A_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
+    ((response_s * 1e9 / TURNS_PER_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
 }
 
 /// State shared by the threads of one theft.
 struct Theft {
-    pace: Pace,
+    slot_clock: SlotClock,
     /// CPU time that all threads took in each slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
 }
@@ -65,7 +65,8 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     if plan.cpus.is_empty() {
         return Err("the CPUs of the processes that it is to slow down cannot be read".into());
     }
-    let theft = Theft { pace: Pace::new(&plan), taken_ns: plan.on.iter().map(|_| AtomicU64::new(0)).collect() };
+    let theft =
+        Theft { slot_clock: SlotClock::new(&plan), taken_ns: plan.on.iter().map(|_| AtomicU64::new(0)).collect() };
     let seen = std::thread::scope(|scope| {
         for cpu in &plan.cpus {
             scope.spawn(|| theft.spin(*cpu));
@@ -81,15 +82,15 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
 impl Theft {
     /// Runs one thread through all slots.
     fn spin(&self, cpu: u32) {
-        let plan = &self.pace.plan;
+        let plan = &self.slot_clock.plan;
         if sys::limits::confine_to_cpus(&[cpu]).is_err() {
             return;
         }
         // If these requests are refused, pieces come later and are longer.
         let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
         for (slot, on) in plan.on.iter().enumerate() {
-            let (begin, end) = self.pace.whole_ns(slot);
-            if !self.pace.sleep_until(begin) {
+            let (begin, end) = self.slot_clock.whole_ns(slot);
+            if !self.slot_clock.sleep_until(begin) {
                 return;
             }
             let before = clock::thread_cpu_ns();
@@ -101,19 +102,19 @@ impl Theft {
     }
 
     fn share(&self) -> f64 {
-        if self.pace.plan.share > 0.0 { self.pace.plan.share } else { DOSE }
+        if self.slot_clock.plan.share > 0.0 { self.slot_clock.plan.share } else { DOSE }
     }
 
     /// Spins for a share of each turn; with a share of 0, only wakes at each turn.
     fn turns(&self, begin_ns: u64, end_ns: u64, share: f64) {
-        let length_ns = self.pace.plan.turn_ns.max(TURN_NS.0);
+        let length_ns = self.slot_clock.plan.turn_ns.max(TURN_NS.0);
         let (before, mut turn_ns) = (clock::thread_cpu_ns(), begin_ns.max(clock::monotonic_ns()));
         let first_ns = turn_ns;
-        while turn_ns < end_ns && !self.pace.stopped() {
+        while turn_ns < end_ns && !self.slot_clock.stopped() {
             turn_ns = (turn_ns + length_ns).max(clock::monotonic_ns());
             let now = clock::thread_cpu_ns();
             let due = before + (share * (turn_ns - first_ns) as f64) as u64;
-            while clock::thread_cpu_ns() < due.min(now + PIECE_NS) {
+            while clock::thread_cpu_ns() < due.min(now + MAX_PIECE_NS) {
                 std::hint::spin_loop();
             }
             clock::sleep_until_ns(turn_ns.min(end_ns));
@@ -123,18 +124,18 @@ impl Theft {
     /// Returns for each slot the speed of the victims, if they can be read, and the share of time that they
     /// [`wanted`].
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
-        let look = || (probe::sched_times(&self.pace.plan.pids), clock::monotonic_ns());
+        let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
             let (now, at_ns) = look();
             let times = now.since(&before.0);
-            (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.pace.plan.cpus.len()))
+            (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.slot_clock.plan.cpus.len()))
         };
-        self.pace.measure(commands, look, end)
+        self.slot_clock.measure(commands, look, end)
     }
 
     /// Returns the share of the CPUs that was taken in each slot.
     fn taken(&self) -> Vec<f64> {
-        let plan = &self.pace.plan;
+        let plan = &self.slot_clock.plan;
         let room = plan.slots.slot_s * 1e9 * plan.cpus.len().max(1) as f64;
         self.taken_ns.iter().map(|ns| (ns.load(Relaxed) as f64 / room).clamp(0.0, 1.0)).collect()
     }

@@ -37,14 +37,14 @@ pub struct Undo {
 }
 
 /// Number of records made by this process: each has its own file.
-static KEPT: AtomicU64 = AtomicU64::new(0);
+static RECORDS: AtomicU64 = AtomicU64::new(0);
 
 impl Undo {
     /// Records changes before they are made.
     pub(super) fn keep(changes: Vec<Change>) -> Result<Self, String> {
         let dir = records(true).map_err(|e| format!("nowhere to write down how it was: {e}"))?;
         let owner = std::process::id();
-        let record = dir.join(format!("undo-{owner}-{}.json", KEPT.fetch_add(1, Relaxed)));
+        let record = dir.join(format!("undo-{owner}-{}.json", RECORDS.fetch_add(1, Relaxed)));
         let kept = Record { owner, owner_started: started(owner).unwrap_or_default(), changes: changes.clone() };
         let text = serde_json::to_string(&kept).map_err(|e| e.to_string())?;
         std::fs::write(&record, text).map_err(|e| format!("writing {}: {e}", record.display()))?;
@@ -101,10 +101,10 @@ impl Change {
 pub(crate) fn put_back() -> Vec<String> {
     let Ok(dir) = records(false) else { return Vec::new() };
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.filter_map(|path| back(&path)).collect()
+    entries.filter_map(|path| undo_record(&path)).collect()
 }
 
-fn back(path: &Path) -> Option<String> {
+fn undo_record(path: &Path) -> Option<String> {
     let record: Record = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
     if started(record.owner) == Some(record.owner_started) {
         return None;
@@ -137,8 +137,8 @@ fn records(make: bool) -> std::io::Result<PathBuf> {
     if make && !dir.exists() {
         std::fs::DirBuilder::new().mode(0o700).create(&dir)?;
     }
-    let is = std::fs::symlink_metadata(&dir)?;
-    match is.is_dir() && is.uid() == uid && is.mode() & 0o077 == 0 {
+    let meta = std::fs::symlink_metadata(&dir)?;
+    match meta.is_dir() && meta.uid() == uid && meta.mode() & 0o077 == 0 {
         true => Ok(dir),
         false => Err(std::io::Error::other(format!("{} may be written by others", dir.display()))),
     }

@@ -3,7 +3,7 @@
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
-use super::lever::{Altered, Lever, Place, Pull, Reach};
+use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "window",
@@ -17,39 +17,41 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "none at the server",
     dose: "half of the bytes in flight, or more: the kernel makes of a buffer a window of half to nine tenths of it",
     undo: "the connections end with their load",
-    place: Place::Load,
-    pull: Pull::Turns(altered),
+    place: LeverHost::Load,
+    pull: Pull::Turns(load_pair),
 };
 
 /// Smallest share taken of the bytes in flight.
 const DOSE: f64 = 0.5;
 /// Share of the bytes in flight that is requested as the buffer. Linux doubles SO_RCVBUF. It uses half of that for
 /// the window at first, and up to nine tenths once large packets arrive (tcp_win_from_space).
-const PART: f64 = 0.25;
+const BUFFER_SHARE: f64 = 0.25;
 /// Minimum bytes in flight: below, delayed acknowledgements would show instead of the window.
-const LEAST_BYTES: f64 = 16_384.0;
+const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Returns the bytes in flight on one of the server's connections in the decisive trial, or the peer's window if that
 /// is smaller.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
-    let of = |id| side.counters.get(&CounterId::new(id)).and_then(Reading::value).filter(|v| v.is_finite() && *v > 0.0);
-    let carried = of("connection.unacked").zip(of("connection.mss")).map(|(segments, bytes)| segments * bytes);
-    match (carried, of("connection.peer_window")) {
+    let value =
+        |id| side.counters.get(&CounterId::new(id)).and_then(Reading::value).filter(|v| v.is_finite() && *v > 0.0);
+    let carried = value("connection.unacked").zip(value("connection.mss")).map(|(segments, bytes)| segments * bytes);
+    match (carried, value("connection.peer_window")) {
         (Some(carried), Some(window)) => Some(carried.min(window)),
         (one, other) => one.or(other),
     }
 }
 
 /// Returns the two loads, both with epoll: only that driver sets the option, and drivers must not differ.
-fn altered(reach: &Reach, load: &LoadPlan) -> Result<Altered, String> {
-    let bytes = reach.in_flight.ok_or("how much was in flight is not known: the server's connections were not seen")?;
-    if bytes < LEAST_BYTES {
+fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
+    let bytes =
+        targets.in_flight.ok_or("how much was in flight is not known: the server's connections were not seen")?;
+    if bytes < MIN_IN_FLIGHT_BYTES {
         return Err(format!("{bytes:.0} bytes in flight are too few to take half of them away"));
     }
     let off = LoadPlan { io: Io::Epoll, receive_buffer: None, ..load.clone() };
-    let receive_buffer = Some((PART * bytes) as u32);
-    Ok(Altered { on: LoadPlan { receive_buffer, ..off.clone() }, off, dose: DOSE, held: None })
+    let receive_buffer = Some((BUFFER_SHARE * bytes) as u32);
+    Ok(LoadPair { on: LoadPlan { receive_buffer, ..off.clone() }, off, dose: DOSE, change: None })
 }
 
 #[cfg(test)]
@@ -58,10 +60,10 @@ mod tests {
 
     #[test]
     fn a_quarter_of_what_is_in_flight_is_asked_for() {
-        let reach = |bytes| Reach { in_flight: bytes, ..Reach::default() };
-        let found = altered(&reach(Some(65_536.0)), &LoadPlan::default()).unwrap();
+        let targets = |bytes| LeverTargets { in_flight: bytes, ..LeverTargets::default() };
+        let found = load_pair(&targets(Some(65_536.0)), &LoadPlan::default()).unwrap();
         assert_eq!((found.off.receive_buffer, found.on.receive_buffer, found.dose), (None, Some(16_384), 0.5));
-        assert!(altered(&reach(Some(3000.0)), &LoadPlan::default()).unwrap_err().contains("too few"));
-        assert!(altered(&reach(None), &LoadPlan::default()).unwrap_err().contains("not known"));
+        assert!(load_pair(&targets(Some(3000.0)), &LoadPlan::default()).unwrap_err().contains("too few"));
+        assert!(load_pair(&targets(None), &LoadPlan::default()).unwrap_err().contains("not known"));
     }
 }

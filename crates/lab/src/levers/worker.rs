@@ -4,8 +4,8 @@ use std::sync::mpsc::Receiver;
 
 use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
 
-use super::lever::{Lever, Place, Pull, Reach};
-use super::pace::Pace;
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
+use super::slot_clock::SlotClock;
 use super::undo::{Change, Undo};
 
 pub(super) const ROW: Lever = Lever {
@@ -20,28 +20,28 @@ pub(super) const ROW: Lever = Lever {
     intrusion: "requests of one worker wait for half of the slots",
     dose: "one over the number of workers",
     undo: "the worker goes on when the agent ends, however that happens: also after a kill by the next who looks",
-    place: Place::Server,
-    pull: Pull::Slots { plan, look: Some(look), act },
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-fn plan(reach: &Reach) -> Result<LeverPlan, String> {
-    if reach.share > 0.0 {
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    if targets.share > 0.0 {
         return Err(
             "it holds the requests of one worker for a whole slot, which under an offered rate is no slower server"
                 .into(),
         );
     }
-    reach.on_server(ROW.id)
+    targets.on_server(ROW.id)
 }
 
-fn look(plan: &LeverPlan) -> Result<LeverFound, String> {
+fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
     workers(plan).map(|_| LeverFound::default())
 }
 
 /// Returns the server's processes whose parent is also one of them; there must be at least two.
 fn workers(plan: &LeverPlan) -> Result<Vec<u32>, String> {
-    let of = |pid: &u32| probe::parent_of(*pid).is_some_and(|parent| plan.pids.contains(&parent));
-    let workers: Vec<u32> = plan.pids.iter().copied().filter(of).collect();
+    let is_worker = |pid: &u32| probe::parent_of(*pid).is_some_and(|parent| plan.pids.contains(&parent));
+    let workers: Vec<u32> = plan.pids.iter().copied().filter(is_worker).collect();
     match workers.len() {
         0 | 1 => Err("the server has no two worker processes".into()),
         _ => Ok(workers),
@@ -54,7 +54,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     let since = probe::started_ticks(worker).ok_or_else(|| format!("the worker {worker} has ended"))?;
     let _undo = Undo::keep(vec![Change::Stopped { pid: worker, started: since }])?;
     let speed = 1.0 - 1.0 / workers.len() as f64;
-    Pace::new(plan).switch(&commands, speed, |on| {
+    SlotClock::new(plan).switch(&commands, speed, |on| {
         let done = if on { sys::signal::stop(worker) } else { sys::signal::go_on(worker) };
         done.map_err(|e| format!("a signal to the worker {worker}: {e}"))
     })

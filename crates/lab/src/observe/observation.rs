@@ -11,7 +11,7 @@ use run::{Address, ObserverSpec, Recording, Role, Side};
 use sys::clock::Origin;
 use testbed::named::Joining;
 
-use crate::Places;
+use crate::CpuSplit;
 use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
 use crate::observe::samplers::{AtWork, Samplers, Seen, SideSampler};
@@ -34,8 +34,8 @@ pub struct Watched {
 
 impl Watched {
     /// Returns the side of a server that `group` runs, on its own CPUs if `places` has some for it.
-    pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, places: &Places) -> Self {
-        Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: places.shared() }
+    pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
+        Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use run::Prove;
 
-use super::asked::look;
-use super::at_a_rate;
-use super::reach::reach;
-use super::stand::Stand;
-use crate::levers::{Altered, LEVERS, Lever, Pull, Reach};
+use super::host_questions::check;
+use super::lever_targets::lever_targets;
+use super::offered_rate;
+use super::operating_point::OperatingPoint;
+use crate::levers::{LEVERS, Lever, LeverTargets, LoadPair, Pull};
 use crate::{Lab, TargetSetup};
 
 /// A lever that cannot be pulled, with the reason.
@@ -14,13 +14,17 @@ pub(super) type Refused = (&'static Lever, String);
 
 /// Returns the lever that tests the verdict: the first of its levers that can be pulled, else the first. Also returns
 /// the levers before it.
-pub(super) fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<&'static Lever>, Vec<Refused>) {
+pub(super) fn own(
+    lab: &Lab<'_>,
+    setup: &TargetSetup,
+    operating_point: &OperatingPoint,
+) -> (Option<&'static Lever>, Vec<Refused>) {
     let suspects = judge::prove::suspects_of(&lab.run.findings.bottleneck);
     let rows: Vec<&Lever> = suspects.filter_map(|s| LEVERS.iter().find(|row| row.id == s.lever)).collect();
-    let load = stand.load(setup);
+    let load = operating_point.load(setup);
     let mut refused = Vec::new();
     for row in &rows {
-        match allowed(lab, row).and_then(|()| possible(lab, setup, (row, stand), &load)) {
+        match allowed(lab, row).and_then(|()| possible(lab, setup, (row, operating_point), &load)) {
             Ok(()) => return (Some(row), refused),
             Err(why) => refused.push((*row, why)),
         }
@@ -33,13 +37,13 @@ pub(super) fn own(lab: &Lab<'_>, setup: &TargetSetup, stand: &Stand) -> (Option<
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,
-    (row, stand): (&Lever, &Stand),
+    (row, operating_point): (&Lever, &OperatingPoint),
     load: &run::LoadPlan,
 ) -> Result<(), String> {
     match row.pull {
-        Pull::Slots { .. } => switchable(lab, setup, (row, stand), &reach(lab, setup)),
+        Pull::Slots { .. } => switchable(lab, setup, (row, operating_point), &lever_targets(lab, setup)),
         Pull::Offered => Err("it belongs to an offered rate (--rate)".into()),
-        Pull::Turns(_) | Pull::Held { .. } => altered(lab, setup, row, load).map(drop),
+        Pull::Turns(_) | Pull::TurnsWithChange { .. } => load_pair(lab, setup, row, load).map(drop),
     }
 }
 
@@ -47,15 +51,15 @@ fn possible(
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,
-    (row, stand): (&Lever, &Stand),
-    reach: &Reach,
+    (row, operating_point): (&Lever, &OperatingPoint),
+    targets: &LeverTargets,
 ) -> Result<(), String> {
-    let Pull::Slots { plan, look: asks, .. } = row.pull else { return Err("it is switched in turns".into()) };
-    let plan = plan(reach)?;
-    if let Some(at_rate) = stand.at_rate.filter(|_| plan.share == 0.0) {
-        at_a_rate::leaves_room(&at_rate, row)?;
+    let Pull::Slots { plan, check: asks, .. } = row.pull else { return Err("it is switched in turns".into()) };
+    let plan = plan(targets)?;
+    if let Some(at_rate) = operating_point.at_rate.filter(|_| plan.share == 0.0) {
+        offered_rate::leaves_room(&at_rate, row)?;
     }
-    asks.map_or(Ok(()), |_| look(setup, lab.program(), row, &plan).map(drop))
+    asks.map_or(Ok(()), |_| check(setup, lab.program(), row, &plan).map(drop))
 }
 
 /// Checks whether `--prove` allows a lever.
@@ -67,19 +71,19 @@ pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
 }
 
 /// Returns the loads without and with a lever of turns, and the change that is held during the latter.
-pub(super) fn altered(
+pub(super) fn load_pair(
     lab: &Lab<'_>,
     setup: &TargetSetup,
     row: &Lever,
     load: &run::LoadPlan,
-) -> Result<Altered, String> {
-    let reach = reach(lab, setup);
+) -> Result<LoadPair, String> {
+    let targets = lever_targets(lab, setup);
     match row.pull {
-        Pull::Turns(alter) => alter(&reach, load),
-        Pull::Held { plan, load: shown, .. } => {
-            let held = plan(&reach)?;
-            let load = shown(&look(setup, lab.program(), row, &held)?, load);
-            Ok(Altered { off: load.clone(), on: load, dose: row.planned, held: Some(held) })
+        Pull::Turns(alter) => alter(&targets, load),
+        Pull::TurnsWithChange { plan, load: shown, .. } => {
+            let change = plan(&targets)?;
+            let load = shown(&check(setup, lab.program(), row, &change)?, load);
+            Ok(LoadPair { off: load.clone(), on: load, dose: row.planned, change: Some(change) })
         }
         Pull::Slots { .. } | Pull::Offered => Err("it is switched in slots".into()),
     }

@@ -4,52 +4,52 @@
 //! needs a different load, the two loads take turns ([`turns`]). Otherwise it is switched in slots of one load
 //! ([`slots`]), together with the levers of every such experiment, since only all parts together add up to 1.
 
-mod asked;
-mod at_a_rate;
+mod active_levers;
 mod choose;
+mod host_questions;
+mod lever_targets;
+mod offered_rate;
+mod operating_point;
 mod prove_target;
-mod pulled;
-mod reach;
 mod schedule;
 mod slots;
-mod stand;
 mod turns;
 
 pub use prove_target::prove_target;
 use run::Untried;
 
-use self::asked::put_back;
-use self::choose::{allowed, altered, own, switchable};
-use self::reach::reach;
-use self::stand::Stand;
+use self::choose::{allowed, load_pair, own, switchable};
+use self::host_questions::put_back;
+use self::lever_targets::lever_targets;
+use self::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever, Pull};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Share of an experiment's time for the turns of the verdict's own lever.
-const TURNS: f64 = 0.6;
+const TURNS_SHARE: f64 = 0.6;
 /// Shares of the time of all levers with turns: for the verdict's own lever, for each other lever that tests the
 /// verdict, and for each further lever.
-const OWN: f64 = 0.4;
-const BESIDE: f64 = 0.24;
-const OTHER: f64 = 0.12;
+const OWN_LEVER_SHARE: f64 = 0.4;
+const RELATED_LEVER_SHARE: f64 = 0.24;
+const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict with this many connections in about this many seconds. The run's proof records what cannot be
 /// done. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
-    let stand = Stand::filled(&lab.run, connections);
-    let (own, others) = own(lab, setup, &stand);
-    begin(lab, setup, own, &stand);
+    let operating_point = OperatingPoint::busy(&lab.run, connections);
+    let (own, others) = own(lab, setup, &operating_point);
+    predict(lab, setup, own, &operating_point);
     others.into_iter().for_each(|(row, why)| untried(lab, row, why));
     let mut left_s = seconds;
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
-        left_s -= in_turns(lab, setup, &stand, row, seconds * TURNS)?;
+        left_s -= in_turns(lab, setup, &operating_point, row, seconds * TURNS_SHARE)?;
         if lab.run.findings.proof.as_ref().is_some_and(|proof| proof.outcome == run::ProofOutcome::Proven) {
             return Ok(());
         }
     }
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
-    let stands = stand.or_fewer(lab.run.findings.knee.as_ref());
-    in_slots(lab, setup, &stands, wanted, left_s)
+    let operating_points = operating_point.or_fewer(lab.run.findings.knee.as_ref());
+    in_slots(lab, setup, &operating_points, wanted, left_s)
 }
 
 /// Pulls every possible lever under the plan's load: a closed loop of `connections`, or the offered rate. The
@@ -61,36 +61,36 @@ pub(crate) fn prove_all(
     connections: Option<u32>,
     seconds: f64,
 ) -> Result<(), LabError> {
-    let stand = match (connections, judge::prove::at_rate(&lab.run)) {
-        (Some(connections), _) => Stand::of(&lab.run, connections),
-        (None, Some(at_rate)) => Stand::offered(at_rate),
+    let operating_point = match (connections, judge::prove::at_rate(&lab.run)) {
+        (Some(connections), _) => OperatingPoint::observed(&lab.run, connections),
+        (None, Some(at_rate)) => OperatingPoint::offered(at_rate),
         (None, None) => {
             not_tried(lab, "neither one client nor the offered rate completed anything".into());
             return Ok(());
         }
     };
-    if let Some(Err(why)) = stand.at_rate.map(|at_rate| at_a_rate::dose(&at_rate)) {
+    if let Some(Err(why)) = operating_point.at_rate.map(|at_rate| offered_rate::dose(&at_rate)) {
         not_tried(lab, why);
         return Ok(());
     }
     // A server that keeps up with its rate has no bottleneck to test.
-    let own = if stand.at_rate.is_some() { None } else { own(lab, setup, &stand).0 };
-    begin(lab, setup, own, &stand);
+    let own = if operating_point.at_rate.is_some() { None } else { own(lab, setup, &operating_point).0 };
+    predict(lab, setup, own, &operating_point);
     let suspect = own.map(|own| own.id);
-    let mut of_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
+    let mut with_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
     let verdict = lab.run.findings.bottleneck.id.clone();
     let share = |row: &Lever| match Some(row.id) == suspect {
-        true => OWN,
-        false if own.is_some() && row.tests.contains(&verdict.as_str()) => BESIDE,
-        false => OTHER,
+        true => OWN_LEVER_SHARE,
+        false if own.is_some() && row.tests.contains(&verdict.as_str()) => RELATED_LEVER_SHARE,
+        false => OTHER_LEVER_SHARE,
     };
-    of_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
     let mut left_s = seconds;
-    for row in of_turns {
+    for row in with_turns {
         let share = share(row);
-        left_s -= in_turns(lab, setup, &stand, row, seconds * share)?;
+        left_s -= in_turns(lab, setup, &operating_point, row, seconds * share)?;
     }
-    in_slots(lab, setup, &[stand], |_| true, left_s)
+    in_slots(lab, setup, &[operating_point], |_| true, left_s)
 }
 
 /// Records why no lever is pulled.
@@ -100,18 +100,18 @@ fn not_tried(lab: &mut Lab<'_>, why: String) {
 }
 
 /// Records the prediction; `own` is the lever that tests the verdict.
-fn begin(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, stand: &Stand) {
+fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup);
     let row = own.unwrap_or(&LEVERS[0]);
-    let mut proof = match stand.at_rate {
+    let mut proof = match operating_point.at_rate {
         Some(at_rate) => {
             let (of, dose) =
-                (judge::prove::answer_of(&lab.run.plan.objective), at_a_rate::dose(&at_rate).unwrap_or(0.0));
+                (judge::prove::answer_of(&lab.run.plan.objective), offered_rate::dose(&at_rate).unwrap_or(0.0));
             judge::prove::predicted_at_rate(&lab.run, of, dose)
         }
         None => judge::prove::predicted(&lab.run, row.id, row.planned),
     };
-    if stand.at_rate.is_none() {
+    if operating_point.at_rate.is_none() {
         let others = LEVERS.iter().filter(|other| other.always && other.id != row.id);
         proof.runner_up = others.filter_map(|other| judge::prove::runner_up(&lab.run, other.id, other.planned)).next();
     }
@@ -129,15 +129,15 @@ fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
 fn in_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    stand: &Stand,
+    operating_point: &OperatingPoint,
     row: &'static Lever,
     seconds: f64,
 ) -> Result<f64, LabError> {
     let begin_s = lab.elapsed_s();
-    let made = allowed(lab, row).and_then(|()| altered(lab, setup, row, &stand.load(setup)));
+    let made = allowed(lab, row).and_then(|()| load_pair(lab, setup, row, &operating_point.load(setup)));
     match made {
-        Ok(altered) => {
-            match turns::trial(lab, setup, stand, (row, &altered), seconds)? {
+        Ok(load_pair) => {
+            match turns::trial(lab, setup, operating_point, (row, &load_pair), seconds)? {
                 Ok(trial) => {
                     lab.run.findings.proof.iter_mut().for_each(|proof| proof.switched.push(trial.clone()));
                 }
@@ -153,38 +153,40 @@ fn in_turns(
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    stands: &[Stand],
+    operating_points: &[OperatingPoint],
     wanted: impl Fn(&Lever) -> bool,
     seconds: f64,
 ) -> Result<(), LabError> {
-    let Some(stand) = stands.first().filter(|_| !lab.stopped()) else { return Ok(()) };
-    let mut reach = reach(lab, setup);
-    reach.share = stand.at_rate.and_then(|at_rate| at_a_rate::dose(&at_rate).ok()).unwrap_or(0.0);
+    let Some(operating_point) = operating_points.first().filter(|_| !lab.stopped()) else { return Ok(()) };
+    let mut targets = lever_targets(lab, setup);
+    targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
     // At an offered rate a theft delays a response by its whole length, however long the response takes.
-    let response_s = |stand: &Stand| if stand.at_rate.is_some() { 0.0 } else { stand.response_s };
-    reach.response_s = stands.iter().map(response_s).fold(f64::INFINITY, f64::min);
+    let response_s = |operating_point: &OperatingPoint| {
+        if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
+    };
+    targets.response_s = operating_points.iter().map(response_s).fold(f64::INFINITY, f64::min);
     let mut rows = Vec::new();
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        match allowed(lab, row).and_then(|()| switchable(lab, setup, (row, stand), &reach)) {
+        match allowed(lab, row).and_then(|()| switchable(lab, setup, (row, operating_point), &targets)) {
             Ok(()) => rows.push(row),
             Err(why) => untried(lab, row, why),
         }
     }
     let of = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
-    let found = match stand.at_rate {
-        Some(at_rate) => at_a_rate::trial(lab, setup, (stand, &at_rate, of), &rows, &reach, seconds)?,
-        None => slots::trial(lab, setup, stands, &rows, &reach, seconds)?,
+    let found = match operating_point.at_rate {
+        Some(at_rate) => offered_rate::trial(lab, setup, (operating_point, &at_rate, of), &rows, &targets, seconds)?,
+        None => slots::trial(lab, setup, operating_points, &rows, &targets, seconds)?,
     };
     match found {
         Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
-        Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| said(proof, &why)),
+        Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &why)),
     }
     put_back(lab, setup);
     Ok(())
 }
 
 /// Records why there are no slots, unless the verdict's own lever has already given its reason.
-fn said(proof: &mut run::Proof, why: &str) {
+fn note_no_slots(proof: &mut run::Proof, why: &str) {
     if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();
     }

@@ -8,13 +8,13 @@ use crate::prove;
 use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
 
 /// Share of the budget for the load without levers, whose counters support the argument.
-const ARGUED: f64 = 0.15;
+const UNDISTURBED_SHARE: f64 = 0.15;
 /// Longest load without levers, seconds.
-const LONGEST_S: f64 = 8.0;
+const MAX_UNDISTURBED_S: f64 = 8.0;
 
 /// Loads the plan's target, argues from the counters, and tests the argument with all levers.
 pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
-    let (connections, label) = stands_on(&plan.load)?;
+    let (connections, label) = describe_load(&plan.load)?;
     let mut lab = Lab::begin(plan, out, watch)?;
     let setup = TargetSetup::prepare(&mut lab)?;
     let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
@@ -22,7 +22,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     // With an offered rate, a single client is not a step of a sweep.
     one_client(&mut lab, &setup, budget_s, if connections.is_some() { TrialKind::Sweep } else { TrialKind::Proof })?;
     if !lab.stopped() {
-        let seconds = (budget_s * ARGUED).min(LONGEST_S);
+        let seconds = (budget_s * UNDISTURBED_SHARE).min(MAX_UNDISTURBED_S);
         let point = Point { label, kind: TrialKind::Fixed, ..Point::default() };
         let mut load = setup.load.clone();
         (load.warmup_s, load.duration_s) = (load.warmup_s.min(seconds / 4.0), seconds);
@@ -37,7 +37,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
 }
 
 /// Returns the connections of a closed loop (none for an open one), and a description of the load.
-fn stands_on(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
+fn describe_load(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
     let refused = |why: &str| LabError::set_up("preparing the experiment", why);
     match &load.intensity {
         Intensity::Closed { connections, .. } => Ok((Some(*connections), format!("{connections} connections"))),
@@ -56,7 +56,7 @@ fn one_client(lab: &mut Lab<'_>, setup: &TargetSetup, budget_s: f64, kind: Trial
     if lab.stopped() {
         return Ok(());
     }
-    let seconds = (budget_s * ARGUED / 4.0).clamp(0.3, 1.5);
+    let seconds = (budget_s * UNDISTURBED_SHARE / 4.0).clamp(0.3, 1.5);
     let mut load = setup.load.clone();
     load.intensity = Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
     (load.threads, load.warmup_s, load.duration_s) = (1, seconds / 4.0, seconds);

@@ -3,11 +3,11 @@
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
 use sys::clock::Origin;
 
-use super::pulled::Pulled;
+use super::active_levers::ActiveLevers;
+use super::operating_point::OperatingPoint;
 use super::schedule;
-use super::stand::Stand;
 use crate::agents::AgentGroup;
-use crate::levers::{Lever, Reach};
+use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Load, Point, TargetSetup};
 
 /// Load before the first slot, seconds, until connections are up and caches warm.
@@ -18,25 +18,29 @@ pub(super) const FIRST_S: f64 = 0.4;
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    stands: &[Stand],
+    operating_points: &[OperatingPoint],
     rows: &[&'static Lever],
-    reach: &Reach,
+    targets: &LeverTargets,
     seconds: f64,
 ) -> Result<Result<ProofTrial, String>, LabError> {
     let far = rows.iter().any(|row| setup.hosts_of(row.place).iter().any(|host| host.is_remote()));
-    let wanted = schedule::Wanted::of(rows, far);
-    let fitting =
-        |stand: &Stand| Some((*stand, schedule::slots((stand.rate, stand.response_s), wanted, FIRST_S, seconds)?));
-    let Some((stand, slots)) = stands.iter().find_map(fitting) else {
-        let rate = stands.first().map_or(0.0, |stand| stand.rate);
+    let wanted = schedule::SlotNeeds::new(rows, far);
+    let fitting = |operating_point: &OperatingPoint| {
+        Some((
+            *operating_point,
+            schedule::slots((operating_point.rate, operating_point.response_s), wanted, FIRST_S, seconds)?,
+        ))
+    };
+    let Some((operating_point, slots)) = operating_points.iter().find_map(fitting) else {
+        let rate = operating_points.first().map_or(0.0, |operating_point| operating_point.rate);
         return Ok(Err(format!("{seconds:.1} s are too short for slots at {rate:.0} requests/s")));
     };
-    let load = stand.load(setup);
+    let load = operating_point.load(setup);
     let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
     let on = rows.iter().map(|_| schedule::sequence(slots.count, &mut random)).collect();
-    let table = Timetable { slots, on, load, label: format!("proof, {} connections", stand.connections) };
-    let found = conduct(lab, setup, rows, reach, table)?;
-    Ok(found.and_then(|(trial, levers)| made(&trial, slots, levers)))
+    let table = Timetable { slots, on, load, label: format!("proof, {} connections", operating_point.connections) };
+    let found = conduct(lab, setup, rows, targets, table)?;
+    Ok(found.and_then(|(trial, levers)| proof_trial(&trial, slots, levers)))
 }
 
 /// A load with the slots of each lever.
@@ -53,44 +57,44 @@ pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
     rows: &[&'static Lever],
-    reach: &Reach,
+    targets: &LeverTargets,
     table: Timetable,
 ) -> Result<Result<(Trial, Vec<run::LeverSlots>), String>, LabError> {
     let slots = table.slots;
     let plan = LoadPlan { warmup_s: FIRST_S, duration_s: slots.end_s() - FIRST_S, slots: Some(slots), ..table.load };
     let point = Point { label: table.label, kind: TrialKind::Proof, ..Point::default() };
     let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
-    let mut pulled = Pulled::ready(setup, lab.program(), rows, reach, (slots, &table.on));
-    let mut start = |generators: &AgentGroup, origin: Origin| pulled.begin(generators, origin);
+    let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
+    let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
     // A worker that is stopped on purpose is no failure of the server.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
-    let found = pulled.finish().map(|levers| (trial.clone(), levers));
+    let found = active.finish().map(|levers| (trial.clone(), levers));
     lab.keep(trial)?;
     Ok(found)
 }
 
-fn made(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> Result<ProofTrial, String> {
+fn proof_trial(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> Result<ProofTrial, String> {
     let completed_rate = trial.measured.slot_rates.clone();
     if completed_rate.len() != slots.count as usize {
         return Err(format!("the load was seen in {} of {} slots", completed_rate.len(), slots.count));
     }
     let label = trial.label.clone();
     let mut made = ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, ..ProofTrial::default() };
-    made.after = after(&made);
+    made.after = recovery(&made);
     Ok(made)
 }
 
 /// Returns throughput after the last slot with a lever, over that of the slots without any.
-fn after(trial: &ProofTrial) -> Option<f64> {
+fn recovery(trial: &ProofTrial) -> Option<f64> {
     let n = trial.completed_rate.len();
     let free = |t: &usize| trial.levers.iter().all(|l| !l.on[*t]);
     let mean = |slots: Vec<usize>| -> Option<f64> {
         let rates: Vec<f64> = slots.iter().map(|t| trial.completed_rate[*t]).filter(|rate| rate.is_finite()).collect();
         (!rates.is_empty()).then(|| judge::average(&rates))
     };
-    let end = n.saturating_sub(schedule::AFTER);
+    let end = n.saturating_sub(schedule::RECOVERY_SLOTS);
     // The first slot after a lever still serves that lever's backlog.
     let before = mean((0..end).filter(free).collect())?;
     Some(mean((end + 1..n).collect())? / before)

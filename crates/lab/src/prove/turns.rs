@@ -4,46 +4,46 @@ use std::time::Duration;
 
 use run::{AgentSpec, LeverPlan, LoadPlan, ProofOf, SwitchTrial, TrialKind};
 
-use super::stand::Stand;
+use super::operating_point::OperatingPoint;
 use crate::agents::AgentGroup;
-use crate::levers::{Altered, Lever};
+use crate::levers::{Lever, LoadPair};
 use crate::trial::order::Order;
 use crate::{Host, Lab, LabError, Load, Point, TargetSetup};
 
 /// Maximum time for a change.
-const HELD_WITHIN: Duration = Duration::from_secs(10);
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Warm-up of a turn, seconds, until connections are up.
-const FIRST_S: f64 = 0.15;
+const WARM_UP_S: f64 = 0.15;
 /// Time that starting and ending agents adds to a turn, seconds.
-const AROUND_S: f64 = 0.25;
+const OVERHEAD_S: f64 = 0.25;
 /// Shortest turn, seconds.
-const SHORTEST_S: f64 = 0.25;
+const MIN_TURN_S: f64 = 0.25;
 /// Longest turn, seconds.
-const LONGEST_S: f64 = 2.0;
+const MAX_TURN_S: f64 = 2.0;
 /// Minimum number of pairs that shows their scatter, and maximum number.
 const PAIRS: (usize, usize) = (3, 8);
 
 /// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.
 fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
-    let wanted_s = (20.0 * response_s).clamp(SHORTEST_S, LONGEST_S);
-    let of = |turn_s: f64| (seconds / (2.0 * (turn_s + FIRST_S + AROUND_S))).floor() as usize;
-    let number = of(wanted_s).min(PAIRS.1);
+    let wanted_s = (20.0 * response_s).clamp(MIN_TURN_S, MAX_TURN_S);
+    let fitting = |turn_s: f64| (seconds / (2.0 * (turn_s + WARM_UP_S + OVERHEAD_S))).floor() as usize;
+    let number = fitting(wanted_s).min(PAIRS.1);
     if number < PAIRS.0 {
         return None;
     }
-    let longer_s = seconds / (2.0 * number as f64) - FIRST_S - AROUND_S;
-    Some((number, longer_s.clamp(wanted_s, LONGEST_S)))
+    let longer_s = seconds / (2.0 * number as f64) - WARM_UP_S - OVERHEAD_S;
+    Some((number, longer_s.clamp(wanted_s, MAX_TURN_S)))
 }
 
 /// Conducts the turns without and with the lever; the inner error says why there are none.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    stand: &Stand,
-    (row, altered): (&Lever, &Altered),
+    operating_point: &OperatingPoint,
+    (row, load_pair): (&Lever, &LoadPair),
     seconds: f64,
 ) -> Result<Result<SwitchTrial, String>, LabError> {
-    let Some((pairs, turn_s)) = pairs(stand.response_s, seconds) else {
+    let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds) else {
         return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
     };
     let of = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
@@ -57,23 +57,24 @@ pub(super) fn trial(
                 return Ok(Err("it was interrupted".into()));
             }
             let label = format!("{} {}, pair {}", row.id, ["off", "on"][with], pair + 1);
-            let load = [&altered.off, &altered.on][with];
-            let plan = LoadPlan { warmup_s: FIRST_S, duration_s: turn_s, seed: pair as u64, ..load.clone() };
-            let held = altered.held.as_ref().filter(|_| with == 1).map(|held| hold(lab, &hosts, held)).transpose();
-            let _held = match held {
-                Ok(held) => held,
+            let load = [&load_pair.off, &load_pair.on][with];
+            let plan = LoadPlan { warmup_s: WARM_UP_S, duration_s: turn_s, seed: pair as u64, ..load.clone() };
+            let change =
+                load_pair.change.as_ref().filter(|_| with == 1).map(|change| hold(lab, &hosts, change)).transpose();
+            let _held = match change {
+                Ok(change) => change,
                 Err(why) => return Ok(Err(why.to_string())),
             };
             rates[with].push(turn(lab, setup, plan, label, of)?);
         }
     }
     let [off, on] = rates;
-    let load = match altered.on.intensity.in_flight() {
+    let load = match load_pair.on.intensity.in_flight() {
         Some(connections) => format!("{connections} connections"),
-        None => format!("{:.0} requests/s", stand.rate),
+        None => format!("{:.0} requests/s", operating_point.rate),
     };
     let label = format!("{load}, {pairs} pairs of turns");
-    let (lever, host, dose) = (row.id.into(), names(&hosts, setup), altered.dose);
+    let (lever, host, dose) = (row.id.into(), names(&hosts, setup), load_pair.dose);
     let trial = SwitchTrial { lever, host, label, turn_s, dose, off, on };
     Ok(Ok(trial))
 }
@@ -90,7 +91,7 @@ fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGro
     for host in hosts {
         group.start(*host, lab.program(), &plan.lever, &AgentSpec::Lever(plan.clone()))?;
     }
-    group.await_ready(HELD_WITHIN)?;
+    group.await_ready(CHANGE_TIMEOUT)?;
     Ok(group)
 }
 
@@ -115,7 +116,7 @@ mod tests {
     #[test]
     fn turns_fit_the_time_and_the_response() {
         let (number, turn_s) = pairs(0.001, 4.5).unwrap();
-        assert!(number >= PAIRS.0 && 2.0 * number as f64 * (turn_s + FIRST_S + AROUND_S) <= 4.5 + 1e-9);
+        assert!(number >= PAIRS.0 && 2.0 * number as f64 * (turn_s + WARM_UP_S + OVERHEAD_S) <= 4.5 + 1e-9);
         let (number, turn_s) = pairs(0.04, 20.0).unwrap();
         assert!(number == PAIRS.1 && turn_s >= 0.8, "{number} of {turn_s}");
         assert_eq!(pairs(0.001, 2.0), None);

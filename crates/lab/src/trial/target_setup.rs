@@ -10,8 +10,8 @@ use testbed::named::Joining;
 
 use crate::agents::AgentGroup;
 use crate::agents::files;
-use crate::hosts::placement::Places;
-use crate::levers::Place;
+use crate::hosts::cpu_split::CpuSplit;
+use crate::levers::LeverHost;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, Watched};
@@ -108,15 +108,15 @@ impl TargetSetup {
             None => "embedded server: no target was given".into(),
         });
         let mut load = lab.run.plan.load.clone();
-        let places = Places::for_own_server(&allowed(), &load.cpus);
+        let cpus = CpuSplit::for_own_server(&allowed(), &load.cpus);
         let options = work_us.map(|us| ("work_us".to_string(), us.to_string())).into_iter().collect();
-        let plan = ServePlan { cpus: places.server.clone(), options, ..ServePlan::default() };
+        let plan = ServePlan { cpus: cpus.server.clone(), options, ..ServePlan::default() };
         let (group, addr, notes) = start_server(&Local::default(), lab.program(), plan)?;
         notes.into_iter().for_each(|n| lab.note(n));
-        let watched = Watched::started("localhost", &group, None, addr, &places);
+        let watched = Watched::started("localhost", &group, None, addr, &cpus);
         lab.run.plan.target.url = format!("http://{addr}/");
         load.protocol = target::resolve(&lab.run.plan.target.url, &load.protocol)?.protocol;
-        load.cpus = places.client;
+        load.cpus = cpus.client;
         lab.run.plan.load.protocol = load.protocol.clone();
         let first_s = first_request(lab, &addr.into(), &load)?;
         let observation = lab.observation(addr, Some(watched));
@@ -191,12 +191,12 @@ impl TargetSetup {
         let mut watched = Watched { host: host.into(), listen: found.listen.clone(), ..Watched::default() };
         watched.pids.clone_from(&found.processes);
         if one_machine {
-            let places = Places::beside(&allowed(), &load.cpus, &found.cpus);
-            if load.cpus.is_empty() && places.client.len() < allowed().len() {
-                lab.note(format!("generator on {}, server on {}", cpu_list(&places.client), cpu_list(&found.cpus)));
-                load.cpus.clone_from(&places.client);
+            let cpus = CpuSplit::beside(&allowed(), &load.cpus, &found.cpus);
+            if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
+                lab.note(format!("generator on {}, server on {}", cpu_list(&cpus.client), cpu_list(&found.cpus)));
+                load.cpus.clone_from(&cpus.client);
             }
-            watched.shared = places.shared();
+            watched.shared = cpus.shared();
         }
         watched
     }
@@ -225,12 +225,12 @@ impl TargetSetup {
             },
         };
         let server = probe::cpus_of(Path::new("/"), &pids);
-        let places = Places::beside(&allowed(), &load.cpus, &server);
-        if load.cpus.is_empty() && places.client.len() < allowed().len() {
-            lab.note(format!("generator on {}, server on {}", cpu_list(&places.client), cpu_list(&server)));
-            load.cpus.clone_from(&places.client);
+        let cpus = CpuSplit::beside(&allowed(), &load.cpus, &server);
+        if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
+            lab.note(format!("generator on {}, server on {}", cpu_list(&cpus.client), cpu_list(&server)));
+            load.cpus.clone_from(&cpus.client);
         }
-        Ok(Some(Watched { host: "localhost".into(), pids, netns_pid, listen, shared: places.shared() }))
+        Ok(Some(Watched { host: "localhost".into(), pids, netns_pid, listen, shared: cpus.shared() }))
     }
 
     /// Returns the host of the generators: this one, or those of the plan.
@@ -239,11 +239,11 @@ impl TargetSetup {
     }
 
     /// Returns the hosts on which a lever is pulled; none if the lever is a different load.
-    pub(crate) fn hosts_of(&self, place: Place) -> Vec<&dyn Host> {
+    pub(crate) fn hosts_of(&self, place: LeverHost) -> Vec<&dyn Host> {
         match place {
-            Place::Load => Vec::new(),
-            Place::Server => vec![&*self.server_host],
-            Place::Clients => match self.host.members() {
+            LeverHost::Load => Vec::new(),
+            LeverHost::Server => vec![&*self.server_host],
+            LeverHost::Clients => match self.host.members() {
                 members if members.is_empty() => vec![&*self.host],
                 members => members.into_iter().map(|(host, _)| host).collect(),
             },

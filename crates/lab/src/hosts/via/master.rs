@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use crate::LabError;
 
 /// Connections opened at the same time. Servers refuse many new ones at once (MaxStartups, 10 by default).
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 /// Maximum time for a connection.
-const PATIENCE: Duration = Duration::from_secs(20);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// All master connections of a run.
 #[derive(Debug)]
@@ -28,13 +28,13 @@ impl Masters {
         let mut masters = Self { dir: folder()?, children: Vec::new() };
         let sockets: Vec<PathBuf> = (0..hosts.len()).map(|n| masters.dir.join(n.to_string())).collect();
         let all: Vec<_> = hosts.iter().zip(&sockets).collect();
-        for some in all.chunks(AT_ONCE) {
+        for some in all.chunks(MAX_CONCURRENT) {
             let begun = masters.children.len();
             for ((host, words), socket) in some {
                 let child = start(words, socket).map_err(|e| failed(host, &e.to_string()))?;
                 masters.children.push(child);
             }
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + CONNECT_TIMEOUT;
             for (child, ((host, _), socket)) in masters.children[begun..].iter_mut().zip(some) {
                 await_socket(child, socket, deadline).map_err(|why| failed(host, &why))?;
             }
@@ -91,7 +91,7 @@ fn await_socket(child: &mut Child, socket: &Path, deadline: Instant) -> Result<(
             return Ok(());
         }
         if Instant::now() >= deadline {
-            return Err(format!("no connection was up after {} s", PATIENCE.as_secs()));
+            return Err(format!("no connection was up after {} s", CONNECT_TIMEOUT.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -33,19 +33,19 @@ pub struct Via {
     /// Program to copy to the host, if the user gave no path.
     program: Option<Program>,
     /// Its master connections.
-    over: Option<Over>,
+    connections: Option<HostMasters>,
 }
 
 /// Master connections of a host, used in rotation.
 #[derive(Clone, Debug)]
-struct Over {
+struct HostMasters {
     sockets: Vec<PathBuf>,
     turn: Arc<AtomicUsize>,
     /// Keeps the connections open.
     _masters: Arc<Masters>,
 }
 
-impl Over {
+impl HostMasters {
     fn next(&self) -> Option<&Path> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         self.sockets.get(turn % self.sockets.len().max(1)).map(PathBuf::as_path)
@@ -53,13 +53,13 @@ impl Over {
 }
 
 /// Sessions per connection that servers allow (MaxSessions, 10 by default), less the connection's own.
-const SESSIONS: u32 = 9;
+const SESSIONS_PER_CONNECTION: u32 = 9;
 /// Sessions besides the generators': an observer, a lever, a question, and one that is about to end.
-const BESIDE: u32 = 4;
+const EXTRA_SESSIONS: u32 = 4;
 
 impl Via {
     /// Returns the host of a plan; starts nothing.
-    fn of(plan: &HostPlan, program: Option<&Program>) -> Result<Self, LabError> {
+    fn from_plan(plan: &HostPlan, program: Option<&Program>) -> Result<Self, LabError> {
         let (prefix, joins, masters) = engine(&plan.via)?;
         Ok(Self {
             name: plan.name.clone(),
@@ -68,7 +68,7 @@ impl Via {
             masters,
             agent_path: plan.agent_path.clone(),
             program: program.filter(|_| plan.agent_path.is_none()).cloned(),
-            over: None,
+            connections: None,
         })
     }
 
@@ -76,8 +76,9 @@ impl Via {
     pub(crate) fn connect(plans: &[HostPlan], program: &Path) -> Result<Vec<Self>, LabError> {
         let copied = plans.iter().any(|plan| plan.agent_path.is_none());
         let program = copied.then(|| Program::read(program)).transpose()?;
-        let mut hosts = plans.iter().map(|plan| Self::of(plan, program.as_ref())).collect::<Result<Vec<_>, _>>()?;
-        let wanted = wanted(plans, &hosts);
+        let mut hosts =
+            plans.iter().map(|plan| Self::from_plan(plan, program.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        let wanted = demands(plans, &hosts);
         if wanted.is_empty() {
             return Ok(hosts);
         }
@@ -87,9 +88,9 @@ impl Via {
         let (masters, mut sockets) = (Arc::new(masters), sockets.into_iter());
         for one in wanted {
             let sockets = sockets.by_ref().take(one.masters).collect();
-            let over = Over { sockets, turn: Arc::default(), _masters: Arc::clone(&masters) };
+            let connections = HostMasters { sockets, turn: Arc::default(), _masters: Arc::clone(&masters) };
             hosts.iter_mut().filter(|host| host.masters && host.prefix == one.prefix).for_each(|host| {
-                host.over = Some(over.clone());
+                host.connections = Some(connections.clone());
             });
         }
         Ok(hosts)
@@ -99,7 +100,7 @@ impl Via {
     fn words(&self, over: Option<&Path>) -> Vec<String> {
         let program = match (&self.agent_path, &self.program) {
             (Some(path), _) => vec![path.clone(), "agent".into()],
-            (None, Some(program)) => vec!["/bin/sh".into(), "-c".into(), script::of(program)],
+            (None, Some(program)) => vec!["/bin/sh".into(), "-c".into(), script::start_script(program)],
             (None, None) => Vec::new(),
         };
         let mut words = self.prefix.clone();
@@ -116,24 +117,28 @@ impl Via {
 }
 
 /// A host as its engine knows it, and the number of master connections that its agents need.
-struct Wanted {
+struct MasterDemand {
     name: String,
     prefix: Vec<String>,
     masters: usize,
 }
 
 /// Lists each host that has master connections once: the server may share a generator's host.
-fn wanted(plans: &[HostPlan], hosts: &[Via]) -> Vec<Wanted> {
-    let mut wanted: Vec<(Wanted, u32)> = Vec::new();
+fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
+    let mut wanted: Vec<(MasterDemand, u32)> = Vec::new();
     for (plan, host) in plans.iter().zip(hosts).filter(|(_, host)| host.masters) {
         let agents = if plan.role == Role::Client { plan.agents } else { 0 };
         match wanted.iter_mut().find(|(known, _)| known.prefix == host.prefix) {
             Some((_, all)) => *all += agents,
-            None => wanted.push((Wanted { name: host.name.clone(), prefix: host.prefix.clone(), masters: 0 }, agents)),
+            None => {
+                wanted.push((MasterDemand { name: host.name.clone(), prefix: host.prefix.clone(), masters: 0 }, agents))
+            }
         }
     }
-    let counted =
-        |(one, agents): (Wanted, u32)| Wanted { masters: (agents + BESIDE).div_ceil(SESSIONS) as usize, ..one };
+    let counted = |(one, agents): (MasterDemand, u32)| MasterDemand {
+        masters: (agents + EXTRA_SESSIONS).div_ceil(SESSIONS_PER_CONNECTION) as usize,
+        ..one
+    };
     wanted.into_iter().map(counted).collect()
 }
 
@@ -167,7 +172,7 @@ impl Host for Via {
     }
 
     fn command(&self, _: &Path) -> Result<Command, LabError> {
-        let words = self.words(self.over.as_ref().and_then(Over::next));
+        let words = self.words(self.connections.as_ref().and_then(HostMasters::next));
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         Ok(command)
@@ -197,7 +202,7 @@ mod tests {
             agent_path: agent_path.map(str::to_string),
             ..HostPlan::default()
         };
-        Via::of(&plan, Some(&Program { bytes: Arc::from(*b"x"), hash: "cafe".into() })).unwrap()
+        Via::from_plan(&plan, Some(&Program { bytes: Arc::from(*b"x"), hash: "cafe".into() })).unwrap()
     }
 
     #[test]
@@ -232,8 +237,8 @@ mod tests {
     fn a_host_has_as_many_connections_as_its_agents_need_sessions() {
         let plan = |name: &str, role, agents| HostPlan { name: name.into(), role, agents, ..HostPlan::default() };
         let counted = |plans: &[HostPlan]| {
-            let hosts: Vec<Via> = plans.iter().map(|plan| Via::of(plan, None).unwrap()).collect();
-            wanted(plans, &hosts).into_iter().map(|one| (one.name, one.masters)).collect::<Vec<_>>()
+            let hosts: Vec<Via> = plans.iter().map(|plan| Via::from_plan(plan, None).unwrap()).collect();
+            demands(plans, &hosts).into_iter().map(|one| (one.name, one.masters)).collect::<Vec<_>>()
         };
         let of = |agents| counted(&[plan("a", Role::Client, agents)]);
         assert_eq!((of(1), of(5), of(6), of(12)), (some("a", 1), some("a", 1), some("a", 2), some("a", 2)));

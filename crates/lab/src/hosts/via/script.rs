@@ -6,7 +6,7 @@ use crate::hosts::program::Program;
 
 /// Returns the script in one line. Source: POSIX.1-2017 `sh`, with `head -c`, `sha256sum` and `test -O` as in GNU,
 /// busybox and dash.
-pub(super) fn of(program: &Program) -> String {
+pub(super) fn start_script(program: &Program) -> String {
     let (hash, bytes) = (&program.hash, program.bytes.len());
     [
         "umask 077".to_string(),
@@ -46,7 +46,7 @@ mod tests {
     /// Runs the script with this home. Returns whether it asked for the program, and the rest of its output.
     fn started(home: &Path, program: &Program) -> (bool, String) {
         let mut command = Command::new("sh");
-        command.args(["-c", &of(program)]).env("HOME", home).env_remove("XDG_CACHE_HOME");
+        command.args(["-c", &start_script(program)]).env("HOME", home).env_remove("XDG_CACHE_HOME");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut first = String::new();

@@ -4,36 +4,36 @@
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofOf, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
 
-use super::schedule::{AFTER, one_at_a_time};
+use super::operating_point::OperatingPoint;
+use super::schedule::{RECOVERY_SLOTS, one_at_a_time};
 use super::slots::{FIRST_S, Timetable, conduct};
-use super::stand::Stand;
-use crate::levers::{Lever, MOST_AT_A_RATE, Reach};
+use crate::levers::{Lever, LeverTargets, MAX_DOSE_AT_RATE};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Dose as a share of the fullest resource's spare capacity: a single queue then waits half as long again.
-const PART: f64 = 1.0 / 3.0;
+const DOSE_SHARE: f64 = 1.0 / 3.0;
 /// Smallest dose that stands out from noise.
-const LEAST: f64 = 0.02;
+const MIN_DOSE: f64 = 0.02;
 /// Ratio of completed to offered requests below which a server falls behind for good.
-const KEPT: f64 = 0.97;
+const MIN_COMPLETED_RATIO: f64 = 0.97;
 /// Standard deviations of a Poisson count by which completed requests may fall short of that ratio.
-const SCATTER: f64 = 3.0;
+const MAX_DEVIATIONS: f64 = 3.0;
 /// Utilization up to which a lever with a fixed dose may be used.
-const FULL: f64 = 0.9;
+const MAX_UTILIZATION: f64 = 0.9;
 /// Relaxation times of the queue that a slot lasts at least, and that are left out at its start.
-const RELAXED: (f64, f64) = (6.0, 2.0);
+const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 /// Shortest and longest slot, seconds.
-const SLOT_S: (f64, f64) = (0.1, 3.0);
+const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
 /// Longest slot to which spare time is spent, seconds.
-const LONG_S: f64 = 0.5;
+const MAX_STRETCHED_SLOT_S: f64 = 0.5;
 /// Maximum number of blocks of slots.
-const MOST_BLOCKS: usize = 48;
+const MAX_BLOCKS: usize = 48;
 /// Maximum share of failed requests.
-const FAILED: f64 = 0.01;
+const MAX_FAILED_SHARE: f64 = 0.01;
 
 /// Returns the dose at a rate; the error says why there is none.
 pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
-    if at.kept < KEPT {
+    if at.kept < MIN_COMPLETED_RATIO {
         return Err(format!(
             "of {:.0} requests a second that were offered {:.0} % were completed, so that the response time grows for as long as one \
              looks: give a lower --rate, or --connections",
@@ -41,8 +41,8 @@ pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
             at.kept * 100.0
         ));
     }
-    let dose = ((1.0 - at.busy) * PART).min(MOST_AT_A_RATE);
-    match dose < LEAST {
+    let dose = ((1.0 - at.busy) * DOSE_SHARE).min(MAX_DOSE_AT_RATE);
+    match dose < MIN_DOSE {
         true => Err(format!(
             "at this rate {:.0} % of what the server has is in use: a lever large enough to show would overload it; give a lower --rate",
             at.busy * 100.0
@@ -53,7 +53,7 @@ pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
 
 /// Checks that a lever with a fixed dose leaves the server room.
 pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
-    match at.busy / (1.0 - row.planned) < FULL {
+    match at.busy / (1.0 - row.planned) < MAX_UTILIZATION {
         true => Ok(()),
         false => Err(format!(
             "it takes {:.0} %, which would overload what is {:.0} % busy at this rate",
@@ -73,19 +73,19 @@ fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
 /// Plans the slots for a number of levers within some seconds; the error says what is lacking.
 fn slots(at: &AtRate, dose: f64, of: ProofOf, levers: usize, least_s: f64, seconds: f64) -> Result<SlotPlan, String> {
     let relaxed_s = relaxation_s(at, dose);
-    let wanted_s = (RELAXED.0 * relaxed_s).max(least_s).max(SLOT_S.0);
+    let wanted_s = (RELAXATION_TIMES.0 * relaxed_s).max(least_s).max(SLOT_RANGE_S.0);
     let room_s = seconds - FIRST_S;
-    let blocks = (((room_s / wanted_s) as usize).saturating_sub(AFTER) / block(levers)).min(MOST_BLOCKS);
-    if wanted_s > SLOT_S.1 || blocks * block(levers) < fewest_slots_at_a_rate(levers) {
+    let blocks = (((room_s / wanted_s) as usize).saturating_sub(RECOVERY_SLOTS) / block(levers)).min(MAX_BLOCKS);
+    if wanted_s > SLOT_RANGE_S.1 || blocks * block(levers) < fewest_slots_at_a_rate(levers) {
         return Err(format!(
             "{seconds:.0} s are too short for slots of {:.0} ms, in which a queue of the one before is gone: give a longer --budget or \
              a lower --rate",
             wanted_s * 1e3
         ));
     }
-    let count = blocks * block(levers) + AFTER;
-    let slot_s = (room_s / count as f64).clamp(wanted_s, wanted_s.max(LONG_S));
-    let settle_s = (RELAXED.1 * relaxed_s).max(0.1 * slot_s);
+    let count = blocks * block(levers) + RECOVERY_SLOTS;
+    let slot_s = (room_s / count as f64).clamp(wanted_s, wanted_s.max(MAX_STRETCHED_SLOT_S));
+    let settle_s = (RELAXATION_TIMES.1 * relaxed_s).max(0.1 * slot_s);
     let requests = blocks as f64 * (slot_s - settle_s) * at.offered;
     if requests < fewest_requests(of) {
         let (name, needed) = (of.name(), fewest_requests(of));
@@ -101,28 +101,28 @@ fn slots(at: &AtRate, dose: f64, of: ProofOf, levers: usize, least_s: f64, secon
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    (stand, at, of): (&Stand, &AtRate, ProofOf),
+    (operating_point, at, of): (&OperatingPoint, &AtRate, ProofOf),
     rows: &[&'static Lever],
-    reach: &Reach,
+    targets: &LeverTargets,
     seconds: f64,
 ) -> Result<Result<ProofTrial, String>, LabError> {
     let least_s = rows.iter().map(|row| row.slot_s).fold(0.0, f64::max);
-    let slots = match slots(at, reach.share, of, rows.len() + 1, least_s, seconds) {
+    let slots = match slots(at, targets.share, of, rows.len() + 1, least_s, seconds) {
         Ok(slots) => slots,
         Err(why) => return Ok(Err(why)),
     };
     let mut on = one_at_a_time(rows.len() + 1, slots.count, &mut fastrand::Rng::with_seed(setup.load.seed));
     let more = on.pop().unwrap_or_default();
-    let load = with_steps(stand.load(setup), &slots, &more, 1.0 / (1.0 - reach.share));
+    let load = with_steps(operating_point.load(setup), &slots, &more, 1.0 / (1.0 - targets.share));
     let table = Timetable { slots, on, load, label: format!("proof, {:.0} requests/s", at.offered) };
-    let (trial, levers) = match conduct(lab, setup, rows, reach, table)? {
+    let (trial, levers) = match conduct(lab, setup, rows, targets, table)? {
         Ok(found) => found,
         Err(why) => return Ok(Err(why)),
     };
-    let speed = more.iter().map(|on| if *on { 1.0 - reach.share } else { 1.0 }).collect();
+    let speed = more.iter().map(|on| if *on { 1.0 - targets.share } else { 1.0 }).collect();
     let rate =
         LeverSlots { lever: RATE.into(), host: setup.host().name().into(), on: more, speed, ..LeverSlots::default() };
-    Ok(made(&trial, of, slots, levers.into_iter().chain([rate]).collect(), at.offered))
+    Ok(proof_trial(&trial, of, slots, levers.into_iter().chain([rate]).collect(), at.offered))
 }
 
 /// Returns the load with a higher rate in some of its slots.
@@ -133,7 +133,7 @@ fn with_steps(load: LoadPlan, slots: &SlotPlan, more: &[bool], times: f64) -> Lo
     LoadPlan { stages: std::iter::once(stage(slots.first_s, rate)).chain(steps).collect(), ..load }
 }
 
-fn made(
+fn proof_trial(
     trial: &Trial,
     of: ProofOf,
     slots: SlotPlan,
@@ -146,18 +146,23 @@ fn made(
         return Err(format!("the load was seen in {seen} of {count} slots"));
     }
     let failed = judge::failed_share(trial).unwrap_or(1.0);
-    if failed > FAILED {
+    if failed > MAX_FAILED_SHARE {
         return Err(format!("{:.1} % of the requests failed, and have no response time", failed * 100.0));
     }
-    behind(&completed_rate, &slots, &levers, offered)?;
-    let after = after(&slot_times, &levers, of);
+    check_no_backlog(&completed_rate, &slots, &levers, offered)?;
+    let after = recovery(&slot_times, &levers, of);
     let label = trial.label.clone();
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
 /// Rejects a lever under which less was completed than offered, because it left a queue to the levers after it. The
 /// count in few slots scatters like a Poisson count; only a larger shortfall matters.
-fn behind(completed_rate: &[f64], slots: &SlotPlan, levers: &[LeverSlots], offered: f64) -> Result<(), String> {
+fn check_no_backlog(
+    completed_rate: &[f64],
+    slots: &SlotPlan,
+    levers: &[LeverSlots],
+    offered: f64,
+) -> Result<(), String> {
     let seconds = slots.slot_s - slots.settle_s;
     for lever in levers {
         let with =
@@ -167,7 +172,7 @@ fn behind(completed_rate: &[f64], slots: &SlotPlan, levers: &[LeverSlots], offer
         let (completed, expected) = with.fold((0.0, 0.0), |(completed, expected), ((_, speed), rate)| {
             (completed + rate * seconds, expected + due(*speed) * seconds)
         });
-        if completed + SCATTER * expected.sqrt() < KEPT * expected {
+        if completed + MAX_DEVIATIONS * expected.sqrt() < MIN_COMPLETED_RATIO * expected {
             let percent = completed / expected * 100.0;
             return Err(format!(
                 "with the lever {} {percent:.0} % of what was offered was completed: give a lower --rate",
@@ -179,8 +184,8 @@ fn behind(completed_rate: &[f64], slots: &SlotPlan, levers: &[LeverSlots], offer
 }
 
 /// Returns the response time after the last slot with a lever, over that of the slots without any.
-fn after(times: &[SlotHist], levers: &[LeverSlots], of: ProofOf) -> Option<f64> {
-    let end = times.len().saturating_sub(AFTER);
+fn recovery(times: &[SlotHist], levers: &[LeverSlots], of: ProofOf) -> Option<f64> {
+    let end = times.len().saturating_sub(RECOVERY_SLOTS);
     let free = |t: &usize| levers.iter().all(|l| !l.on[*t]);
     let of_slots = |slots: Vec<usize>| {
         let mut sum = SlotHist::default();
@@ -200,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_dose_leaves_room_or_there_is_none() {
-        for (busy, expected) in [(0.1, MOST_AT_A_RATE), (0.7, 0.1), (0.85, 0.05)] {
+        for (busy, expected) in [(0.1, MAX_DOSE_AT_RATE), (0.7, 0.1), (0.85, 0.05)] {
             assert!((dose(&at(100.0, busy, 0.001)).unwrap() - expected).abs() < 1e-9, "{busy}");
         }
         assert!(dose(&at(100.0, 0.96, 0.001)).unwrap_err().contains("overload"));
@@ -211,7 +216,10 @@ mod tests {
     #[test]
     fn slots_outlast_the_queue_of_the_one_before_or_there_are_none() {
         let found = slots(&at(1500.0, 0.6, 0.0004), 0.13, ProofOf::P99, 3, 0.06, 40.0).unwrap();
-        assert!(found.end_s() <= 40.0 + 1e-9 && found.count as usize % block(3) == AFTER % block(3), "{found:?}");
+        assert!(
+            found.end_s() <= 40.0 + 1e-9 && found.count as usize % block(3) == RECOVERY_SLOTS % block(3),
+            "{found:?}"
+        );
         assert!(found.slot_s >= 6.0 * relaxation_s(&at(1500.0, 0.6, 0.0004), 0.13), "{found:?}");
         let refused = |at: AtRate, of, seconds| slots(&at, 0.05, of, 3, 0.06, seconds).unwrap_err();
         assert!(refused(at(10.0, 0.9, 0.1), ProofOf::P50, 40.0).contains("too short for slots"));
@@ -238,11 +246,12 @@ mod tests {
             ..LeverSlots::default()
         };
         let slots = |slot_s| SlotPlan { first_s: 0.4, slot_s, settle_s: 0.5, count: 4 };
-        assert!(behind(&[100.0, 99.0, 100.0, 101.0], &slots(20.5), &[lever("server-cpu")], 100.0).is_ok());
-        let short = behind(&[100.0; 4], &slots(20.5), &[lever(RATE)], 100.0).unwrap_err();
+        assert!(check_no_backlog(&[100.0, 99.0, 100.0, 101.0], &slots(20.5), &[lever("server-cpu")], 100.0).is_ok());
+        let short = check_no_backlog(&[100.0; 4], &slots(20.5), &[lever(RATE)], 100.0).unwrap_err();
         assert!(short.contains("80 %"), "{short}");
         // 94 of 100 due is chance; 18,800 of 20,000 is not.
-        let few = |seconds| behind(&[100.0, 94.0, 100.0, 94.0], &slots(seconds), &[lever("server-cpu")], 100.0);
+        let few =
+            |seconds| check_no_backlog(&[100.0, 94.0, 100.0, 94.0], &slots(seconds), &[lever("server-cpu")], 100.0);
         assert!(few(1.0).is_ok() && few(100.5).unwrap_err().contains("94 %"));
     }
 }

@@ -8,17 +8,17 @@ use sys::clock::Origin;
 
 use crate::TargetSetup;
 use crate::agents::{AgentEvent, AgentGroup};
-use crate::levers::{Lever, Place, Pull, Reach};
+use crate::levers::{Lever, LeverHost, LeverTargets, Pull};
 
 /// Maximum wait for an agent's result, besides the round trip.
-const HANDS_OVER: Duration = Duration::from_secs(3);
+const RESULT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Maximum time until all agents are ready with their tasks, including connections to other hosts.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// A lever with its agents, one per host.
-struct Lot {
-    place: Place,
+struct LeverAgents {
+    place: LeverHost,
     plan: LeverPlan,
     hosts: Vec<String>,
     agents: Vec<usize>,
@@ -26,64 +26,64 @@ struct Lot {
 
 /// Agents that pull levers.
 #[derive(Default)]
-pub(super) struct Pulled {
-    lots: Vec<Lot>,
+pub(super) struct ActiveLevers {
+    levers: Vec<LeverAgents>,
     /// Reason for pulling nothing.
     why: String,
     group: AgentGroup,
 }
 
-impl Pulled {
+impl ActiveLevers {
     /// Starts the agents of each lever, with its own sequence of slots. They wait for the start of the load.
-    pub(super) fn ready(
+    pub(super) fn prepare(
         setup: &TargetSetup,
         program: &Path,
         rows: &[&'static Lever],
-        reach: &Reach,
+        targets: &LeverTargets,
         (slots, on): (SlotPlan, &[Vec<bool>]),
     ) -> Self {
-        let mut pulled = Self::default();
+        let mut active = Self::default();
         for (row, on) in rows.iter().zip(on) {
             let Pull::Slots { plan, .. } = row.pull else { continue };
-            match plan(reach) {
+            match plan(targets) {
                 Ok(plan) => {
                     let plan = LeverPlan { slots, on: on.clone(), ..plan };
-                    pulled.lots.push(Lot { place: row.place, plan, hosts: Vec::new(), agents: Vec::new() });
+                    active.levers.push(LeverAgents { place: row.place, plan, hosts: Vec::new(), agents: Vec::new() });
                 }
-                Err(why) => pulled.why = format!("the lever {} cannot be pulled: {why}", row.id),
+                Err(why) => active.why = format!("the lever {} cannot be pulled: {why}", row.id),
             }
         }
-        if let Err(error) = pulled.start(setup, program) {
-            pulled.why = error.to_string();
-            pulled.lots.clear();
+        if let Err(error) = active.start(setup, program) {
+            active.why = error.to_string();
+            active.levers.clear();
         }
-        pulled
+        active
     }
 
     fn start(&mut self, setup: &TargetSetup, program: &Path) -> Result<(), crate::LabError> {
-        for lot in &mut self.lots {
-            for host in setup.hosts_of(lot.place) {
-                let mut plan = lot.plan.clone();
+        for lever in &mut self.levers {
+            for host in setup.hosts_of(lever.place) {
+                let mut plan = lever.plan.clone();
                 if host.is_remote() {
                     // The agent finds its processes' CPUs.
                     plan.cpus.clear();
                 }
-                lot.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
-                lot.hosts.push(host.name().into());
+                lever.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
+                lever.hosts.push(host.name().into());
             }
         }
         self.group.await_ready(READY_WITHIN).map(drop)
     }
 
     /// Announces the start of the load by these generators.
-    pub(super) fn begin(&mut self, generators: &AgentGroup, origin: Origin) {
-        let Self { lots, group, .. } = self;
-        for lot in lots {
-            for number in &lot.agents {
+    pub(super) fn announce(&mut self, generators: &AgentGroup, origin: Origin) {
+        let Self { levers, group, .. } = self;
+        for lever in levers {
+            for number in &lever.agents {
                 group.tell(*number, |agent| {
-                    let pids = match lot.place {
-                        Place::Clients if agent.is_remote() => generators.pids_on(agent.host()),
-                        Place::Clients => generators.pids(),
+                    let pids = match lever.place {
+                        LeverHost::Clients if agent.is_remote() => generators.pids_on(agent.host()),
+                        LeverHost::Clients => generators.pids(),
                         _ => Vec::new(),
                     };
                     AgentCommand::Follow { pids, origin_ns: agent.on_its_clock(origin.ns()), interval_s: 0.0 }
@@ -94,19 +94,19 @@ impl Pulled {
 
     /// Collects the results.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
-        if self.lots.is_empty() {
+        if self.levers.is_empty() {
             let why = std::mem::take(&mut self.why);
             return Err(if why.is_empty() { "no lever can be pulled here".into() } else { why });
         }
         let parts = self.parts()?;
-        let levers = self.lots.iter().map(|lot| {
-            let part = together(lot.agents.iter().map(|agent| &parts[*agent]));
+        let levers = self.levers.iter().map(|lever| {
+            let part = average(lever.agents.iter().map(|agent| &parts[*agent]));
             LeverSlots {
-                lever: lot.plan.lever.clone(),
-                host: lot.hosts.join(", "),
-                on: lot.plan.on.clone(),
-                taken: mean(&lot.plan.on, &part.taken, true),
-                wanted: mean(&lot.plan.on, &part.wanted, false),
+                lever: lever.plan.lever.clone(),
+                host: lever.hosts.join(", "),
+                on: lever.plan.on.clone(),
+                taken: mean(&lever.plan.on, &part.taken, true),
+                wanted: mean(&lever.plan.on, &part.wanted, false),
                 speed: part.speed,
             }
         });
@@ -116,7 +116,7 @@ impl Pulled {
     /// Returns each agent's result, in order.
     fn parts(&mut self) -> Result<Vec<LeverPart>, String> {
         let mut parts = vec![None; self.group.agents().len()];
-        let deadline = Instant::now() + HANDS_OVER + 2 * self.group.longest_round_trip();
+        let deadline = Instant::now() + RESULT_TIMEOUT + 2 * self.group.longest_round_trip();
         while parts.iter().any(Option::is_none) {
             match self.group.hear(deadline) {
                 Some((n, AgentEvent::Report(AgentReport::Lever(part)))) => parts[n] = Some(part),
@@ -135,7 +135,7 @@ impl Pulled {
 }
 
 /// Averages one lever's results over its hosts, slot by slot.
-fn together<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart {
+fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart {
     let mean = |of: fn(&LeverPart) -> &Vec<f64>| {
         let all: Vec<&Vec<f64>> = parts.clone().map(of).collect();
         let slots = all.iter().map(|one| one.len()).min().unwrap_or(0);
@@ -146,8 +146,8 @@ fn together<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart
 
 /// Returns the mean of the readings in the slots that were on, or in those that were off.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
-    let of: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
-    (!of.is_empty()).then(|| judge::average(&of))
+    let readings: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
+    (!readings.is_empty()).then(|| judge::average(&readings))
 }
 
 #[cfg(test)]
@@ -158,8 +158,8 @@ mod tests {
     fn a_lever_on_several_hosts_is_the_mean_of_them_in_each_slot() {
         let part = |speed: &[f64]| LeverPart { speed: speed.to_vec(), ..LeverPart::default() };
         let (a, b) = (part(&[1.0, 0.6, 1.0]), part(&[1.0, 0.8]));
-        let both = together([&a, &b].into_iter());
+        let both = average([&a, &b].into_iter());
         assert_eq!((both.speed, both.taken), (vec![1.0, 0.7], vec![]));
-        assert_eq!(together([&a].into_iter()), a);
+        assert_eq!(average([&a].into_iter()), a);
     }
 }

@@ -2,14 +2,14 @@
 
 /// CPUs for both sides; empty means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct CpuSplit {
     /// CPUs of the generator.
     pub client: Vec<u32>,
     /// CPUs of the server, as far as they are known.
     pub server: Vec<u32>,
 }
 
-impl Places {
+impl CpuSplit {
     /// Chooses CPUs for a server that is started here: it gets the last CPU if there are at least two.
     pub fn for_own_server(allowed: &[u32], asked: &[u32]) -> Self {
         match allowed {
@@ -48,17 +48,17 @@ mod tests {
 
     #[test]
     fn an_own_server_gets_an_own_processor_where_there_are_two() {
-        let places = Places::for_own_server(&[0, 1], &[]);
-        assert_eq!((places.client.as_slice(), places.server.as_slice(), places.shared()), (&[0][..], &[1][..], false));
-        assert!(Places::for_own_server(&[0], &[]).shared());
-        assert_eq!(Places::for_own_server(&[0, 1], &[1]).server, [0]);
-        assert!(Places::for_own_server(&[0, 1], &[0, 1]).shared());
+        let cpus = CpuSplit::for_own_server(&[0, 1], &[]);
+        assert_eq!((cpus.client.as_slice(), cpus.server.as_slice(), cpus.shared()), (&[0][..], &[1][..], false));
+        assert!(CpuSplit::for_own_server(&[0], &[]).shared());
+        assert_eq!(CpuSplit::for_own_server(&[0, 1], &[1]).server, [0]);
+        assert!(CpuSplit::for_own_server(&[0, 1], &[0, 1]).shared());
     }
 
     #[test]
     fn the_generator_keeps_off_a_pinned_server() {
-        assert_eq!(Places::beside(&[0, 1, 2], &[], &[1]).client, [0, 2]);
-        assert!(Places::beside(&[0, 1], &[], &[0, 1]).shared());
-        assert_eq!(Places::beside(&[0, 1], &[1], &[1]).client, [1]);
+        assert_eq!(CpuSplit::beside(&[0, 1, 2], &[], &[1]).client, [0, 2]);
+        assert!(CpuSplit::beside(&[0, 1], &[], &[0, 1]).shared());
+        assert_eq!(CpuSplit::beside(&[0, 1], &[1], &[1]).client, [1]);
     }
 }

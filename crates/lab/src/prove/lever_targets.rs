@@ -1,10 +1,10 @@
 //! Targets of a lever: CPUs and processes of both sides and of the server's upstreams.
 
-use crate::levers::{Reach, in_flight};
+use crate::levers::{LeverTargets, in_flight};
 use crate::{Lab, TargetSetup};
 
 /// Returns the targets in a run as it is.
-pub(super) fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
+pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets {
     let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
     let cpus_of = |pids: &[u32]| match setup.observation.server_host() {
@@ -12,7 +12,7 @@ pub(super) fn reach(lab: &Lab<'_>, setup: &TargetSetup) -> Reach {
         // The agent finds out which CPUs; here only their number matters.
         Some(observer) => observer.found().cpus.clone(),
     };
-    Reach {
+    LeverTargets {
         client_cpus: client_cpus(setup),
         // Replaced by the generators' processes when the load starts.
         client_pids: vec![std::process::id()],

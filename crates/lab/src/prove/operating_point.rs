@@ -6,20 +6,20 @@ use run::{Intensity, Knee, LoadPlan, Run, Trial};
 use crate::TargetSetup;
 
 /// Minimum number of connections: with fewer, one late wake-up leaves the server idle.
-const ENOUGH: u32 = 8;
+const MIN_CONNECTIONS: u32 = 8;
 /// Time that the requests in flight must keep a server busy, seconds: four pieces of a theft. One side can then be
 /// stopped for a piece without idling the other.
-const LONG_ENOUGH_S: f64 = 0.5e-3;
+const MIN_BUSY_S: f64 = 0.5e-3;
 /// Margin on that time for a load that was not tried before.
-const LONGER: f64 = 1.2;
+const UNTESTED_MARGIN: f64 = 1.2;
 /// Smallest factor of connections that justifies a load not tried before, and the largest.
-const MORE: (u32, u32) = (2, 8);
+const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 /// Share of the rate with the fewest connections that a step with more connections must reach.
-const AS_GOOD: f64 = 0.85;
+const MIN_RATE_SHARE: f64 = 0.85;
 
 /// Load under which an experiment runs, and what was observed under it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stand {
+pub(crate) struct OperatingPoint {
     /// Connections of the closed loop.
     pub(crate) connections: u32,
     /// Good answers per second observed with them.
@@ -30,10 +30,10 @@ pub(crate) struct Stand {
     pub(crate) at_rate: Option<AtRate>,
 }
 
-impl Stand {
+impl OperatingPoint {
     /// Returns the observations of an earlier trial with these connections.
-    pub(super) fn of(run: &Run, connections: u32) -> Self {
-        let seen = run.trials.iter().rfind(|t| closed_by(t) == Some(connections));
+    pub(super) fn observed(run: &Run, connections: u32) -> Self {
+        let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
         Self { connections, rate, response_s, at_rate: None }
     }
@@ -51,25 +51,26 @@ impl Stand {
     /// Returns these connections, or the smallest larger step that is as good, if the requests in flight would run
     /// out while a lever stops one side. Otherwise a theft from the generator's CPU would cost throughput even though
     /// that CPU has room.
-    pub(super) fn filled(run: &Run, connections: u32) -> Self {
-        let stand = Self::of(run, connections);
-        let as_good = |t: &&Trial| judge::good(t) >= AS_GOOD * stand.rate;
-        let tried = run.trials.iter().filter(as_good).filter_map(closed_by).filter(|n| *n >= connections);
-        let more: Vec<Self> = tried.map(|n| Self::of(run, n)).filter(|more| more.connections >= ENOUGH).collect();
+    pub(super) fn busy(run: &Run, connections: u32) -> Self {
+        let operating_point = Self::observed(run, connections);
+        let as_good = |t: &&Trial| judge::good(t) >= MIN_RATE_SHARE * operating_point.rate;
+        let tried = run.trials.iter().filter(as_good).filter_map(closed_connections).filter(|n| *n >= connections);
+        let more: Vec<Self> =
+            tried.map(|n| Self::observed(run, n)).filter(|more| more.connections >= MIN_CONNECTIONS).collect();
         let fewest = |least_s: f64| {
             more.iter().filter(|more| more.response_s >= least_s).min_by_key(|more| more.connections).copied()
         };
-        let few = fewest(0.0).unwrap_or(stand);
-        fewest(LONG_ENOUGH_S).or_else(|| few.longer(run.plan.search.max_connections)).unwrap_or(few)
+        let few = fewest(0.0).unwrap_or(operating_point);
+        fewest(MIN_BUSY_S).or_else(|| few.untested(run.plan.search.max_connections)).unwrap_or(few)
     }
 
     /// Returns a load that was not tried: enough connections for the requests in flight to last long enough. On a
     /// full server they only lengthen the queue.
-    fn longer(self, most: u32) -> Option<Self> {
-        let wanted = (LONGER * LONG_ENOUGH_S * self.rate).ceil() as u32;
+    fn untested(self, most: u32) -> Option<Self> {
+        let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate).ceil() as u32;
         // If that would be too many, the permitted maximum still helps more than the present number.
-        let connections = wanted.min(MORE.1 * self.connections).min(most);
-        (connections >= MORE.0 * self.connections).then(|| Self {
+        let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
+        (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| Self {
             connections,
             response_s: f64::from(connections) / self.rate,
             ..self
@@ -82,7 +83,7 @@ impl Stand {
     pub(super) fn or_fewer(self, knee: Option<&Knee>) -> Vec<Self> {
         let served = knee.filter(|k| k.concurrency.is_finite() && k.x_max > 0.0);
         let few = served
-            .map(|k| [(4.0 * k.concurrency).max(f64::from(ENOUGH)), (2.0 * k.concurrency).max(2.0)])
+            .map(|k| [(4.0 * k.concurrency).max(f64::from(MIN_CONNECTIONS)), (2.0 * k.concurrency).max(2.0)])
             .into_iter()
             .flatten();
         let mut all = vec![self];
@@ -97,7 +98,7 @@ impl Stand {
 }
 
 /// Returns the connections of a closed-loop trial.
-fn closed_by(trial: &Trial) -> Option<u32> {
+fn closed_connections(trial: &Trial) -> Option<u32> {
     match trial.intensity {
         Intensity::Closed { connections, .. } => Some(connections),
         _ => None,
@@ -130,13 +131,13 @@ mod tests {
     fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
         let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
         run.trials.iter_mut().zip([57.0, 113.0, 237.0, 520.0, 1050.0]).for_each(|(t, us)| t.latency_us.p50 = us);
-        assert_eq!(Stand::filled(&run, 16).connections, 64);
+        assert_eq!(OperatingPoint::busy(&run, 16).connections, 64);
         run.trials.truncate(3);
-        assert_eq!(Stand::filled(&run, 16).connections, 82, "0.6 ms of 136,000/s, which was not tried");
+        assert_eq!(OperatingPoint::busy(&run, 16).connections, 82, "0.6 ms of 136,000/s, which was not tried");
         run.plan.search.max_connections = 64;
-        assert_eq!(Stand::filled(&run, 16).connections, 64, "no more are allowed");
+        assert_eq!(OperatingPoint::busy(&run, 16).connections, 64, "no more are allowed");
         run.plan.search.max_connections = 24;
-        assert_eq!(Stand::filled(&run, 16).connections, 16, "a few more change nothing");
+        assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
     /// Three of ten searches of a near tie kept 8 connections, since 66 exceeded the largest factor, and got parts of
@@ -146,29 +147,30 @@ mod tests {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
         run.trials.iter_mut().for_each(|t| t.latency_us.p50 = 60.0);
         run.plan.search.max_connections = 1000;
-        assert_eq!(Stand::filled(&run, 8).connections, 64);
+        assert_eq!(OperatingPoint::busy(&run, 8).connections, 64);
     }
 
     #[test]
     fn where_four_connections_fill_a_server_more_are_taken_if_they_were_tried() {
         let run = sweep(&[(1, 500), (2, 900), (4, 1000), (8, 980), (16, 700)]);
-        assert_eq!(Stand::filled(&run, 4).connections, 8);
-        assert_eq!(Stand::filled(&run, 16).connections, 16);
+        assert_eq!(OperatingPoint::busy(&run, 4).connections, 8);
+        assert_eq!(OperatingPoint::busy(&run, 16).connections, 16);
         let worse = sweep(&[(1, 500), (4, 1000), (8, 800), (16, 700)]);
-        assert_eq!(Stand::filled(&worse, 4).connections, 4, "more of them is another server");
-        assert_eq!(Stand::filled(&sweep(&[(1, 500)]), 1).connections, 1);
+        assert_eq!(OperatingPoint::busy(&worse, 4).connections, 4, "more of them is another server");
+        assert_eq!(OperatingPoint::busy(&sweep(&[(1, 500)]), 1).connections, 1);
     }
 
     #[test]
     fn fewer_connections_that_still_fill_a_server_are_offered_from_the_most_down() {
-        let stand = Stand { connections: 64, rate: 150.0, response_s: 0.42, at_rate: None };
+        let operating_point = OperatingPoint { connections: 64, rate: 150.0, response_s: 0.42, at_rate: None };
         let knee = |concurrency| Knee { concurrency, x_max: 150.0, ..Knee::default() };
-        let of = |knee: Option<&Knee>| stand.or_fewer(knee).iter().map(|s| s.connections).collect::<Vec<_>>();
+        let connections =
+            |knee: Option<&Knee>| operating_point.or_fewer(knee).iter().map(|s| s.connections).collect::<Vec<_>>();
         assert_eq!(
-            (of(Some(&knee(3.13))), of(Some(&knee(1.1))), of(None)),
+            (connections(Some(&knee(3.13))), connections(Some(&knee(1.1))), connections(None)),
             (vec![64, 13, 7], vec![64, 8, 3], vec![64])
         );
-        assert_eq!(of(Some(&knee(f64::NAN))), vec![64]);
-        assert!((stand.or_fewer(Some(&knee(3.0)))[1].response_s - 0.08).abs() < 1e-9);
+        assert_eq!(connections(Some(&knee(f64::NAN))), vec![64]);
+        assert!((operating_point.or_fewer(Some(&knee(3.0)))[1].response_s - 0.08).abs() < 1e-9);
     }
 }

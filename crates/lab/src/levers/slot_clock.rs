@@ -7,16 +7,16 @@ use run::{AgentCommand, LeverPart, LeverPlan, SlotPlan};
 use sys::clock;
 
 /// Longest sleep between two checks for a stop, nanoseconds.
-const LOOK_NS: u64 = 20_000_000;
+const CHECK_INTERVAL_NS: u64 = 20_000_000;
 
 /// Slots of a plan, shared by the threads of a lever.
-pub(super) struct Pace {
+pub(super) struct SlotClock {
     pub(super) plan: LeverPlan,
     origin_ns: u64,
     stop: AtomicBool,
 }
 
-impl Pace {
+impl SlotClock {
     pub(super) fn new(plan: &LeverPlan) -> Self {
         let lead = plan.start_at_ns as i128 - i128::from(clock::realtime_ns());
         let origin_ns = (i128::from(clock::monotonic_ns()) + lead).max(0) as u64;
@@ -50,7 +50,7 @@ impl Pace {
             match self.stopped() {
                 true => return false,
                 false if now >= at_ns => return true,
-                false => clock::sleep_until_ns(at_ns.min(now + LOOK_NS)),
+                false => clock::sleep_until_ns(at_ns.min(now + CHECK_INTERVAL_NS)),
             }
         }
     }
@@ -138,7 +138,7 @@ mod tests {
     fn it_is_switched_where_a_slot_differs_from_the_one_before() {
         let (_sender, commands) = std::sync::mpsc::channel();
         let mut said = Vec::new();
-        let part = Pace::new(&plan()).switch(&commands, 0.5, |on| {
+        let part = SlotClock::new(&plan()).switch(&commands, 0.5, |on| {
             said.push(on);
             Ok(())
         });
@@ -149,8 +149,8 @@ mod tests {
     fn when_nobody_is_left_to_say_stop_it_stops() {
         let (sender, commands) = std::sync::mpsc::channel();
         drop(sender);
-        let error = Pace::new(&plan()).switch(&commands, 0.5, |_| Ok(())).unwrap_err();
+        let error = SlotClock::new(&plan()).switch(&commands, 0.5, |_| Ok(())).unwrap_err();
         assert!(error.contains("stopped after 0 slots"), "{error}");
-        assert!(Pace::new(&plan()).measure(&commands, || (), |_, ()| 1.0).is_err());
+        assert!(SlotClock::new(&plan()).measure(&commands, || (), |_, ()| 1.0).is_err());
     }
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use run::{AgentSpec, LeverFound, LeverPlan};
 
 use crate::agents::{AgentGroup, Ready};
-use crate::levers::{self, Lever, Place};
+use crate::levers::{self, Lever, LeverHost};
 use crate::{Host, Lab, LabError, TargetSetup};
 
 /// Maximum wait for an answer, including the connection to the host.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Asks the host of a lever whether it can be pulled there; the error says why not.
-pub(super) fn look(setup: &TargetSetup, program: &Path, row: &Lever, plan: &LeverPlan) -> Result<LeverFound, String> {
+pub(super) fn check(setup: &TargetSetup, program: &Path, row: &Lever, plan: &LeverPlan) -> Result<LeverFound, String> {
     let mut found = LeverFound::default();
     for host in setup.hosts_of(row.place) {
         found = ask(host, program, row.id, &AgentSpec::Look(plan.clone()))?.found.unwrap_or_default();
@@ -25,7 +25,7 @@ pub(super) fn look(setup: &TargetSetup, program: &Path, row: &Lever, plan: &Leve
 /// Undoes changes left by killed agents of earlier experiments, here and on the server's host, and notes them.
 pub(super) fn put_back(lab: &mut Lab<'_>, setup: &TargetSetup) {
     let mut told = Vec::new();
-    for host in setup.hosts_of(Place::Server).into_iter().filter(|host| host.is_remote()) {
+    for host in setup.hosts_of(LeverHost::Server).into_iter().filter(|host| host.is_remote()) {
         match ask(host, lab.program(), "undo", &AgentSpec::PutBack) {
             Ok(ready) => told.extend(ready.notes.iter().map(|note| format!("on {}, {note}", host.name()))),
             Err(why) => told.push(format!("what a killed experiment may have left changed was not looked for: {why}")),
@@ -38,7 +38,7 @@ pub(super) fn put_back(lab: &mut Lab<'_>, setup: &TargetSetup) {
 /// Asks one question through a temporary agent.
 fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<Ready, String> {
     let mut group = AgentGroup::default();
-    let answers = group.start(host, program, name, spec).and_then(|_| group.await_ready(ANSWERS_WITHIN));
+    let answers = group.start(host, program, name, spec).and_then(|_| group.await_ready(ANSWER_TIMEOUT));
     let why = match answers {
         Ok(ready) => return Ok(ready.into_iter().next().unwrap_or_default()),
         Err(LabError::Agent { why, .. }) => why,
