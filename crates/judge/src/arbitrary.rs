@@ -123,7 +123,7 @@ proptest! {
         damages in prop::collection::vec((any::<usize>(), damage()), 1..12),
         ceiling in prop::option::of(odd()),
     ) {
-        let mut run = (PLANTED[which].run)();
+        let mut run = PLANTED[which].run();
         run.findings.trust.generator_ceiling = ceiling;
         damages.iter().for_each(|(at, d)| hit(&mut run, *at, d));
         crate::judge(&mut run);

@@ -22,7 +22,8 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
 /// A server that passes 500 requests a second and refuses what is beyond.
 pub(crate) fn refuses_beyond_500() -> PlantedRun {
     let refuse = |t: &mut Trial, p: &super::Point| {
-        let good = (500.0_f64.min(p.x) * 2.0) as u64;
+        let limit = 500.0_f64.min(p.capacity / 3.0);
+        let good = (limit.min(p.x) * 2.0) as u64;
         let refused = t.measured.tally.completed.saturating_sub(good);
         t.measured.tally.unexpected_status = refused;
         t.measured.tally.status.insert("2xx".into(), good);
@@ -35,24 +36,24 @@ pub(crate) fn refuses_beyond_500() -> PlantedRun {
         .change(refuse)
 }
 
-const fn p(id: &'static str, story: &'static str, run: fn() -> run::Run) -> Planted {
-    Planted { id, story, run }
+const fn p(id: &'static str, story: &'static str, plant: fn() -> PlantedRun) -> Planted {
+    Planted { id, story, plant }
 }
 
 /// The table.
 pub const PLANTED: &[Planted] = &[
     p("client-fds", "connects fail with EMFILE in the last steps", || {
         let full = |t: &mut Trial, p: &super::Point| {
-            if p.n >= 64.0 {
+            if p.n >= 32.0 {
                 t.tally.attempted += 4000;
                 t.tally.errors.0.insert(ErrorKind::ClientFds, 4000);
             }
         };
-        PlantedRun::new(1000.0, 1e9).rates(&[]).change(full).run()
+        PlantedRun::new(1000.0, 1e9).rates(&[]).change(full)
     }),
     p("client-ports", "one connection per request from one address: 28,232 ports are soon in TIME_WAIT", || {
         let full = |t: &mut Trial, p: &super::Point| {
-            if p.n >= 64.0 {
+            if p.n >= 32.0 {
                 t.tally.attempted += 900;
                 t.tally.errors.0.insert(ErrorKind::ClientPorts, 900);
             }
@@ -62,25 +63,26 @@ pub const PLANTED: &[Planted] = &[
             .level(Client, "ports.range", "", 28_232.0)
             .level(Client, "socket.tcp_time_wait", "", 28_230.0)
             .change(full)
-            .run()
     }),
     p("client-connects", "a pause, and a pool that grew to 8,000 connections for a rate that 200 carry", || {
         let storm = |t: &mut Trial, p: &super::Point| {
-            if p.offered > 3000.0 {
+            if p.offered >= 0.5 * p.capacity {
                 (t.tally.attempted, t.tally.connected, t.tally.connects_past_need) = (8200, 8100, 7900);
                 t.rates.completed_rate = 0.1 * p.offered;
                 t.latency_us.p99 = 2e6;
             }
         };
-        PlantedRun::new(1000.0, 1e9).steps(&[]).rates(&[4e-6]).change(storm).run()
+        PlantedRun::new(1000.0, 4000.0).steps(&[]).rates(&[1.0]).change(storm)
     }),
     p("client-cpu", "the generator's one thread is full, the server half idle", || {
-        PlantedRun::new(100.0, 100_000.0)
-            .per_s(Client, "process.cpu", "loadline:50", |p| p.x * 9.95)
-            .per_s(Client, "thread.cpu", "shard0:50/51", |p| p.x * 9.95)
-            .run()
+        PlantedRun::new(100.0, 100_000.0).per_s(Client, "process.cpu", "loadline:50", |p| p.x * 9.95).per_s(
+            Client,
+            "thread.cpu",
+            "shard0:50/51",
+            |p| p.x * 9.95,
+        )
     }),
-    p("server-rate-limit", "500 answers a second are good, the rest are 503 and cheap", || refuses_beyond_500().run()),
+    p("server-rate-limit", "500 answers a second are good, the rest are 503 and cheap", refuses_beyond_500),
     p("server-cpu-quota", "half a CPU of quota on a host of four", || {
         PlantedRun::new(1000.0, 5000.0)
             .level(Server, "cgroup.cpu_quota", "/srv", 0.5)
@@ -89,24 +91,21 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "thread.cpu", "srv:100/102", |p| p.x * 50.0)
             .per_s(Server, "cgroup.cpu_periods", "/srv", |_| 10.0)
             .per_s(Server, "cgroup.cpu_throttled_periods", "/srv", |p| (p.x / 500.0).min(9.5).floor())
-            .run()
     }),
     p("server-memory", "the server's host swaps", || {
         PlantedRun::new(5000.0, 800.0)
             .per_s(Server, "pressure.memory_some", "", |p| 500.0 * p.x)
             .per_s(Server, "memory.swap_out", "", |p| p.x * 2.0)
             .per_s(Server, "process.major_faults", "srv:100", |p| p.x * 3.0)
-            .run()
     }),
     p("server-fds", "1024 descriptors, all used, the rest waits to be accepted", || {
         PlantedRun::new(1000.0, 30_000.0)
-            .per_s(Server, "process.fds", "srv:100", |p| (12.0 + p.n * 16.0).min(1024.0))
+            .per_s(Server, "process.fds", "srv:100", |p| (12.0 + p.n * 32.0).min(1024.0))
             .level(Server, "process.fd_limit", "srv:100", 1024.0)
             .per_s(Server, "listen.queue", "0.0.0.0:8080", |p| (p.n - 25.0).max(0.0) * 12.0)
             .steps(&[1, 4, 16, 64, 256])
             .rates(&[])
-            .change(|t, p| t.tally.unanswered = if p.n > 63.0 { 200 } else { 0 })
-            .run()
+            .change(|t, p| t.tally.unanswered = if p.n > 31.0 { 200 } else { 0 })
     }),
     p("tcp-delayed-ack", "header and body in two writes with Nagle on: 41 ms per request", || {
         PlantedRun::new(41_000.0, 40_000.0)
@@ -115,7 +114,6 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "tcp.delayed_acks", "", |p| p.x)
             .level(Server, "connection.send_queue", "", 1400.0)
             .rates(&[0.01, 0.02])
-            .run()
     }),
     p("server-cpu", "four threads on four CPUs, all full", || {
         let mut planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -129,7 +127,7 @@ pub const PLANTED: &[Planted] = &[
         for thread in ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"] {
             planted_run = planted_run.per_s(Server, "thread.cpu", thread, |p| p.x * 49.5);
         }
-        planted_run.run()
+        planted_run
     }),
     p(
         "server-cpu",
@@ -147,10 +145,10 @@ pub const PLANTED: &[Planted] = &[
             for thread in ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"] {
                 planted_run = planted_run.per_s(Server, "thread.cpu", thread, |p| p.x * 495.0);
             }
-            let mut run = planted_run.run();
-            run.plan.load.tls = Some(run::TlsPlan::default());
-            run.plan.load.new_connections = true;
-            run
+            planted_run.plan(|plan| {
+                plan.load.tls = Some(run::TlsPlan::default());
+                plan.load.new_connections = true;
+            })
         },
     ),
     p("server-single-thread", "one of four threads does all the work", || {
@@ -162,7 +160,6 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "thread.cpu", "srv:100/104", |p| p.x * 0.5)
             .per_s(Server, "cpu.idle", "total", |p| 4e6 - p.x * 52.0)
             .per_s(Server, "cpu.user", "total", |p| p.x * 43.0)
-            .run()
     }),
     p("server-disk", "each request is written and flushed", || {
         PlantedRun::new(2000.0, 900.0)
@@ -170,7 +167,6 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "process.write_bytes", "srv:100", |p| p.x * 4096.0)
             .per_s(Server, "pressure.io_some", "", |p| p.x * 1000.0)
             .per_s(Server, "cpu.iowait", "total", |p| p.x * 900.0)
-            .run()
     }),
     p("network-medium", "one shared segment of 10 Mbit/s, as in source 0", || {
         PlantedRun::new(5113.8, 514.252)
@@ -180,15 +176,16 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "medium.bytes", "ethernet10", |p| p.x * 2266.793)
             .per_s(Server, "medium.deferrals", "ethernet10", |p| p.x * 0.2)
             .per_s(Server, "connection.rtt", "", |p| p.r_us * 0.4)
-            .run()
     }),
     p("network-loss", "three segments in a hundred are lost", || {
-        PlantedRun::new(3000.0, 2000.0)
-            .per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.07)
-            .per_s(Server, "tcp.timeouts", "", |p| p.x * 0.01)
-            .run()
+        PlantedRun::new(3000.0, 2000.0).per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.07).per_s(
+            Server,
+            "tcp.timeouts",
+            "",
+            |p| p.x * 0.01,
+        )
     }),
-    p("tcp-window", "64 KiB a round trip of 100 ms", || held_by_a_window().run()),
+    p("tcp-window", "64 KiB a round trip of 100 ms", held_by_a_window),
     p("accept-queue", "a backlog of 4, accepted in batches every 50 ms", || {
         let slow = |t: &mut Trial, p: &super::Point| {
             t.measured.tally.attempted = t.measured.tally.completed;
@@ -208,10 +205,9 @@ pub const PLANTED: &[Planted] = &[
             .level(Server, "listen.queue", "0.0.0.0:8080", 5.0)
             .level(Server, "listen.limit", "0.0.0.0:8080", 4.0)
             .change(slow)
-            .run()
     }),
     p("server-concurrency", "four workers that sleep 20 ms per request", || {
-        PlantedRun::new(20_000.0, 200.0).level(Server, "connection.receive_queue", "", 60.0).run()
+        PlantedRun::new(20_000.0, 200.0).level(Server, "connection.receive_queue", "", 60.0)
     }),
     p("server-concurrency", "sixteen requests a connection for a server that takes eight", || {
         let eight = |t: &mut Trial, p: &super::Point| {
@@ -220,10 +216,10 @@ pub const PLANTED: &[Planted] = &[
             t.stream_limit = Some(8);
         };
         let flat = PlantedRun::new(20_000.0, 200.0).steps(&[16, 32, 64, 128]).rates(&[]);
-        flat.level(Server, "connection.receive_queue", "", 60.0).change(eight).run()
+        flat.level(Server, "connection.receive_queue", "", 60.0).change(eight)
     }),
-    p("not-saturated", "the rate grows to the last step", || PlantedRun::new(1000.0, 1e9).rates(&[]).run()),
+    p("not-saturated", "the rate grows to the last step", || PlantedRun::new(1000.0, 1e9).rates(&[])),
     p("unknown", "the rate goes flat, and nothing of the server can be read", || {
-        PlantedRun::new(1000.0, 4000.0).no_server().run()
+        PlantedRun::new(1000.0, 4000.0).no_server()
     }),
 ];

@@ -26,7 +26,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
         }
     });
     let past = PAST_A_BOUND.iter().map(|(_, planted_run)| planted_run().run());
-    let runs = PLANTED.iter().map(|p| (p.run)()).chain([odd, full.run(), lags.run(), beyond.run()]).chain(past);
+    let runs = PLANTED.iter().map(|p| p.run()).chain([odd, full.run(), lags.run(), beyond.run()]).chain(past);
     let runs: Vec<Run> = runs.map(judged).collect();
     runs.iter().for_each(contradicts_nothing);
     every_sentence_is_said_by_some(&runs);

@@ -2,9 +2,15 @@
 //! admit that it does not know when its counters are taken away. Also sample data for the tests of other crates
 //! (feature `planted`). Nothing here was measured.
 
+#[cfg(test)]
+mod beside;
 mod cases;
 #[cfg(test)]
 mod contradictions;
+#[cfg(test)]
+mod matrix;
+#[cfg(test)]
+mod matrix_page;
 mod planted_run;
 
 pub use cases::PLANTED;
@@ -22,13 +28,20 @@ pub struct Planted {
     pub id: &'static str,
     /// What was planted, in words.
     pub story: &'static str,
+    /// Makes the run; other causes can be planted beside this one.
+    pub plant: fn() -> PlantedRun,
+}
+
+impl Planted {
     /// The run, not yet judged.
-    pub run: fn() -> Run,
+    pub fn run(&self) -> Run {
+        (self.plant)().run()
+    }
 }
 
 /// The planted run of a bottleneck; `None` for an id that has none.
 pub fn planted(id: &str) -> Option<Run> {
-    PLANTED.iter().find(|p| p.id == id).map(|p| (p.run)())
+    PLANTED.iter().find(|p| p.id == id).map(|p| p.run())
 }
 
 /// Takes away what a rule needs: counters of both sides by id, and figures of the trials by name.
@@ -70,7 +83,7 @@ mod tests {
     #[test]
     fn every_rule_wins_its_own_run() {
         for p in PLANTED {
-            let run = judged((p.run)());
+            let run = judged(p.run());
             let b = &run.findings.bottleneck;
             assert_eq!(b.id, p.id, "{}: {b:#?}", p.story);
         }
@@ -79,7 +92,7 @@ mod tests {
     #[test]
     fn every_id_that_a_verdict_names_is_in_the_table() {
         for p in PLANTED {
-            let b = judged((p.run)()).findings.bottleneck;
+            let b = judged(p.run()).findings.bottleneck;
             let others = b.ruled_out.iter().map(|r| &r.id).chain(b.next.as_ref().map(|next| &next.id));
             for id in others.chain([&b.id]) {
                 assert!(run::bottleneck(id).is_some(), "{}: {id}", p.story);
@@ -114,7 +127,7 @@ mod tests {
         let at = |id: &str| RULES.iter().position(|r| r.id == id);
         let mut symptoms = Vec::new();
         for p in PLANTED {
-            let run = judged((p.run)());
+            let run = judged(p.run());
             let facts = Facts::of(&run);
             for rule in RULES.iter().filter(|r| r.id != p.id && r.id != "unknown") {
                 if let Verdict::Binds { sentence, .. } = (rule.judge)(&facts) {
@@ -130,7 +143,7 @@ mod tests {
     fn without_its_counters_no_rule_guesses() {
         for p in PLANTED.iter().filter(|p| p.id != "unknown") {
             let Some(rule) = RULES.iter().find(|r| r.id == p.id) else { panic!("{} has no rule", p.id) };
-            let run = judged(without((p.run)(), rule.needs));
+            let run = judged(without(p.run(), rule.needs));
             let b = &run.findings.bottleneck;
             assert_ne!(b.id, p.id, "{}: {b:#?}", p.story);
             let honest = ["unknown", "not-saturated", "server-concurrency"].contains(&b.id.as_str());

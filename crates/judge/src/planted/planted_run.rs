@@ -22,6 +22,8 @@ pub struct Point {
     pub offered: f64,
     /// Mean response time, microseconds.
     pub r_us: f64,
+    /// Highest rate of the run, requests per second.
+    pub capacity: f64,
 }
 
 /// Whose counter.
@@ -33,19 +35,30 @@ pub enum Who {
     Server,
 }
 
-type Value = Box<dyn Fn(&Point) -> f64>;
+pub(super) type Value = Box<dyn Fn(&Point) -> f64>;
 type Change = Box<dyn Fn(&mut Trial, &Point)>;
+
+/// One counter of one side, and its value at an operating point.
+pub(super) struct Row {
+    pub(super) who: Who,
+    pub(super) id: &'static str,
+    pub(super) instance: String,
+    pub(super) value: Value,
+    /// Set by a case, not one of the harmless counters that every run has.
+    pub(super) planted: bool,
+}
 
 /// The stage.
 pub struct PlantedRun {
-    r1_us: f64,
-    x_max: f64,
+    pub(super) r1_us: f64,
+    pub(super) x_max: f64,
     steps: Vec<u32>,
     rates: Vec<f64>,
-    rows: Vec<(Who, &'static str, String, Value)>,
-    changes: Vec<Change>,
-    shared: bool,
-    server: bool,
+    pub(super) rows: Vec<Row>,
+    pub(super) changes: Vec<Change>,
+    plan: fn(&mut run::Plan),
+    pub(super) shared: bool,
+    pub(super) server: bool,
     url: String,
 }
 
@@ -59,11 +72,14 @@ impl PlantedRun {
             rates: vec![0.5, 0.9, 1.15],
             rows: Vec::new(),
             changes: Vec::new(),
+            plan: |_| {},
             shared: false,
             server: true,
             url: "http://10.0.0.2:8080/".into(),
         };
-        planted_run.harmless()
+        let mut harmless = planted_run.harmless();
+        harmless.rows.iter_mut().for_each(|row| row.planted = false);
+        harmless
     }
 
     fn harmless(self) -> Self {
@@ -181,8 +197,8 @@ impl PlantedRun {
         instance: &str,
         value: impl Fn(&Point) -> f64 + 'static,
     ) -> Self {
-        self.rows.retain(|(w, i, name, _)| !(*w == who && *i == id && name == instance));
-        self.rows.push((who, id, instance.into(), Box::new(value)));
+        self.rows.retain(|row| !(row.who == who && row.id == id && row.instance == instance));
+        self.rows.push(Row { who, id, instance: instance.into(), value: Box::new(value), planted: true });
         self
     }
 
@@ -193,13 +209,19 @@ impl PlantedRun {
 
     /// Removes the rows of a counter.
     pub fn none(mut self, who: Who, id: &'static str) -> Self {
-        self.rows.retain(|(w, i, _, _)| !(*w == who && *i == id));
+        self.rows.retain(|row| !(row.who == who && row.id == id));
         self
     }
 
     /// Changes every trial at the end.
     pub fn change(mut self, change: impl Fn(&mut Trial, &Point) + 'static) -> Self {
         self.changes.push(Box::new(change));
+        self
+    }
+
+    /// Changes the plan at the end.
+    pub fn plan(mut self, change: fn(&mut run::Plan)) -> Self {
+        self.plan = change;
         self
     }
 
@@ -217,6 +239,7 @@ impl PlantedRun {
         };
         run.plan.target.url = self.url.clone();
         run.plan.command = "find".into();
+        (self.plan)(&mut run.plan);
         run
     }
 
@@ -227,7 +250,7 @@ impl PlantedRun {
     fn closed(&self, n: u32) -> Trial {
         let clients = f64::from(n);
         let x = (clients * 1e6 / self.r1_us).min(self.x_max);
-        let point = Point { n: clients, x, offered: x, r_us: clients * 1e6 / x };
+        let point = Point { n: clients, x, offered: x, r_us: clients * 1e6 / x, capacity: self.x_max };
         let intensity = Intensity::Closed { connections: n, pipeline: 1, think: ThinkTime::default() };
         let label = if n == 1 { "1 connection".to_string() } else { format!("{n} connections") };
         self.trial(label, TrialKind::Sweep, intensity, point)
@@ -237,7 +260,7 @@ impl PlantedRun {
         let offered = self.x_max * share;
         let x = offered.min(self.x_max);
         let r_us = if share < 1.0 { self.r1_us * (1.0 + 0.5 * share / (1.0 - share)) } else { self.r1_us * 400.0 };
-        let point = Point { n: (x * r_us / 1e6).max(0.01), x, offered, r_us };
+        let point = Point { n: (x * r_us / 1e6).max(0.01), x, offered, r_us, capacity: self.x_max };
         let intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000 };
         self.trial(format!("{offered:.0}/s"), TrialKind::Search, intensity, point)
     }
@@ -298,8 +321,8 @@ impl PlantedRun {
             let at = |t: &f64| Some(if gauge { value } else { 5000.0 + value * t });
             Column { counter: CounterId::new(id), instance: instance.into(), values: t_s.iter().map(at).collect() }
         };
-        let rows = self.rows.iter().filter(|(w, ..)| *w == who);
-        let columns = rows.map(|(_, id, instance, value)| column(id, instance, value(point))).collect();
+        let rows = self.rows.iter().filter(|row| row.who == who);
+        let columns = rows.map(|row| column(row.id, &row.instance, (row.value)(point))).collect();
         let (host, process) = match who {
             Who::Client => ("alpha", "loadline:50"),
             Who::Server => (self.server_host(), "srv:100"),

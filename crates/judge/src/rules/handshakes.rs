@@ -34,20 +34,20 @@ pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::PLANTED;
+    use crate::planted::{PLANTED, Planted};
 
     #[test]
     fn a_server_that_is_full_of_handshakes_says_so_and_one_of_kept_connections_does_not() {
-        let told = |run: fn() -> run::Run| {
-            let mut run = run();
+        let told = |planted: &Planted| {
+            let mut run = planted.run();
             crate::judge(&mut run);
             let evidence = run.findings.bottleneck.evidence;
             evidence.into_iter().find(|e| e.counter == "tls_handshake_cpu_us").map(|e| e.text)
         };
         let full: Vec<_> = PLANTED.iter().filter(|p| p.id == "server-cpu").collect();
         let of = |handshakes: bool| full.iter().find(|p| p.story.contains("handshake") == handshakes).unwrap();
-        let text = told(of(true).run).unwrap();
+        let text = told(of(true)).unwrap();
         assert!(text.contains("1 TLS handshakes") && text.contains("all of them full ones"), "{text}");
-        assert_eq!(told(of(false).run), None);
+        assert_eq!(told(of(false)), None);
     }
 }

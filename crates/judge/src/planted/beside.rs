@@ -1,0 +1,74 @@
+//! Two causes in one run: one server, one sweep and one search in which both limits are reached at the same load.
+//!
+//! The counters of each cause are as strong at the capacity of the common run as they are at the capacity of the cause's own run.
+//! Counters of a busy device (CPU time, disk time, bytes on a wire) therefore follow the share of the capacity. All others, counts
+//! per request above all, follow the rate, the clients or the response time of the common run.
+
+use super::planted_run::{PlantedRun, Point, Row, Value};
+
+/// Clients with which the common run reaches its capacity. Causes that show at 32 clients or more are seen there.
+const KNEE_CLIENTS: f64 = 64.0;
+/// Least response time of one client in a common run, microseconds. With less, 64 clients would ask for more than the harmless
+/// counters of four CPUs allow.
+const LEAST_R1_US: f64 = 10_000.0;
+/// Highest rate of a run whose rate grows to the last step, 1/s.
+const GROWS: f64 = 1e9;
+
+/// Counters that say how busy a device is, besides those that are read in microseconds.
+const DEVICE_USE: &[&str] = &["medium.bytes", "cgroup.cpu_periods", "cgroup.cpu_throttled_periods"];
+/// Counters of which the smaller value is the stronger sign.
+const LOW_IS_STRONG: &[&str] = &["cpu.idle"];
+
+impl PlantedRun {
+    /// Plants the causes of two runs in one.
+    pub(crate) fn beside(self, other: Self) -> Self {
+        let grows = self.x_max >= GROWS && other.x_max >= GROWS;
+        let r1_us = self.r1_us.max(other.r1_us).max(LEAST_R1_US);
+        let capacity = if grows { GROWS } else { KNEE_CLIENTS * 1e6 / r1_us };
+        let mut both = Self::new(r1_us, capacity);
+        if grows {
+            both = both.rates(&[]);
+        }
+        let mut planted: Vec<Row> = Vec::new();
+        for cause in [self, other] {
+            let own_capacity = cause.x_max;
+            for row in cause.rows.into_iter().filter(|row| row.planted).map(|row| at_own_capacity(row, own_capacity)) {
+                plant(&mut planted, row);
+            }
+            both.changes.extend(cause.changes);
+        }
+        let replaced = |row: &Row| planted.iter().any(|new| same_counter(new, row));
+        both.rows.retain(|row| !replaced(row));
+        both.rows.extend(planted);
+        both
+    }
+}
+
+fn same_counter(a: &Row, b: &Row) -> bool {
+    (a.who, a.id, &a.instance) == (b.who, b.id, &b.instance)
+}
+
+/// Adds a row. Where both causes set one counter, the stronger value counts at each operating point.
+fn plant(rows: &mut Vec<Row>, row: Row) {
+    let Some(at) = rows.iter().position(|one| same_counter(one, &row)) else { return rows.push(row) };
+    let first = rows.swap_remove(at);
+    let low = LOW_IS_STRONG.contains(&row.id);
+    let (a, b) = (first.value, row.value);
+    let stronger = move |p: &Point| if low { a(p).min(b(p)) } else { a(p).max(b(p)) };
+    rows.push(Row { value: Box::new(stronger), ..row });
+}
+
+/// Gives a counter of a busy device the value that it has in its own run at the same share of the capacity.
+fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
+    let timed = run::counter(row.id)
+        .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);
+    if !timed && !DEVICE_USE.contains(&row.id) {
+        return row;
+    }
+    let value: Value = row.value;
+    let scaled = move |p: &Point| {
+        let scale = own_capacity / p.capacity;
+        value(&Point { x: p.x * scale, offered: p.offered * scale, capacity: own_capacity, ..*p })
+    };
+    Row { value: Box::new(scaled), ..row }
+}

@@ -1,0 +1,129 @@
+//! Both causes of every feasible pair of bottlenecks in one run, and which of them the verdict names. See `docs/rule-matrix.md`.
+
+use std::path::Path;
+
+use run::Run;
+
+use super::matrix_page::page;
+use super::{PLANTED, PlantedRun, Who};
+use crate::RULES;
+
+/// Reason why two causes cannot limit one run.
+pub(super) struct Infeasible {
+    /// Word in the cells of the matrix.
+    pub(super) key: &'static str,
+    /// The reason as a sentence.
+    pub(super) why: &'static str,
+    /// Pairs of ids in the order of the rules; `*` stands for every other id.
+    pairs: &'static [(&'static str, &'static str)],
+    /// Pairs that `*` would cover and that are feasible all the same.
+    except: &'static [(&'static str, &'static str)],
+}
+
+/// The table of pairs that cannot be planted.
+pub(super) const INFEASIBLE: &[Infeasible] = &[
+    Infeasible {
+        key: "no-limit",
+        why: "`not-saturated` means that nothing reached its limit, so no other limit can be reached in that run. Causes that \
+              lengthen each response and leave the rate growing are feasible.",
+        pairs: &[("*", "not-saturated")],
+        except: &[("tcp-delayed-ack", "not-saturated"), ("tcp-window", "not-saturated")],
+    },
+    Infeasible {
+        key: "idle-cpus",
+        why: "One full thread leaves the other CPUs idle; `server-cpu` means that none is idle.",
+        pairs: &[("server-cpu", "server-single-thread")],
+        except: &[],
+    },
+    Infeasible {
+        key: "timer-hidden",
+        why: "A response that waits 400 ms for its windows does not take the 40 ms of the timer.",
+        pairs: &[("tcp-delayed-ack", "tcp-window")],
+        except: &[],
+    },
+];
+
+/// Change that a pair needs so that both causes are at their limit.
+type Adjust = fn(PlantedRun) -> PlantedRun;
+
+/// A quota meets a full CPU only where the quota is as large as what the server uses.
+const ADJUST: &[((&str, &str), Adjust)] = &[
+    (("server-cpu-quota", "server-cpu"), |pair| pair.level(Who::Server, "cgroup.cpu_quota", "/srv", 3.96)),
+    (("server-cpu-quota", "server-single-thread"), |pair| {
+        pair.level(Who::Server, "cgroup.cpu_quota", "/srv", 1.02).level(Who::Server, "thread.cpu", "srv:100/102", 0.0)
+    }),
+];
+
+/// Ids of the rules in their order, without `unknown`: that one has no cause.
+pub(super) fn ids() -> Vec<&'static str> {
+    RULES.iter().map(|rule| rule.id).filter(|id| *id != "unknown").collect()
+}
+
+/// Verdict of one run.
+pub(super) struct Winner {
+    pub(super) id: String,
+    pub(super) confidence: f64,
+}
+
+/// Verdict where both causes are planted; the reason where they cannot be. A pair of one id is that cause alone.
+pub(super) fn cell(a: &str, b: &str) -> Result<Winner, &'static Infeasible> {
+    match INFEASIBLE.iter().find(|reason| reason.covers(a, b)) {
+        Some(reason) => Err(reason),
+        None => Ok(winner(if a == b { cause(a).run() } else { both(a, b).run() })),
+    }
+}
+
+impl Infeasible {
+    fn covers(&self, a: &str, b: &str) -> bool {
+        let is = |(x, y): &(&str, &str)| (*x == "*" || *x == a) && *y == b;
+        a != b && self.pairs.iter().any(is) && !self.except.iter().any(is)
+    }
+}
+
+fn cause(id: &str) -> PlantedRun {
+    let planted = PLANTED.iter().find(|planted| planted.id == id).expect("every rule has a planted run");
+    (planted.plant)()
+}
+
+fn both(a: &str, b: &str) -> PlantedRun {
+    let pair = cause(a).beside(cause(b));
+    ADJUST.iter().filter(|(ids, _)| *ids == (a, b)).fold(pair, |pair, (_, adjust)| adjust(pair))
+}
+
+fn winner(mut run: Run) -> Winner {
+    crate::judge(&mut run);
+    let verdict = run.findings.bottleneck;
+    Winner { id: verdict.id, confidence: verdict.confidence }
+}
+
+/// With LOADLINE_WRITE_MATRIX set, as `make docs` does, the file is written before it is compared.
+#[test]
+fn the_matrix_in_the_docs_is_what_the_rules_answer() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rule-matrix.md");
+    let made = page();
+    if std::env::var_os("LOADLINE_WRITE_MATRIX").is_some() {
+        std::fs::write(&file, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+    assert!(
+        kept == made,
+        "a cell changed: `make docs` writes {}; the first line that differs: {differs:?}",
+        file.display()
+    );
+}
+
+/// Planting one cause beside another must not depend on which one is named first.
+#[test]
+fn pairs_name_rules_in_their_order_and_every_exception_exists() {
+    let ids = ids();
+    let at = |id: &str| ids.iter().position(|one| *one == id);
+    for (a, b) in INFEASIBLE
+        .iter()
+        .flat_map(|reason| reason.pairs.iter().chain(reason.except))
+        .chain(ADJUST.iter().map(|(pair, _)| pair))
+    {
+        assert!(*a == "*" || at(a).is_some_and(|a| Some(a) < at(b)), "{a}, {b}");
+        assert!(at(b).is_some(), "{b}");
+    }
+}
