@@ -1,6 +1,6 @@
 //! The generated pages of docs/: the tables of the code as Markdown. A test holds that they are current.
 
-use crate::tables::{TABLES, Table};
+use crate::tables::{Row, TABLES, Table};
 use crate::terms;
 
 /// One page.
@@ -33,7 +33,7 @@ pub(crate) const PAGES: &[Page] = &[
         },
     },
     Page { file: "counters.md", text: || page("Counters", &["sources", "counters"]) },
-    Page { file: "rules.md", text: || page("Verdicts", &["bottlenecks", "rules", "principles"]) },
+    Page { file: "rules.md", text: || page("Verdicts", &["rules", "principles"]) },
     Page { file: "costs.md", text: || page("Costs per request", &["costs", "quantities"]) },
     Page { file: "experiments.md", text: || page("Experiments", &["experiments"]) },
     Page { file: "terms.md", text: || format!("{GENERATED}{}", terms::page()) },
@@ -47,15 +47,44 @@ fn page(title: &str, tables: &[&str]) -> String {
     format!("{GENERATED}# {title}\n\n{}", parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// A table as Markdown, with the pages of its rows below it.
+/// Length in bytes up to which the pages of all rows stand in a third column of their table.
+const MAX_CELL_BYTES: usize = 180;
+
+/// Returns a table as Markdown. Short pages of its rows are a third column, long ones are sections below it.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
-    let mut text = format!("## {}\n\n{}\n\n| id | |\n|---|---|\n", capital(table.name), capital(table.what) + ".");
-    rows.iter().for_each(|r| text.push_str(&format!("| `{}` | {} |\n", r.id, cell(&r.help))));
-    for row in rows.iter().filter(|r| !r.page.is_empty() && table.name != "counters") {
-        text.push_str(&format!("\n### `{}`\n\n{}\n", row.id, row.page.trim()));
+    let title = format!("## {}\n\n{}.\n\n", capital(table.name), capital(table.what));
+    let pages = || rows.iter().map(|r| r.page.trim()).filter(|page| !page.is_empty());
+    if table.name == "counters" || pages().next().is_none() {
+        title + &two_columns(&rows)
+    } else if pages().all(|page| page.len() <= MAX_CELL_BYTES && !page.contains('\n')) {
+        title + &three_columns(&rows)
+    } else {
+        title + &two_columns(&rows) + &sections(&rows)
     }
-    text
+}
+
+fn two_columns(rows: &[Row]) -> String {
+    let lines = rows.iter().map(|r| format!("| `{}` | {} |\n", r.id, cell(&r.help)));
+    format!("| id | |\n|---|---|\n{}", lines.collect::<String>())
+}
+
+fn three_columns(rows: &[Row]) -> String {
+    let lines = rows.iter().map(|r| format!("| `{}` | {} | {} |\n", r.id, cell(&r.help), cell(r.page.trim())));
+    format!("| id | | |\n|---|---|---|\n{}", lines.collect::<String>())
+}
+
+/// Returns the pages of the rows, each once, below the ids of all rows that share it.
+fn sections(rows: &[Row]) -> String {
+    let mut by_page: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows.iter().filter(|r| !r.page.is_empty()) {
+        let page = row.page.trim();
+        match by_page.iter_mut().find(|(known, _)| *known == page) {
+            Some((_, ids)) => ids.push(format!("`{}`", row.id)),
+            None => by_page.push((page, vec![format!("`{}`", row.id)])),
+        }
+    }
+    by_page.iter().map(|(page, ids)| format!("\n### {}\n\n{page}\n", ids.join(", "))).collect()
 }
 
 fn cell(text: &str) -> String {
@@ -71,9 +100,10 @@ fn capital(text: &str) -> String {
 fn run_format() -> String {
     let schema = run::schema();
     let mut text = format!(
-        "{GENERATED}# The format of run.json\n\nFormat `{}`. The machine-readable form is `loadline schema`; fields may be added \
-         within a version, none is renamed or removed.\n\nAt most {} MiB, {} trials, {} histograms, {} hosts, {} objects and {} values are read; a \
-         file that has more is refused with both numbers, before it takes memory. The time to read, judge and draw a run grows with its size.\n",
+        "{GENERATED}# The format of run.json\n\nFormat `{}`. `loadline schema` prints the machine-readable form. Within a version, fields \
+         may be added; none is renamed or removed.\n\nloadline reads at most {} MiB, {} trials, {} histograms, {} hosts, {} objects and \
+         {} values. It refuses a larger file before that takes memory, and names both numbers. The time to read, judge and draw \
+         a run grows with its size.\n",
         run::FORMAT,
         run::MAX_RUN_BYTES >> 20,
         run::MAX_TRIALS,

@@ -29,27 +29,47 @@ fn row(id: &str, help: &str, page: impl Into<String>) -> Row {
 
 /// All tables.
 pub(crate) const TABLES: &[Table] = &[
-    Table { name: "experiments", what: "what `loadline lab` runs", rows: experiments },
-    Table { name: "bottlenecks", what: "what a verdict can name", rows: bottlenecks },
-    Table { name: "rules", what: "how a verdict is reached", rows: rules },
-    Table { name: "levers", what: "what an experiment on a verdict changes", rows: levers },
-    Table { name: "principles", what: "the ten rules of source 3, and what is done about each", rows: principles },
-    Table { name: "quantities", what: "what `loadline judge` derives from collected counters", rows: quantities },
-    Table { name: "costs", what: "what one request costs, per side", rows: costs },
-    Table { name: "counters", what: "what the probe reads", rows: counters },
-    Table { name: "sources", what: "where the probe reads it", rows: sources },
-    Table { name: "protocols", what: "what generators speak", rows: protocols },
-    Table { name: "formats", what: "how files of requests may be written", rows: formats },
-    Table { name: "arrivals", what: "how an open loop's starts are spread", rows: arrivals },
-    Table { name: "drivers", what: "how a generator moves bytes", rows: drivers },
-    Table { name: "services", what: "what `loadline serve` can serve", rows: services },
-    Table { name: "models", what: "how `loadline serve` does input and output", rows: models },
-    Table { name: "strategies", what: "admission and protection of `loadline serve`", rows: strategies },
-    Table { name: "options", what: "what `loadline serve --option NAME=VALUE` takes", rows: options },
-    Table { name: "media", what: "what joins the hosts of a testbed", rows: media },
-    Table { name: "engines", what: "what starts processes on other hosts (--via)", rows: engines },
-    Table { name: "terms", what: "the words of code, reports and pages", rows: terms },
-    Table { name: "forms", what: "how a report can be written", rows: forms },
+    Table { name: "experiments", what: "experiments that `loadline lab` runs", rows: experiments },
+    Table { name: "bottlenecks", what: "bottlenecks that a verdict can name", rows: bottlenecks },
+    Table { name: "rules", what: "rules that lead to a verdict, in the order in which they are tried", rows: rules },
+    Table { name: "levers", what: "changes that an experiment on a verdict switches on and off", rows: levers },
+    Table {
+        name: "principles",
+        what: "ten rules of source 3 (R. Blake, 1993), and how loadline follows each",
+        rows: principles,
+    },
+    Table {
+        name: "quantities",
+        what: "quantities that `loadline judge` derives from counters in a CSV file",
+        rows: quantities,
+    },
+    Table { name: "costs", what: "cost of one request, measured on each side", rows: costs },
+    Table { name: "counters", what: "counters that the probe reads", rows: counters },
+    Table { name: "sources", what: "sources that the probe reads them from", rows: sources },
+    Table { name: "protocols", what: "protocols that generators speak", rows: protocols },
+    Table { name: "formats", what: "forms of a file of requests (--requests)", rows: formats },
+    Table {
+        name: "arrivals",
+        what: "arrival processes: how the requests of an open loop are spread over time",
+        rows: arrivals,
+    },
+    Table { name: "drivers", what: "ways in which a generator sends and receives bytes", rows: drivers },
+    Table { name: "services", what: "services of `loadline serve`", rows: services },
+    Table {
+        name: "models",
+        what: "I/O models of `loadline serve`, with the work that each does per request",
+        rows: models,
+    },
+    Table {
+        name: "strategies",
+        what: "strategies of `loadline serve` to admit and protect connections",
+        rows: strategies,
+    },
+    Table { name: "options", what: "options of `loadline serve --option NAME=VALUE`", rows: options },
+    Table { name: "media", what: "networks that join the hosts of a testbed", rows: media },
+    Table { name: "engines", what: "engines that start processes on other hosts (--via)", rows: engines },
+    Table { name: "terms", what: "words of code, reports and pages, with their meaning", rows: terms },
+    Table { name: "forms", what: "forms of a report", rows: forms },
 ];
 
 fn experiments() -> Vec<Row> {
@@ -91,15 +111,7 @@ fn principles() -> Vec<Row> {
 
 fn quantities() -> Vec<Row> {
     let unit = |u: &str| if u.is_empty() { "none".to_string() } else { u.to_string() };
-    let page = |q: &judge::counters_csv::Quantity| {
-        format!(
-            "{} = {}. Unit: {}. Columns and quantities it needs: {}.",
-            q.id,
-            q.formula,
-            unit(q.unit),
-            q.inputs.join(", ")
-        )
-    };
+    let page = |q: &judge::counters_csv::Quantity| format!("{} = {}. Unit: {}.", q.id, q.formula, unit(q.unit));
     judge::counters_csv::QUANTITIES.iter().map(|q| row(q.id, q.help, page(q))).collect()
 }
 
@@ -147,14 +159,15 @@ fn services() -> Vec<Row> {
 
 fn models() -> Vec<Row> {
     let page = |m: &serve::ModelSpec| {
-        let cannot = if m.cannot.is_empty() { String::new() } else { format!("\n\nCannot: {}.", m.cannot) };
-        format!("As in the source: {}. Strategies: {}.{cannot}", m.original, m.strategies.join(", "))
+        let strategies = if m.strategies.is_empty() { "none".into() } else { m.strategies.join(", ") };
+        let cannot = if m.cannot.is_empty() { String::new() } else { format!(" Why no others: {}.", m.cannot) };
+        format!("Original: {}. Strategies: {strategies}.{cannot}", m.original)
     };
     serve::MODELS.iter().map(|m| row(m.name, m.cost, page(m))).collect()
 }
 
 fn strategies() -> Vec<Row> {
-    let page = |s: &serve::StrategySpec| format!("As in the source: {}.", s.original);
+    let page = |s: &serve::StrategySpec| format!("Original: {}.", s.original);
     serve::STRATEGIES.iter().map(|s| row(s.name, s.help, page(s))).collect()
 }
 

@@ -31,7 +31,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "overload",
-        help: "what a server completes when it is offered ever more than it takes (source 1)",
+        help: "completed rate of a server that is offered ever more than it can take (source 1)",
         page: sclients::OVERLOAD,
         toml: include_str!("../../../experiments/overload.toml"),
         on_hosts: false,
@@ -39,7 +39,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "bursty",
-        help: "what peaks cost a server whose mean load is below its capacity (source 1)",
+        help: "cost of load peaks at a mean load below the capacity (source 1)",
         page: sclients::BURSTY,
         toml: include_str!("../../../experiments/bursty.toml"),
         on_hosts: false,
@@ -47,7 +47,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "wan",
-        help: "the same server behind delay and loss (source 1)",
+        help: "the server of request-rate behind delay and loss (source 1)",
         page: sclients::WAN,
         toml: include_str!("../../../experiments/wan.toml"),
         on_hosts: false,
@@ -57,7 +57,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     records::ADDING_CLIENTS,
     Experiment {
         name: "io-models",
-        help: "every I/O model of the server under the three entries of the published table (source 4)",
+        help: "every I/O model of a server under the three loads of a published table (source 4)",
         page: io_models::IO_MODELS,
         toml: include_str!("../../../experiments/io-models.toml"),
         on_hosts: true,
@@ -67,7 +67,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     event::PROXY,
     Experiment {
         name: "connections",
-        help: "many connections that say little: what each takes, and what messages on random ones of them take",
+        help: "cost of many mostly idle connections: memory, and the messages on random ones of them",
         page: connections::CONNECTIONS,
         toml: include_str!("../../../experiments/connections.toml"),
         on_hosts: false,

@@ -76,11 +76,11 @@ const fn row(
 
 use Rest::{Gross, Net};
 
-const HOST_CPU: &str = "Time of all CPUs of the host, whoever used it. It holds what no process is charged with: interrupts and most soft interrupts. Where client and server share the host, it is the cost of both.";
-const PROCESS: &str = "Charged to the side's own processes, children included. Soft interrupts that ran on a process's back are part of it on kernels without interrupt time accounting.";
-const NET: &str = "The rate before any load is taken off, so what remains is what the load caused (the source subtracts its clock interrupts in the same way).";
-const WIRE: &str = "Counted by the network namespace of this side: on loopback both directions of both ends pass through the one interface. Segments that the kernel merges or splits later (GSO, GRO) count once.";
-const SWITCH: &str = "A voluntary switch is a thread that waited for something, an involuntary one was preempted while it still had work. Many voluntary switches per request mean that the work is handed from thread to thread.";
+const HOST_CPU: &str = "Time of all CPUs of the host, of every program. It includes interrupts and most soft interrupts, which no process is charged with. If client and server share the host, it is the cost of both.";
+const PROCESS: &str = "Charged to the side's own processes and their children. On kernels without interrupt time accounting it includes the soft interrupts that ran while a process was on the CPU.";
+const NET: &str = "A name that ends in _net has the rate before any load subtracted, so only the part that the load caused remains. (Source 3 subtracts its clock interrupts in the same way.)";
+const WIRE: &str = "Counted by the network namespace of this side. On loopback both directions of both ends pass through one interface. A segment that the kernel merges or splits later (GSO, GRO) counts once.";
+const SWITCH: &str = "At a voluntary switch a thread waits for something; at an involuntary one it is preempted while it has work. Many voluntary switches per request mean that threads hand the work to each other.";
 
 const RECORDS: &str =
     "Counted by the record server itself. A read that is split into several requests takes as many records.";
@@ -121,8 +121,8 @@ pub const COSTS: &[CostSpec] = &[
         &[p("process.run_delay")],
         Micros,
         Gross,
-        "time that the side's threads were ready and had no CPU",
-        "Near zero on a host with CPUs to spare. It grows where threads queue for one.",
+        "time that the side's threads were ready to run and had no CPU",
+        "Near zero on a host with idle CPUs. It grows when threads queue for a CPU.",
     ),
     row(
         "cpu_net_us",
@@ -150,7 +150,7 @@ pub const COSTS: &[CostSpec] = &[
         Plain,
         Gross,
         "soft interrupts that sent packets",
-        "Most packets are sent without one; many of them mean that the queue of the interface was busy.",
+        "Most packets need no such interrupt; many mean that the queue of the interface was busy.",
     ),
     row("context_switches", &[p("system.context_switches")], Plain, Gross, "context switches of the host", SWITCH),
     row(
@@ -161,13 +161,20 @@ pub const COSTS: &[CostSpec] = &[
         "context switches of the host, net of rest",
         SWITCH,
     ),
-    row("voluntary_switches", &[p("process.voluntary_switches")], Plain, Gross, "times that a thread waited", SWITCH),
+    row(
+        "voluntary_switches",
+        &[p("process.voluntary_switches")],
+        Plain,
+        Gross,
+        "context switches of threads that waited for something",
+        SWITCH,
+    ),
     row(
         "involuntary_switches",
         &[p("process.involuntary_switches")],
         Plain,
         Gross,
-        "times that a thread was preempted",
+        "context switches of threads that were preempted",
         SWITCH,
     ),
     row("packets_in", &[p("ip.in_receives"), maybe("ip6.in_receives")], Plain, Gross, "IP packets in", WIRE),
@@ -204,7 +211,7 @@ pub const COSTS: &[CostSpec] = &[
         &[p("record.cache_hits")],
         Plain,
         Gross,
-        "records out of the record server's page cache",
+        "records that the record server read from its page cache",
         RECORDS,
     ),
     row(
@@ -212,7 +219,7 @@ pub const COSTS: &[CostSpec] = &[
         &[p("record.disk_reads")],
         Plain,
         Gross,
-        "records that the record server had from its disk",
+        "records that the record server read from its disk",
         RECORDS,
     ),
 ];

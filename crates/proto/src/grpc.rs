@@ -13,7 +13,7 @@ use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 /// Its row in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "grpc",
-    help: "gRPC: unary calls over HTTP/2, --streams of them at once on a connection; only status 0 is right",
+    help: "gRPC: unary calls over HTTP/2, --streams at once on a connection; any status but 0 is an error",
     schemes: &[
         Scheme { name: "grpc", port: None, path: true, tls: false },
         Scheme { name: "grpcs", port: Some(443), path: true, tls: true },

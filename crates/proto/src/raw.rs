@@ -14,7 +14,7 @@ use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester};
 /// Its row in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "raw",
-    help: "sends the bytes of a file and expects a number of bytes, or the close",
+    help: "sends the bytes of a file and expects a number of bytes, or the end of the connection",
     schemes: &[Scheme { name: "tcp", port: None, path: false, tls: false }],
     defaults: || Protocol::Raw { send_file: None, expect_bytes: None },
     flags: &[

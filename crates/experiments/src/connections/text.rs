@@ -2,30 +2,29 @@
 
 /// `connections`.
 pub(crate) const CONNECTIONS: &str = "\
-Not from a source: what a connection that is held and says little takes here, and whether many of them slow down the few
-messages that there are.
+Not from a source. It shows the cost of holding many mostly idle connections, and whether they slow down the few messages.
 
-`connections` connections of echo (default 10,000; a million of them take some 12 GB of memory) between as many generator
-and server processes as descriptors ask for, at least two on each side (`processes`). Each generator has a server of its
-own, addresses of its own to connect from, and all are on the loopback of a network namespace of their own; where there
-can be none, on this machine's. Before anything is started, memory, open files and descriptors are held against what is
-asked for, and too much is refused with what there is room for.
+`connections` echo connections (default 10,000; a million take some 12 GB of memory) join generator and server processes.
+There are as many processes as the descriptor limit needs, at least two on each side (`processes`). Each generator has its
+own server and its own source addresses. All run on the loopback of a network namespace of their own, or on this machine's
+loopback where no namespace can be made. Memory, open files and descriptors are checked first. A number that does not fit is
+refused, with the number that does.
 
-`connects` connections a second are made, one after the other, and are silent until those of their process are up. Then
-`rate` messages a second of `message_bytes` bytes, on random ones of them: each connection thinks for a time that is drawn at
-random, `connections` / `rate` on average. After all are up and the rate is steady, `seconds` are measured.
+`connects` connections per second are made one after the other. They are silent until all connections of their process are
+up. Then `rate` messages per second of `message_bytes` bytes go over random connections: each connection thinks for a random
+time, `connections` / `rate` on average. Measuring lasts `seconds`; it starts when all connections are up and the rate is
+steady.
 
-The same is done with `few` connections (1,000) and as many processes before. User memory of a connection is the
-difference of the resident memory of all processes of a side over the difference in connections, so what a process takes
-without any connection is not in it; kernel memory is that of the machine's slab and of its socket buffers, both ends of
-each connection in it, and what other programs did meanwhile. Until all were up is the generators' own time, from the
-begin of the load to the last connection.
+The same is done before with `few` connections (1,000) and as many processes. User memory per connection is the difference
+in resident memory of one side's processes over the difference in connections, so the memory of an idle process is not in it. Kernel
+memory is that of the machine's slab and of its socket buffers. It includes both ends of each connection, and changes that
+other programs caused. The time until all were up is the generators' own, from the start of the load to the last connection.
 
-`model` and `strategy` are the server's (`epoll`, which holds no buffer for an idle connection; `uring` with
-`high-connections` does neither).
+`model` and `strategy` are the server's. `epoll` holds no buffer for an idle connection, nor does `uring` with
+`high-connections`.
 
-Checked: all connections are held at once, by the generators' count and by the kernel's; none failed or was lost; all were up
-within `open_within_s` (60 s); at most 200 bytes of user memory a connection on each side; at least 0.95 of the messages
-are answered.
+Checked: all connections are held at once, by the generators' count and by the kernel's; none failed or was lost; all were
+up within `open_within_s` (60 s); a connection takes at most 200 bytes of user memory on each side; at least 95 % of the
+messages are answered.
 
     loadline lab connections --set connections=1000000";

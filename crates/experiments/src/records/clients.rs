@@ -15,16 +15,20 @@ use lab::{Lab, LabError};
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "adding-clients",
     help: "one to five clients read records of one server, until the medium (or what else binds) is full",
-    page: "Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 0). Each client reads one \
-           record of 2048 bytes again and again, each from a host of its own; the file stays in the server's cache. Every step \
-           gives throughput, growth, CPU and interrupt time per read, the response time N/X, and the change of each. The \
-           argument: the medium is full when (a) one more client brings less than 2 %, (b) it lengthens the response time by \
-           1/Xmax within 10 %, (c) no host is above 80 %, and (d) the wire carries at least 90 % of its rate, framing counted.\n\n\
-           Parameters: `medium` (ethernet10, hub100, switch:100M, wan:…, loopback), `clients` (5), `record_bytes` (2048), \
-           `congestion` (reno; host leaves this machine's own), `exchange_ms` (fixed time of an exchange in place of the source's slow machines; -1: 3.3 on ethernet10, else 0), \
-           `seconds` a step.\n\n\
-           On real machines (`--client-hosts a,b,c --server-host S`) the n-th client is on the n-th host, and what joins them has \
-           no counters: (d) and what rests on it are left out. `listen` is where the server listens (--listen).",
+    page: "\
+Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 0).
+
+Each client, on a host of its own, reads one record of 2048 bytes again and again. The file stays in the server's cache.
+Every step shows throughput, growth, CPU and interrupt time per read, the response time N/X, and the change of each. The
+medium is full when four conditions hold: (a) one more client brings less than 2 %; (b) it adds 1/Xmax to the response time,
+within 10 %; (c) no host is above 80 %; (d) the wire carries at least 90 % of its rate, with framing.
+
+Parameters: `medium` (ethernet10, hub100, switch:100M, wan:…, loopback); `clients` (5); `record_bytes` (2048); `congestion`
+(reno; `host` keeps this machine's own); `exchange_ms`, a fixed time per exchange that stands for the source's slow machines
+(-1: 3.3 on ethernet10, otherwise 0); `seconds` per step.
+
+On real machines (`--client-hosts a,b,c --server-host S`) the n-th client runs on the n-th host. The network between them
+has no counters, so condition (d) and everything based on it are left out. `listen` or --listen is the server's address.",
     toml: include_str!("../../../../experiments/adding-clients.toml"),
     on_hosts: true,
     run,

@@ -13,13 +13,17 @@ use lab::{Lab, LabError};
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "throughput-profile",
     help: "one client, 19 record sizes: where the throughput comes from, seen from both ends",
-    page: "Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 3). One client reads the \
-           same record past its own cache; the server's cache always hits, so no disk takes part. The profile rises almost \
-           linearly to 4096 bytes, gains little at 8192 (split in two requests), jumps at 12288 (one large read), and then levels \
-           off. The plateau of 2048 bytes is taken apart from both ends; the sum of server, client, wire and fixed time is held \
-           against what was measured.\n\nParameters: `medium`, `sizes`, `congestion` (reno; host leaves this machine's own), `exchange_ms` (fixed time of an exchange in place of the \
-           source's slow machines; -1: 3.3 on ethernet10, else 0), `large_read_buffers` (0: every record is split), `seconds` a \
-           size.",
+    page: "\
+Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 3).
+
+One client reads records past its own cache. The server's cache always hits, so no disk takes part. Published: the
+throughput rises almost linearly up to 4096 bytes, gains little at 8192 (split into two requests), jumps at 12288 (one large
+read), and then levels off. The report splits the plateau of 2048 bytes into the parts of both sides. It compares the sum of
+server, client, wire and fixed time with the measured time.
+
+Parameters: `medium`; `sizes`; `congestion` (reno; `host` keeps this machine's own); `exchange_ms`, a fixed time per
+exchange that stands for the source's slow machines (-1: 3.3 on ethernet10, otherwise 0); `large_read_buffers` (0: every record is
+split); `seconds` per size.",
     toml: include_str!("../../../../experiments/throughput-profile.toml"),
     on_hosts: false,
     run,

@@ -18,10 +18,10 @@ pub(super) const RULE: Rule = Rule {
         "Raise the backlog that the server passes to listen(), and net.core.somaxconn, which caps it.",
         "Accept everything that waits each time the listener is ready, in a thread that does nothing else or in every worker.",
     ],
-    explain: "Linux drops the SYN when the accept queue (backlog + 1) is full and says nothing to the client, which sends it again \
-              after 1 s. A few connects then take 1 s, 2 s or more while all others are fast, and the server idles. The kernel \
-              counts ListenOverflows and ListenDrops. Told apart from a server whose CPUs or workers are full: there the \
-              queue overflows only beyond the rate that it cannot serve anyway.",
+    explain: "When the accept queue is full (backlog + 1), Linux drops the SYN and tells the client nothing. The \
+              client sends it again after 1 s. So a few connects take 1 s, 2 s or more, all others are fast, and the \
+              server idles. The kernel counts these events as ListenOverflows and ListenDrops. A server whose CPUs or \
+              workers are full overflows its queue, too, but only beyond the rate that it cannot serve anyway.",
 };
 
 /// The kernel's first wait before it sends a SYN again, less a tenth, microseconds.

@@ -18,11 +18,12 @@ pub(super) const RULE: Rule = Rule {
         "Limit the pool: --max-connections, at twice the rate times the response time (Little's law).",
         "If the server itself pauses, look for that first: without pauses no pool grows past its need.",
     ],
-    explain: "A server that pauses for a moment leaves requests of an open loop waiting. A generator that opens a connection \
-              for each of them pushes the server into accepting instead of answering, so that it stays slow: the storm is the \
-              generator's own, and a smaller pool carries the same rate. The pool here grows no faster than its need by \
-              Little's law; connections that it opened and then did not need are counted, and so are those that it held back. \
-              Told apart from a server that closes its connections: there each connect carries a request.",
+    explain: "When a server pauses for a moment, requests of an open loop wait. A generator that opens a connection \
+              for each waiting request makes the server accept instead of answer, and the server stays slow. That \
+              storm is the generator's own: fewer connections carry the same rate. loadline opens connections no \
+              faster than Little's law asks for. It counts the connections that it opened and did not need, and those \
+              that it held back. A server that closes its connections is another case: there each connect carries a \
+              request.",
 };
 
 /// Fewer are a pool that follows its load.

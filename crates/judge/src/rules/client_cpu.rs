@@ -17,11 +17,11 @@ pub(super) const RULE: Rule = Rule {
         "Give the generator more threads (--threads) or CPUs of its own, or generate from another machine.",
         "Until then the figures are a lower bound: the server takes at least this much.",
     ],
-    explain: "A generator that is at its own limit measures itself. It is when its load threads use 95 % of a CPU each; \
-              when they wait for one nearly all the time that they do not run (others took it); when they hardly rest and \
-              the answers of a closed loop wait unread before them, not the requests before the server; when its control group \
-              is throttled; or when the rate is within 20 % of what the generator reaches with the null driver \
-              (`loadline selftest`). As long as one of these holds the server is not blamed, however busy it is.",
+    explain: "A generator at its own limit measures itself. Any of five signs is enough: its load threads use 95 % of \
+              a CPU each; they wait for a CPU nearly all the time that they do not run; they are hardly ever idle, and \
+              answers of a closed loop wait unread at the generator while no requests wait at the server; its control \
+              group is throttled; or the rate is within 20 % of the generator's rate with the null driver (`loadline \
+              selftest`). While one of these holds, loadline does not blame the server, however busy that is.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

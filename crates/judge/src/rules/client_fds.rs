@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
         "Raise the descriptor limit of the generator: `ulimit -n`, or LimitNOFILE= of its unit, up to the hard limit.",
         "More connections than one process may have are made by several agents: raise --threads.",
     ],
-    explain: "The generator counts every connect that failed because its process (EMFILE) or host (ENFILE) had no descriptor \
-              left. Such connects never left the machine, so they say nothing about the server. One is enough: the load was \
-              not what the plan wanted.",
+    explain: "The generator counts every connect that failed because its process (EMFILE) or its host (ENFILE) had no \
+              descriptor left. Such a connect never left the machine, so it says nothing about the server. One is \
+              enough for this verdict: the load was not the planned one.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -16,10 +16,10 @@ pub(super) const RULE: Rule = Rule {
         "Keep connections open instead of one per request, unless new connections are what you want to measure.",
         "Widen net.ipv4.ip_local_port_range, or let the server close first, so that TIME_WAIT is on its side.",
     ],
-    explain: "A pair of addresses has as many connections to one server port as ip_local_port_range allows (28,232 by default), \
-              and a port that was closed from this side is held for 60 s in TIME_WAIT: about 470 new connections a second \
-              and source address. Connects that failed for lack of a port never left the machine and say nothing about the \
-              server.",
+    explain: "One source address can have as many connections to one server port as ip_local_port_range allows (28,232 \
+              by default). A port that the generator closed stays in TIME_WAIT for 60 s, which allows about 470 new \
+              connections a second per source address. A connect that failed for lack of a port never left the machine \
+              and says nothing about the server.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

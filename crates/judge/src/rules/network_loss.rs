@@ -19,12 +19,12 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Find where packets are dropped: error and drop counters of the interfaces on the way, of the queueing discipline, of softnet.",
     ],
-    explain: "One segment in a hundred that is sent again already costs much: a lost one stops its connection for a round trip, a \
-              lost last one for a timer of 200 ms or more. What a full accept queue dropped, SYNs and the first \
-              requests behind them, is no loss in the network and is taken off; on loopback only what an interface dropped \
-              counts. SYNs that the client sent again although the accept queue was never full are lost on the way, too: a \
-              limit of connects in between. If the link is full, loss is its symptom: what a medium's own full queue \
-              dropped is not looked for elsewhere.",
+    explain: "Sending one segment in a hundred again already costs much. A lost segment stops its connection for a \
+              round trip; a lost last segment stops it for a timer of 200 ms or more. Three kinds of drops are treated \
+              apart. Drops of a full accept queue (SYNs and the first requests behind them) are not network loss and \
+              are subtracted. On loopback only drops at an interface count. When the link is full, loss is a symptom: \
+              drops in that link's own queue do not count. SYNs that the client sent again although the accept queue \
+              was never full were lost on the way: something in between limits connects.",
 };
 
 /// Counters of packets that were dropped on the way.

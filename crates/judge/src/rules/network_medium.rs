@@ -24,10 +24,11 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Send less per request (compression, smaller answers, fewer packets), or use a faster link; more CPUs will not help.",
     ],
-    explain: "A full link shows as throughput that no longer grows while every CPU idles, each further client only \
-              lengthening the response time by 1 / Xmax. Then the bytes on the wire (24 B of preamble, check sequence and gap \
-              counted for each packet) are held against what the link carries. A shaper on an interface of these hosts shows as its \
-              queueing discipline's backlog, a bottleneck further away as a round trip that grows with the load.",
+    explain: "On a full link throughput stops growing while every CPU idles, and each further client only adds 1 / \
+              Xmax to the response time. The rule then compares the bytes on the wire with what the link carries. It \
+              adds 24 B per packet for preamble, check sequence and gap. A shaper on an interface of these hosts shows \
+              as a backlog of its queueing discipline. A bottleneck further away shows as a round trip that grows with \
+              the load.",
 };
 
 /// Wire bytes of a packet that no counter sees: preamble 8, check sequence 4, gap 12.

@@ -17,8 +17,9 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &["Try more: more connections, a higher rate, a larger --budget."],
-    explain: "The rate still grew with the last step (or the one rate that was asked for was completed), the objective held, and no \
-              device that is known was above 85 %. The server takes at least what was tried; how much more is not known.",
+    explain: "The rate still grew with the last step, or the one rate that was offered was completed. The objective \
+              held, and no known device was above 85 %. The server takes at least the load that was tried; how much \
+              more is not known.",
 };
 
 /// Use from which a device might be what binds.

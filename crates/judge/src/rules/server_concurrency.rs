@@ -22,10 +22,10 @@ pub(super) const RULE: Rule = Rule {
         "Raise the number of workers, threads or connections to whatever the server waits for; the knee says how many it has now.",
         "If that number is already large, look for one lock, or for a service behind the server that serves so many at a time.",
     ],
-    explain: "When each request holds one of W places for a time S, the rate ends at W / S however idle the machine is. \
-              Xmax times R1 gives W. The places may be worker processes or threads, a connection pool, a lock (W = 1), or \
-              a service behind the server. The rule needs a sweep that has gone flat, a server whose CPUs and threads \
-              are not full, and a queue that is not in the network.",
+    explain: "When each request holds one of W workers for a time S, the rate ends at W / S however idle the machine \
+              is. W is Xmax times R1. The workers may be processes or threads, the connections of a pool, a lock (W = \
+              1), or an upstream service. The rule needs a sweep that stopped growing, a server whose CPUs and threads \
+              are not full, and no queue in the network.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

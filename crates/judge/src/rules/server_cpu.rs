@@ -20,9 +20,11 @@ pub(super) const RULE: Rule = Rule {
         "Give the server more CPUs, or make a request cheaper: the costs per request say where the time goes.",
         "Much time in the kernel points at system calls and packets, much in user mode at the server's own code: profile it at this load.",
     ],
-    explain: "The server's processes use all the time of the CPUs that they may use (their affinity, else all that are \
-              online), or those CPUs are full and the server's threads wait for one, or they hardly rest and the requests of \
-              a closed loop wait unread before them. A master that only waits does not widen that set. Told apart from server-single-thread: there other CPUs are free that the thread cannot use.",
+    explain: "There are three signs. The server's processes use all the time of the CPUs that they may use (their \
+              affinity, otherwise all online CPUs). Or those CPUs are full and the server's threads wait for one. Or \
+              the server's threads are hardly ever idle, and requests of a closed loop wait unread at the server. A \
+              master process that only waits does not widen the set of CPUs. The verdict server-single-thread is \
+              another case: there other CPUs are free, but the full thread cannot use them.",
 };
 
 /// Share of a CPU from which a thread has as good as all of it.

@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Raise the quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or lower the server's thread count to what the quota can keep running.",
     ],
-    explain: "A control group with a quota is stopped for the rest of a period (100 ms as a rule) once its CPU time is used \
-              up. CPUs look idle, yet nothing runs, and response times show steps of the period. The kernel counts the \
-              periods and how many of them were cut short.",
+    explain: "A control group that has used up its CPU quota is stopped for the rest of the period, usually 100 ms. \
+              CPUs look idle, yet nothing runs, and response times show steps as long as the period. The kernel counts \
+              the periods and the throttled ones among them.",
 };
 
 /// Share of periods cut short from which the quota is what binds.

@@ -18,12 +18,13 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Serve from memory (a warmer or larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",
     ],
-    explain: "A disk is what binds when it has a request out nearly all the time and the server's own processes read from it or \
-              write to it: somebody else's backup on the same disk is not the server's demand. On a disk that serves many \
-              requests at once, busy all the time is not yet full; then the pressure counter (threads that stall for I/O) \
-              decides. It decides too where requests go to a disk one after another, with pauses between them: if some thread \
-              waits for the disk nearly all the time, that is what the server waits for. The kernel counts flushes (fsync) apart from that time, so they are added to it. A server whose few \
-              threads wait for a disk that is mostly idle is held by their number, not by the disk.",
+    explain: "The disk is the bottleneck when it has a request in flight nearly all the time, and the server's own \
+              processes read from it or write to it. A backup by another program on the same disk is not the server's \
+              demand. A disk that serves many requests at once is not full when it is always busy; there the pressure \
+              counter (threads that stall for I/O) decides. The pressure counter also decides when requests reach the \
+              disk one after another with pauses between them. The kernel counts flushes (fsync) apart from busy time, \
+              so the rule adds them. A server whose few threads wait for a mostly idle disk is limited by the number \
+              of threads, not by the disk.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -18,9 +18,9 @@ pub(super) const RULE: Rule = Rule {
         "Raise the server's descriptor limit: LimitNOFILE= of its unit, `ulimit -n`, worker_rlimit_nofile of nginx.",
         "If the connections are idle ones, shorten the server's keep-alive time.",
     ],
-    explain: "accept() fails with EMFILE once a process holds as many descriptors as its limit allows. The connections stay in \
-              the accept queue, so this is easily taken for a queue that is too short. The limit is of each process, so one \
-              full worker among many is enough.",
+    explain: "accept() fails with EMFILE once a process holds as many descriptors as its limit allows. The connections \
+              stay in the accept queue, so this looks like a queue that is too short. Each process has a limit of its \
+              own: one full worker among many is enough.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -23,11 +23,11 @@ pub(super) const RULE: Rule = Rule {
         "Give the server more memory, lower what each connection keeps (buffers, thread stacks), or raise the control group's limit.",
         "For memory of TCP itself: net.ipv4.tcp_mem, and smaller socket buffers a connection.",
     ],
-    explain: "Memory runs out in four ways, each with a counter of its own: the host swaps or stalls (pressure, swap, major \
-              faults), the control group meets its limit and reclaims, TCP enters memory pressure or drops connections, or \
-              a process is killed. A stall of a tenth of the time is what counts here, not a high fill: memory that is merely \
-              full costs nothing. Stalls and swapping of the whole host count only where the server's own processes waited for \
-              pages (major faults): else others are short of memory.",
+    explain: "Memory runs out in four ways, each with its own counters: the host swaps or stalls (pressure, swap, \
+              major faults); the control group meets its limit and reclaims; TCP enters memory pressure or drops \
+              connections; or a process is killed. Stalls count from a tenth of the time on. Memory that is merely \
+              full costs nothing and does not count. Stalls and swapping of the whole host count only when the \
+              server's own processes had major faults; otherwise other programs are short of memory.",
 };
 
 /// Share of the time with a thread waiting for memory from which memory is what binds.

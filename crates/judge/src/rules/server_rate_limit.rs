@@ -19,12 +19,12 @@ pub(super) const RULE: Rule = Rule {
         "Look for a limit in the server's configuration (limit_req, limit_conn, rate-limiting middleware, an upstream quota).",
         "To measure the server behind the limit, raise it or exempt the generator's address.",
     ],
-    explain: "Refusals (429, 503 or the like) are cheap, so a server that limits on purpose completes ever more answers while \
-              the good ones stay at the same rate, and it is not busy. Told apart from a server that fails under load: that one \
-              is busy, and its good rate falls. Told apart from a wrong path: there no answer is good. A limit may \
-              also delay: one client that asks again at once then waits for the limit's gap and reaches the highest rate alone, \
-              while arrivals below that rate are answered at once; a fixed number of places would take its time from both. \
-              A server without descriptors refuses, too, but not on purpose, so that is checked first.",
+    explain: "Refusals (429, 503 or the like) are cheap. So a server that limits on purpose completes ever more \
+              answers, the good ones stay at the same rate, and the server is not busy. A server that fails under load \
+              is busy, and its good rate falls. With a wrong path no answer is good. A limiter may also delay answers: \
+              then one client that asks again at once reaches the highest rate alone, and arrivals below that rate are \
+              answered at once. A fixed number of workers would delay both. A server without descriptors also refuses, \
+              but not on purpose, so that rule comes first.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

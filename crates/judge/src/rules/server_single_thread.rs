@@ -16,9 +16,9 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Let more threads or processes do this work (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
     ],
-    explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time, its host is half idle, \
-              and more CPUs would change nothing. The busiest thread is looked at alone, with the time it waited for a \
-              CPU added when it ran for the most part.",
+    explain: "Average use hides this case. One thread (an event loop, an acceptor, a lock holder) runs all the time, \
+              the rest of the host idles, and more CPUs would change nothing. The rule looks at the busiest thread \
+              alone. If that thread ran most of the time, its wait for a CPU is added.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

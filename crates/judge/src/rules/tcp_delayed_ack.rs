@@ -18,11 +18,12 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Set TCP_NODELAY on the server's connections, or write header and body in one call (writev, MSG_MORE, TCP_CORK).",
     ],
-    explain: "With Nagle's algorithm a second small segment waits until the first is acknowledged; the other end delays that \
-              acknowledgement by 40 ms in the hope of sending data with it. A response whose header and body are written apart \
-              then takes 40 ms whatever the machine. Signs: one client sees 38 to 52 ms, about one acknowledgement by timer \
-              a request, idle CPUs, and unacknowledged bytes in the server's send queue. A server that merely sleeps 40 ms \
-              has an empty send queue and one data segment a response.",
+    explain: "With Nagle's algorithm a second small segment waits until the first is acknowledged. The other end \
+              delays that acknowledgement by 40 ms, hoping to send data with it. A response whose header and body are \
+              written separately then takes 40 ms on any machine. The signs: one client sees 38 to 52 ms, there is \
+              about one acknowledgement by timer per request, CPUs idle, and the server's send queue holds \
+              unacknowledged bytes. A server that merely sleeps 40 ms has an empty send queue and one data segment per \
+              response.",
 };
 
 /// The response times that the timer makes, microseconds.

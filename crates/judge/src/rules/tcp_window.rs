@@ -29,13 +29,13 @@ pub(super) const RULE: Rule = Rule {
         "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",
         "One connection carries at most a window a round trip: more connections, or larger windows.",
     ],
-    explain: "One connection carries at most a window a round trip, and at most its send buffer. The rule names it when for more \
-              than half of a request's time bytes wait behind those in flight (so a larger window would at least halve that \
-              time), the sender carries nearly a whole window (or half of its buffer) each round trip, and the kernel saw \
-              it stall because of that. Not when the round trip has grown to 1.5 times its least (then a queue on the way \
-              is what holds the bytes), and not when the other end leaves half a window unread: a slow reader shows the same \
-              signs. Congestion controls that pace, BBR above all, hide most of the stalls, so the kernel's share \
-              alone decides nothing.",
+    explain: "One connection carries at most one window per round trip, and at most its send buffer. The rule needs \
+              three signs: bytes wait behind those in flight for more than half of a request's time; the sender \
+              carries nearly a whole window (or half of its buffer) each round trip; and the kernel saw it stall for \
+              that reason. Two cases are excluded: a round trip of 1.5 times its minimum (then a queue on the way \
+              holds the bytes), and a receiver that leaves half a window unread (a slow reader shows the same signs). \
+              Congestion control that paces, such as BBR, hides most stalls, so the kernel's share of stalls alone \
+              decides nothing.",
 };
 
 /// What a sender can be held by.

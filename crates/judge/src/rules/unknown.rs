@@ -21,9 +21,9 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Look at what is listed as missing: run on the server's host, as root, or name its process with --server-pid.",
     ],
-    explain: "No rule found its signs, or the counters that it needs could not be read. The verdict then says what is known (the \
-              rate went flat or not, where no queue was found) and what is missing, and names nothing. If the rate went flat \
-              while every measured host idles, the queue is outside the measured devices.",
+    explain: "No rule found its signs, or the counters that it needs could not be read. The verdict then says what is \
+              known (whether the rate stopped growing, where no queue was found) and what is missing. If the rate \
+              stopped growing while every measured host idles, the queue is outside the measured devices.",
 };
 
 /// Use below which a device still has room.

@@ -8,7 +8,7 @@ use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 /// Its row.
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "bursty",
-    help: "Poisson with a rate that peaks: PEAK times the mean for SHARE of each PERIOD",
+    help: "Poisson arrivals with peaks: PEAK times the mean rate for SHARE of each PERIOD",
     parameters: &[
         Parameter {
             name: "peak",

@@ -5,11 +5,8 @@ use fastrand::Rng;
 use super::row::{ArrivalSpec, Gaps};
 
 /// Its row.
-pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
-    name: "constant",
-    help: "equal gaps; threads are offset so that together they are equal too",
-    parameters: &[],
-};
+pub(super) const SPEC: ArrivalSpec =
+    ArrivalSpec { name: "constant", help: "equal gaps, also over all threads together", parameters: &[] };
 
 /// Equal gaps.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use super::row::{ArrivalSpec, Gaps, exponential};
 
 /// Its row.
 pub(super) const SPEC: ArrivalSpec =
-    ArrivalSpec { name: "poisson", help: "exponential gaps: independent users", parameters: &[] };
+    ArrivalSpec { name: "poisson", help: "exponential gaps, as independent users make", parameters: &[] };
 
 /// A Poisson process.
 #[derive(Clone, Debug)]

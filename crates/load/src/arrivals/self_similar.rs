@@ -9,7 +9,7 @@ use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 /// Its row.
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "self-similar",
-    help: "many on-off sources with Pareto periods; bursts at every time scale",
+    help: "many on-off sources with Pareto periods, which make bursts on every time scale",
     parameters: &[Parameter {
         name: "hurst",
         help: "Hurst parameter",

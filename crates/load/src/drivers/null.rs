@@ -15,7 +15,7 @@ use crate::{LoadError, ceiling};
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Null,
     name: "null",
-    help: "no network: every request is answered at once; shows the generator's own ceiling",
+    help: "no network: every request is answered at once, which shows the generator's highest rate",
     ..DriverSpec::BASE
 };
 

@@ -8,7 +8,7 @@ use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "http1",
-    help: "HTTP/1.1 requests; status, length and framing of every response are checked",
+    help: "HTTP/1.1; the status, length and framing of every response are checked",
     schemes: &[
         Scheme { name: "http", port: Some(80), path: true, tls: false },
         Scheme { name: "https", port: Some(443), path: true, tls: true },

@@ -10,7 +10,7 @@ use crate::row::{ProtocolSpec, Scheme};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "http2",
-    help: "HTTP/2 requests, --streams of them at once on a connection; status, length and framing are checked",
+    help: "HTTP/2, with --streams requests at once on a connection; status, length and framing are checked",
     schemes: &[
         Scheme { name: "h2", port: Some(443), path: true, tls: true },
         Scheme { name: "h2c", port: Some(80), path: true, tls: false },

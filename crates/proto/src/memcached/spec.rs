@@ -8,7 +8,7 @@ use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "memcached",
-    help: "memcached's text protocol: get, set and the like; errors are unexpected answers",
+    help: "memcached's text protocol: get, set and the like; an error reply counts as a failure",
     schemes: &[Scheme { name: "memcached", port: Some(11211), path: false, tls: false }],
     defaults: || Protocol::Memcached { command: "version".into(), commands_file: None },
     flags: &[

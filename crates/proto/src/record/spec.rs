@@ -8,7 +8,7 @@ use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "record",
-    help: "reads records of a file: 60 bytes out, 60 and the record back; splits as source 3 says",
+    help: "reads records of a file: a request of 60 bytes, an answer of 60 bytes and the record; long records are split as in source 3",
     schemes: &[Scheme { name: "record", port: None, path: false, tls: false }],
     defaults: || Protocol::Record { record_bytes: 2048 },
     flags: &[Flag {

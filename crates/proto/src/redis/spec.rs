@@ -8,7 +8,7 @@ use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "redis",
-    help: "Redis commands in RESP; replies of any shape are read to their end, errors are unexpected answers",
+    help: "Redis commands in RESP; any reply is read to its end, an error reply counts as a failure",
     schemes: &[
         Scheme { name: "redis", port: Some(6379), path: false, tls: false },
         Scheme { name: "rediss", port: Some(6379), path: false, tls: true },

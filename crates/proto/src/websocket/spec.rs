@@ -9,7 +9,7 @@ use crate::row::{Flag, ProtocolSpec, Scheme, Set};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "websocket",
-    help: "WebSocket: a message and the message that answers it; pings are answered, a server's close is followed",
+    help: "WebSocket: one message and the message that answers it; pings are answered, and a close of the server is answered",
     schemes: &[
         Scheme { name: "ws", port: Some(80), path: true, tls: false },
         Scheme { name: "wss", port: Some(443), path: true, tls: true },

@@ -10,7 +10,7 @@ use crate::url;
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "curl",
-    help: "command lines of curl, as browsers copy them",
+    help: "curl command lines, as browsers copy them",
     looks: |text| {
         let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         first.is_some_and(|line| line.starts_with("curl "))

@@ -11,7 +11,7 @@ use crate::url;
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "har",
-    help: "a HAR file, as browsers save it; classes by kind of resource",
+    help: "a HAR file, as browsers save it; the kind of resource is the class",
     looks: |text| {
         let inside = text.trim_start().strip_prefix('{').unwrap_or_default();
         inside.trim_start().starts_with("\"log\"")

@@ -9,7 +9,7 @@ use crate::url;
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "urls",
-    help: "a URL or a path a line, a method before it where it is not GET",
+    help: "one URL or path per line, with a method before it unless it is GET",
     looks: |text| lines(text).next().is_some_and(|(_, _, line)| one(line).is_ok()),
     read,
 };

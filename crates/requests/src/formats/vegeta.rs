@@ -13,7 +13,7 @@ use crate::url;
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "vegeta",
-    help: "vegeta's JSON targets: an object a line with method, url, header and body",
+    help: "vegeta's JSON targets: one object per line with method, url, header and body",
     looks: |text| {
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         line.trim_start().starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"")

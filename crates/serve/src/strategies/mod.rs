@@ -29,19 +29,19 @@ pub struct StrategySpec {
 pub const STRATEGIES: &[StrategySpec] = &[
     StrategySpec {
         name: "high-throughput",
-        help: "many may be connected, operations are posted for the first few in turn; further ones may be refused",
+        help: "many connections are accepted, but operations are posted for a few of them at a time; further ones may be refused",
         original: "high throughput: receives posted on a subset, FIFO",
         make: high_throughput::policy,
     },
     StrategySpec {
         name: "high-connections",
-        help: "no buffer waits with an idle connection; a ready one is drained with a bound",
+        help: "an idle connection holds no buffer; a ready one is read up to a bound",
         original: "high connections: a zero-byte receive, then receives until would-block",
         make: high_connections::policy,
     },
     StrategySpec {
         name: "limits",
-        help: "bounds what is outstanding; closes peers that do not read or say nothing",
+        help: "bounds outstanding operations; closes peers that do not read or are silent",
         original: "outstanding sends counted (200), peers that flood or stay silent closed",
         make: limits::policy,
     },

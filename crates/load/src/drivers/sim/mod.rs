@@ -59,7 +59,7 @@ pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> R
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Sim,
     name: "sim",
-    help: "no network: virtual clock and a queueing model; exact and repeatable",
+    help: "no network: a virtual clock and a queueing model; exact and repeatable",
     whole: Some(as_load),
     ..DriverSpec::BASE
 };
