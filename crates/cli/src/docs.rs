@@ -171,6 +171,9 @@ fn kind(spec: &serde_json::Value) -> String {
 }
 
 #[cfg(test)]
+mod links;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
