@@ -29,7 +29,7 @@ pub const PRINCIPLES: &[Principle] = &[
     },
     Principle {
         id: "rule-2",
-        title: "Behind every bottleneck is the next",
+        title: "Behind every bottleneck there is another",
         text: "Taking one bottleneck away raises the rate only as far as the next one allows, and that may be very near.",
         does: "Each verdict names the next bottleneck with the rate at which it would bind: the device with the largest \
                demand after it, at one over that demand.",
@@ -37,16 +37,16 @@ pub const PRINCIPLES: &[Principle] = &[
     Principle {
         id: "rule-3",
         title: "The bottleneck can move during a run",
-        text: "What is full now may be idle a moment later. What decides is the demand over the whole piece of work, not a \
-               glance at a moment.",
+        text: "A device that is full now may be idle a moment later. The demand over the whole work decides, not a \
+               single moment.",
         does: "Costs and demands are taken over the whole measured window, and the window begins only when the rate is \
                steady. The series stay in the run, so that a bottleneck that moved can be seen.",
     },
     Principle {
         id: "rule-4",
         title: "(not known to us)",
-        text: "The text that we have shows no trace of this rule's content, and we did not make one up. What the chapter \
-               itself insists on at this point of the argument: the bottleneck is the device with the largest demand a \
+        text: "Our copy of the text does not have this rule, and we did not invent one. At this point the chapter \
+               itself insists that the bottleneck is the device with the largest demand a \
                request, even if it is far from 100 % busy, because with few clients the devices take turns and each is idle \
                while another works.",
         does: "Demands are listed by size in the argument of every verdict, with the share of the time that each device was \
@@ -57,13 +57,13 @@ pub const PRINCIPLES: &[Principle] = &[
         title: "Measuring disturbs what is measured",
         text: "Reading counters takes CPU time, logging takes disk and network, and both are part of the load.",
         does: "The probe measures its own CPU time (`probe.cpu`) and its late samples; the report says its share, and \
-               warns above 1 % of a CPU. Counters are read on the host that they are of, and nothing is sent while a \
+               warns above 1 % of a CPU. Counters are read on their own host, and nothing is sent while a \
                window is measured. The rates at rest are measured first.",
     },
     Principle {
         id: "rule-6",
         title: "Behind a busy CPU, count who wants it",
-        text: "A full CPU with one thread that wants it calls for a faster one; with many it calls for more of them.",
+        text: "If one thread wants a full CPU, a faster CPU helps; if many do, more CPUs help.",
         does: "`server-single-thread` and `server-cpu` are different verdicts. Both list the busiest threads with their share \
                of a CPU and the time that each was ready and had none.",
     },
@@ -77,17 +77,17 @@ pub const PRINCIPLES: &[Principle] = &[
     },
     Principle {
         id: "rule-8",
-        title: "The queue depends on the pattern, not only on the use",
+        title: "The queue depends on the pattern of arrivals, not only on utilization",
         text: "With constant arrivals and constant service a device can be nearly 100 % busy without a queue. With random \
-               arrivals and service there are two in the system at 66.7 % already (rho / (1 - rho)). With service of two \
-               very different lengths it queues earlier still.",
-        does: "Arrivals are constant or Poisson as asked for, and the run says which. Saturation is never read from use \
-               alone: a rule also wants a rate that has stopped growing. A wire counts as full from 90 % on, or from \
+               arrivals and service there are two in the system at 66.7 % already (rho / (1 - rho)). If service times have \
+               two very different lengths, a queue forms even earlier.",
+        does: "Arrivals are constant or Poisson as asked for, and the run says which. Utilization alone \
+               never counts as saturation: a rule also wants a rate that has stopped growing. A wire counts as full from 90 % on, or from \
                66.7 % on while retransmissions or deferrals rise.",
     },
     Principle {
         id: "rule-9",
-        title: "Ignore differences that are smaller than the reading of them",
+        title: "Ignore differences that are smaller than the error of reading",
         text: "Counters are read one object after the other while the system runs, so two that should be equal differ a \
                little: 60.194 interrupts against 60.204 transfers is the same number.",
         does: "Two figures of the same thing agree within 0.5 %. `loadline judge counters.csv` marks what differs by more. \

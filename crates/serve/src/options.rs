@@ -23,7 +23,7 @@ const fn row(name: &'static str, value: &'static str, help: &'static str) -> Opt
 
 /// Every option of services, models and strategies.
 pub const OPTIONS: &[OptionSpec] = &[
-    row("descriptors", "count", "soft limit of the process's open descriptors (default: the hard one)"),
+    row("descriptors", "count", "soft limit of open descriptors of the process (default: the hard limit)"),
     row("work_us", "microseconds", "CPU time added to each request"),
     row(
         "work_by",
@@ -73,7 +73,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("fair", "0|1", "event-groups: each wake serves all ready sockets, not only the lowest"),
     row("accept_all", "0|1", "select-array: each wait accepts all waiting connections, not only one"),
     row("literal", "0|1", "uring-groups: each completed operation signals an eventfd"),
-    row("sends", "count", "most sends outstanding at once (uring: default 200; limits)"),
+    row("sends", "count", "uring, limits: most sends outstanding at once (default of uring: 200)"),
     row("active", "count", "high-throughput: connections with a posted operation (default 100)"),
     row(
         "active_idle_ms",
@@ -89,11 +89,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     row(
         "header_timeout_ms",
         "milliseconds",
-        "http, record and proxy: a request whose head takes longer is given up with 408 (default 10000; 0: never)",
+        "http, record and proxy: longest time for the head of a request, then it is refused with 408 (default 10000; 0: no limit)",
     ),
-    row("drain", "bytes", "high-connections: most bytes drained of one connection a wake (default 262144)"),
-    row("unsent_ms", "milliseconds", "limits: a peer that does not read for this long is closed (default 5000)"),
-    row("silent_ms", "milliseconds", "limits: a peer that says nothing for this long is closed (default 30000)"),
+    row("drain", "bytes", "high-connections: most bytes read from one connection per wake (default 262144)"),
+    row("unsent_ms", "milliseconds", "limits: longest time that a peer may not read, then it is closed (default 5000)"),
+    row("silent_ms", "milliseconds", "limits: longest silence of a peer, then it is closed (default 30000)"),
 ];
 
 /// The options of one plan.

@@ -86,7 +86,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "packets_received_per_s / messages_received_per_s",
         &["packets_received_per_s", "messages_received_per_s"],
         |i| i[0] / i[1],
-        "packets that carry a reply",
+        "packets per reply",
     ),
     q(
         "payload_bytes",
@@ -118,7 +118,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "frames_per_s / reads_per_s",
         &["frames_per_s", "reads_per_s"],
         |i| i[0] / i[1],
-        "frames on the wire a read",
+        "frames on the wire per read",
     ),
     q(
         "frame_bytes",
@@ -136,14 +136,14 @@ pub const QUANTITIES: &[Quantity] = &[
         |i| 1e3 * i[0] / i[1],
         "response time of a closed system without think time: N / X",
     ),
-    q("response_us", "us", "1000 response_ms", &["response_ms"], |i| 1e3 * i[0], "the same in microseconds"),
+    q("response_us", "us", "1000 response_ms", &["response_ms"], |i| 1e3 * i[0], "response time in microseconds"),
     q(
         "rate_per_client",
         "1/s",
         "reads_per_s / clients",
         &["reads_per_s", "clients"],
         |i| i[0] / i[1],
-        "reads of each client",
+        "rate of reads per client",
     ),
     q(
         "rate_from_response",
@@ -151,7 +151,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "1000 clients / response_given_ms",
         &["clients", "response_given_ms"],
         |i| 1e3 * i[0] / i[1],
-        "rate where only the response time is known: X = N / R",
+        "rate, if only the response time is known: X = N / R",
     ),
     q(
         "cpu_us",
@@ -167,7 +167,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^4 process_percent / reads_per_s",
         &["process_percent", "reads_per_s"],
         |i| us_of(i[0], i[1]),
-        "of that, charged to the process",
+        "CPU time per read that the process was charged with",
     ),
     q(
         "interrupts_implied_per_s",
@@ -175,7 +175,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "interrupts_given_per_read reads_per_s",
         &["interrupts_given_per_read", "reads_per_s"],
         |i| i[0] * i[1],
-        "interrupts where only their number a read is known",
+        "interrupts per second, if only their number per read is known",
     ),
     q(
         "interrupts_per_read",
@@ -183,7 +183,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "interrupts_per_s / reads_per_s",
         &["interrupts_per_s", "reads_per_s"],
         |i| i[0] / i[1],
-        "interrupts per read, those at rest included",
+        "interrupts per read, including those at rest",
     ),
     q(
         "interrupts_net_per_read",
@@ -191,7 +191,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "(interrupts_per_s - interrupts_at_rest_per_s) / reads_per_s",
         &["interrupts_per_s", "interrupts_at_rest_per_s", "reads_per_s"],
         |i| (i[0] - i[1]) / i[2],
-        "interrupts per read that the load caused",
+        "interrupts per read, without those at rest",
     ),
     q(
         "interrupt_us",
@@ -199,7 +199,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^4 (cpu_percent - process_percent) / (interrupts_per_s - interrupts_at_rest_per_s)",
         &["cpu_percent", "process_percent", "interrupts_per_s", "interrupts_at_rest_per_s"],
         |i| us_of(i[0] - i[1], i[2] - i[3]),
-        "CPU time of an interrupt: what no process is charged with",
+        "CPU time of an interrupt, from the CPU time that no process was charged with",
     ),
     q(
         "interrupt_gross_us",
@@ -207,7 +207,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^4 (cpu_percent - process_percent) / interrupts_per_s",
         &["cpu_percent", "process_percent", "interrupts_per_s"],
         |i| us_of(i[0] - i[1], i[2]),
-        "the same without taking the rate at rest off: too small, kept to compare with texts that do so",
+        "CPU time of an interrupt with the rate at rest included: too small, only for texts that do so",
     ),
     q(
         "interrupt_us_per_read",
@@ -223,7 +223,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "interrupt_given_us interrupts_given_per_read",
         &["interrupt_given_us", "interrupts_given_per_read"],
         |i| i[0] * i[1],
-        "interrupt time per read as a product of two means: too large where one of them is net of rest and the other is not",
+        "interrupt time per read as a product of two means: too large if only one of them excludes the rate at rest",
     ),
     q(
         "rate_growth_percent",
@@ -247,7 +247,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "100 (process_us / before.process_us - 1)",
         &["process_us", "before.process_us"],
         |i| 100.0 * (i[0] / i[1] - 1.0),
-        "growth of the process time per read",
+        "growth of the process time per read over the case before",
     ),
     q(
         "interrupt_growth_percent",
@@ -255,7 +255,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "100 (interrupt_us_per_read / before.interrupt_us_per_read - 1)",
         &["interrupt_us_per_read", "before.interrupt_us_per_read"],
         |i| 100.0 * (i[0] / i[1] - 1.0),
-        "growth of the interrupt time per read",
+        "growth of the interrupt time per read over the case before",
     ),
     q(
         "server_growth_us",
@@ -263,7 +263,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "(process_us - before.process_us) + (interrupt_us_per_read - before.interrupt_us_per_read)",
         &["process_us", "before.process_us", "interrupt_us_per_read", "before.interrupt_us_per_read"],
         |i| (i[0] - i[1]) + (i[2] - i[3]),
-        "what a read costs the server more than in the case before",
+        "growth of the server's CPU time per read over the case before",
     ),
     q(
         "response_growth_us",
@@ -271,7 +271,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "response_us - before.response_us",
         &["response_us", "before.response_us"],
         |i| i[0] - i[1],
-        "what a client waits longer than in the case before",
+        "growth of the response time over the case before",
     ),
     q(
         "residual_us",
@@ -279,7 +279,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "response_growth_us - server_growth_us",
         &["response_growth_us", "server_growth_us"],
         |i| i[0] - i[1],
-        "waiting that the server's own work does not explain: wire, adapters, queues",
+        "growth of the response time that the server's CPU does not explain: wire, adapters, queues",
     ),
     q(
         "link_share_percent",
@@ -287,7 +287,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "100 reads_per_s wire_bytes_per_read / link_bytes_per_s",
         &["reads_per_s", "wire_bytes_per_read", "link_bytes_per_s"],
         |i| 100.0 * i[0] * i[1] / i[2],
-        "use of the link",
+        "used share of the link",
     ),
     q(
         "knee_clients",
@@ -295,7 +295,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "response_one_client_ms reads_max_per_s / 1000",
         &["response_one_client_ms", "reads_max_per_s"],
         |i| i[0] * i[1] / 1e3,
-        "knee: N* = R1 Xmax",
+        "clients at the knee: N* = R1 Xmax",
     ),
     q(
         "media_us",
@@ -311,7 +311,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "server_us + client_us + media_us",
         &["server_us", "client_us", "media_us"],
         |i| i[0] + i[1] + i[2],
-        "simple model: the parts of a read one after the other",
+        "time of a read in a simple model: server, client and wire one after the other",
     ),
     q(
         "unexplained_us",
@@ -319,7 +319,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "response_given_us - model_us",
         &["response_given_us", "model_us"],
         |i| i[0] - i[1],
-        "what the model does not explain: the adapters; below zero proves that the parts overlap",
+        "response time that the model does not explain, such as the adapters; a negative value proves that the parts overlap",
     ),
     q(
         "descriptors",
@@ -327,7 +327,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "offered_per_s connect_timeout_s",
         &["offered_per_s", "connect_timeout_s"],
         |i| i[0] * i[1],
-        "descriptors that S-Clients need to offer a rate: D = rate T",
+        "descriptors that S-Clients need for a rate: D = rate T",
     ),
     q(
         "dropped_syn_us",
@@ -335,7 +335,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^6 (1 - completed_per_s / peak_per_s) / (offered_per_s - completed_per_s)",
         &["completed_per_s", "peak_per_s", "offered_per_s"],
         |i| 1e6 * (1.0 - i[0] / i[1]) / (i[2] - i[0]),
-        "CPU time that a dropped connection request costs, by the end point of an overload curve",
+        "CPU time of a dropped connection request, from the last point of an overload curve",
     ),
 ];
 
