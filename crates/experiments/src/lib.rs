@@ -67,7 +67,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     event::PROXY,
     Experiment {
         name: "connections",
-        help: "cost of many mostly idle connections: memory, and the messages on random ones of them",
+        help: "cost of many mostly idle connections: memory per connection, and response time of messages on random ones",
         page: connections::CONNECTIONS,
         toml: include_str!("../../../experiments/connections.toml"),
         on_hosts: false,

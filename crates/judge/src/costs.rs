@@ -83,7 +83,7 @@ const WIRE: &str = "Counted by the network namespace of this side. On loopback b
 const SWITCH: &str = "At a voluntary switch a thread waits for something; at an involuntary one it is preempted while it has work. Many voluntary switches per request mean that threads hand the work to each other.";
 
 const RECORDS: &str =
-    "Counted by the record server itself. A read that is split into several requests takes as many records.";
+    "Counted by the record server itself. A read that is split into several requests counts as several records.";
 
 /// The table.
 pub const COSTS: &[CostSpec] = &[

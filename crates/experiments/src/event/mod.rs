@@ -32,8 +32,8 @@ S-Clients: those connect again during a transfer, and nothing refuses them. Behi
 more than 1,000 transfers at once after two seconds, and only the descriptor limit stopped them.
 
 Several rounds go over `array_max`. With fewer clients, they cover the values that these clients fill and two more. A
-round in which a call would have blocked is rejected. Points of the source (up to 10) that lack calls get further rounds. A
-point without a valid round is shown, but not used in fits and checks. Figures are medians, because network interrupts fall into
+round in which a call would have blocked is rejected. Points of the source's figure (up to 10) that lack calls get
+further rounds. A point without a valid round is shown, but not used in fits and checks. Figures are medians, because network interrupts fall into
 some calls. All sockets use the congestion control reno: one that paces can slow such small windows to a crawl, and then the
 web server is the bottleneck.
 
@@ -42,8 +42,8 @@ revocation.
 
 Cost against cold connections: 32 connections always have something to read. One thread writes to each served connection
 (not timed), takes events with get_next_event (timed), and reads the data (not timed). `cold` connections are declared, too.
-No call blocks. Hot rate: 1, 2, 4 or 8 arrivals behind each event take turns call by call; connections that nobody is
-interested in get the others, so the work between two calls stays equal. The bare system calls of epoll are timed beside the
+No call blocks. Hot rate: calls alternate between 1, 2, 4 and 8 arrivals per event. The other arrivals of a call go to
+connections without declared interest, so the work between two calls stays equal. The bare system calls of epoll are timed beside the
 declarations. `across` cold connections, more than a process may have descriptors, are spread over proxies in several
 processes, and each process times itself.
 

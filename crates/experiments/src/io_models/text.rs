@@ -19,14 +19,14 @@ The columns are those of the source: attempted and connected, user memory, kerne
 both ways (as the client counts them), memory per connection, CPU time per message. `held` is the number of connections that
 the server's kernel really accepted (sockets with an inode), counted during the trial.
 
-Kernel memory is the growth since before the load. A growth within the scatter of the readings before the load is shown as
-below that scatter (`< n`) and is not in the sum.
+Kernel memory is the growth since before the load. A growth that is no larger than the scatter
+before the load is shown as `< n` and is not in the sum.
 
 `medium` (`--medium hub100`) puts the server and three clients on hosts of their own, joined by that medium. Rows then show
 the used share of the wire.
 
-On real machines (`--client-hosts a,b,c --server-host S`) each entry has one server process on S (`listen` or --listen is
-its address), and the other hosts share the blocks. Held connections and threads are the server's own counts. Kernel memory,
+On real machines (`--client-hosts a,b,c --server-host S`) each load has one server process on S, and the other hosts share
+the blocks. `listen` or --listen is the server's address. Held connections and threads are the server's own counts. Kernel memory,
 the check of threads and the share of the wire are left out.
 
 `max_threads` bounds the threads of a model, so that a thread per connection does not use up the machine's process
@@ -45,7 +45,8 @@ accepts all waiting connections; its loss against select is the searches alone.
 
 The source's clients send the next message once the send before it is done; ours wait for the answer. `posted` = 8 or 32
 messages at a time come near the source's way. Then `accept_all` moved 1.1 to 1.5 times as much as select, and 1.0 to 1.4
-times with one message. So no way of sending lets the searches stop a server, and the check of entry 1 fails, as it should.
+times with one message. So the searches never stop a server,
+however its clients send, and the check of entry 1 rightly fails.
 
 Checked, on the connections that each model held in a quiet moment: group models have ceil(n/63) and ceil(n/62) threads more
 than at rest, blocking has 2n. select-array collapses as the source's server did: it accepts at most 4,011 of 7,000 and

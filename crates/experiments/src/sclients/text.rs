@@ -5,8 +5,8 @@ pub(crate) const REQUEST_RATE: &str = "\
 Source: G. Banga, P. Druschel, Measuring the Capacity of a Web Server (USITS 1997), the request generation rate.
 
 A server completes `capacity` requests/s, since each request takes CPU time. A growing number of simple clients loads it,
-then S-Clients do: on `hosts` client machines (network namespaces), `s_clients_a_host` threads each. D sockets in all try to
-connect, each for at most T = `connect_timeout_ms`.
+then S-Clients do, from `hosts` client machines (network namespaces) with `s_clients_a_host` threads each. In all, D sockets
+try to connect, each for at most T = `connect_timeout_ms`.
 
 The figure is connection requests (SYNs) per second at the server. Three counts give it: the generator's, the kernel's of
 the server (PassiveOpens + ListenDrops; exact without syncookies, which are off unless `syncookies = true`), and that of a
