@@ -14,7 +14,7 @@ use lab::{Lab, LabError};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "adding-clients",
-    help: "one to five clients read records of one server, until the medium (or what else binds) is full",
+    help: "one to five clients read records from one server until the medium, or another bottleneck, is full (source 0)",
     page: "\
 Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 0).
 

@@ -12,7 +12,7 @@ use lab::{Lab, LabError};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "throughput-profile",
-    help: "one client, 19 record sizes: where the throughput comes from, seen from both ends",
+    help: "throughput of one client for 19 record sizes, explained from both ends (source 3)",
     page: "\
 Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 3).
 
