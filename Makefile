@@ -1,5 +1,5 @@
-# loadline: `make run` does the main job on the embedded default, `make test` checks everything, `make bench` measures
-# speed against peers on this machine.
+# loadline: `make run` does the main job on the embedded default, `make test` checks a change in minutes, `make verify`
+# checks everything, `make bench` measures speed against peers on this machine.
 
 LOADLINE := target/release/loadline
 # Where `make run` keeps its run; without it, in loadline-runs/ by time, to which loadline-runs/latest leads.
@@ -7,10 +7,13 @@ OUT ?=
 
 PREFIX ?= /usr/local
 
+# When make began, so that the last lines say how long all of it took.
+STARTED_S := $(shell date +%s)
+
 FUZZ_S ?= 60
 SOAK_S ?= 3600
 
-.PHONY: run build dist test bench fuzz soak docs clean install install-event deb
+.PHONY: run build dist test verify lint bench fuzz soak docs clean install install-event deb
 
 run: build
 	$(LOADLINE) find $(if $(OUT),--out $(OUT))
@@ -25,12 +28,22 @@ dist: | cargo
 	mkdir -p target/dist && cp $(LOADLINE) target/dist/loadline && strip target/dist/loadline
 	cargo build --release --locked --bin loadline
 
-test: | cargo
+# Formatting, lints, unit and simulated tests, and one live test for each main path: minutes.
+test: lint dist
+	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >target/tests.json
+	target/debug/run-tests --since $(STARTED_S) target/tests.json paths
+
+# Everything else, live: tests that measure one at a time, the others side by side. Run it before you call a change done.
+verify: test
+	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics \
+	  --features loadline/verify --test verify --test alone >target/verify.json
+	cargo test --locked --doc -p loadline-event -p loadline-testbed
+	target/debug/run-tests --since $(STARTED_S) target/verify.json alone
+
+lint: | cargo
 	scripts/install-needs test
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(MAKE) dist
-	cargo test --workspace --locked --no-fail-fast
+	cargo clippy --workspace --all-targets --features loadline/verify --locked -- -D warnings
 
 # Containers hold the static program, the rest is of the release build, which `dist` makes, too.
 bench: dist

@@ -10,6 +10,7 @@ mod alone;
 mod certificate;
 mod containers;
 mod control_group;
+mod disturbance;
 mod echoing;
 mod go;
 mod loadline;
@@ -23,6 +24,7 @@ mod remote;
 pub mod s_clients;
 mod servers;
 mod slurm;
+pub mod stage;
 #[cfg(feature = "virtual-server")]
 mod virtual_server;
 mod way;
@@ -31,6 +33,7 @@ pub use alone::alone;
 pub use certificate::self_signed;
 pub use containers::{Container, static_program};
 pub use control_group::ControlGroup;
+pub use disturbance::OtherPrograms;
 pub use echoing::echoing;
 pub use go::go_peers;
 pub use loadline::{

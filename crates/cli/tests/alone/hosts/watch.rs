@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use testkit::{Held, binary, eventually, kill, num};
 
-use crate::stage::{incidents, names, said, stage};
+use crate::hosts::stage::{incidents, names, said, stage};
 
 /// What `watch` on the host of the server needs besides whom.
 fn watch<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {

@@ -1,13 +1,9 @@
-//! `loadline compare` over runs that were kept: every old one compares, what cannot be compared gets a sentence.
+//! `loadline compare` of live servers and of runs made for it.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures").join(name)
-}
 
 fn compare(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_loadline")).arg("compare").args(arguments).output().unwrap()
@@ -15,53 +11,6 @@ fn compare(arguments: &[&str]) -> Output {
 
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
-#[test]
-fn every_old_run_compares_with_itself_in_every_form() {
-    for name in ["find.json", "io-models.json", "open-loop-repeats.json", "users.json"] {
-        let file = fixture(name);
-        let file = file.to_str().unwrap();
-        let output = compare(&[file, file, "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output));
-        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let all = found["comparisons"].as_array().unwrap();
-        assert!(!all.is_empty() && found["verdict"].is_string(), "{found}");
-        for one in all {
-            assert!(one["ratio"].as_f64().is_some_and(|r| (r - 1.0).abs() < 1e-9), "{one}");
-            assert!(one["word"] == "same" || one["word"] == "not-enough", "{one}");
-        }
-        for form in ["text", "markdown", "html"] {
-            let output = compare(&[file, file, "--form", form]);
-            assert!(output.status.success() && text(&output).contains("p99.9"), "{form}: {}", text(&output));
-        }
-    }
-}
-
-#[test]
-fn what_cannot_be_compared_gets_one_sentence() {
-    let dir = tempfile::tempdir().unwrap();
-    let empty = dir.path().join("run.json");
-    std::fs::write(&empty, r#"{"format":"loadline-run/1"}"#).unwrap();
-    let (find, empty) = (fixture("find.json"), empty.display().to_string());
-    let find = find.to_str().unwrap();
-    for (arguments, words) in [
-        (vec![find, empty.as_str()], "has no trial"),
-        (vec![find], "give two runs"),
-        (vec![find, "http://127.0.0.1:1/"], "one of"),
-        (vec![find, "/nowhere"], "cannot read"),
-        (vec![find, find, "--old", find, "--new", find], "name each run once"),
-        (vec![find, find, "--budget", "10s"], "--budget is for two live servers"),
-        (vec![find, find, "--connections", "3"], "--connections is for two live servers"),
-        (vec![find, find, "--seed", "3"], "--seed is for two live servers"),
-        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--baseline", "main"], "--baseline names runs"),
-        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--old", find], "--old names runs"),
-        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--new", find], "--new names runs"),
-    ] {
-        let output = compare(&arguments);
-        let said = text(&output);
-        assert!(output.status.code() == Some(2) && said.contains(words) && said.lines().count() == 1, "{said}");
-    }
 }
 
 /// Twelve windows of a load, and the same at 0.52 of the rate: kept by hand, since no server slows down by a known share.
@@ -129,42 +78,6 @@ fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
     assert!(status == Some(2) && said.contains("2 new runs, and one is kept"), "{said}");
     let (status, said) = with(&[old, "--baseline", old, "--replace"]);
     assert!(status == Some(2) && said.contains("left as it is"), "{said}");
-}
-
-/// Ports of nobody: two commands start two servers there, which are gone afterwards.
-#[test]
-fn servers_that_it_starts_are_compared_and_ended() {
-    let _alone = testkit::alone();
-    let program = env!("CARGO_BIN_EXE_loadline");
-    let ports = [testkit::free_port(), testkit::free_port()];
-    let [a, b] =
-        ports.map(|port| (format!("{program} serve --listen 127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/")));
-    let begun = std::time::Instant::now();
-    let output =
-        compare(&[&a.1, &b.1, "--command-a", &a.0, "--command-b", &b.0, "--budget", "4s", "--seed", "7", "--json"]);
-    let took_s = begun.elapsed().as_secs_f64();
-    assert!((2.0..20.0).contains(&took_s), "{took_s} s of a budget of 4 s");
-    let found: serde_json::Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
-    assert!(found["verdict"].is_string(), "{found}");
-    let pairs = found["turns"]["new_first"].as_array().unwrap();
-    let new_first = pairs.iter().filter(|first| **first == true).count();
-    assert!(!pairs.is_empty() && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
-    // The budget is kept, and where it had no room for seven pairs that is said.
-    let said = found["notes"].to_string();
-    assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
-    assert_eq!(found["turns"]["seed"], 7);
-    for port in ports {
-        assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "its server still listens at {port}");
-    }
-    let none = compare(&[&a.1, &b.1, "--command-a", "echo no such thing >&2; exit 3"]);
-    let said = text(&none);
-    assert!(
-        none.status.code() == Some(2) && said.contains("no such thing") && said.contains("exit status: 3"),
-        "{said}"
-    );
-    let same = compare(&[&a.1, &a.1, "--command-a", &a.0, "--command-b", &b.0]);
-    assert!(text(&same).contains("a port of its own"), "{}", text(&same));
 }
 
 /// One server sleeps 2 ms a request in each of its two workers and the other 3 ms: both searches are held against one objective.

@@ -3,9 +3,9 @@
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, Slurm, SshHosts, binary, num};
+use testkit::{Held, OtherPrograms, Slurm, SshHosts, binary, num};
 
-use crate::stage::said;
+use crate::hosts::stage::said;
 
 /// CPU that each page takes, microseconds.
 const WORK_US: f64 = 3000.0;
@@ -24,15 +24,15 @@ fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &names) else { return };
     let (_server, url) = serve(&hosts);
     let find = [&["find", &url][..], &FIND].concat();
-    let by_hand = Found::of(hosts.run("a", &find, |_| {}));
+    let by_hand = Found::by(|| hosts.run("a", &find, |_| {}));
     let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
     let by_ssh = ["--client-hosts", "a,b", "--server-host", "server", "--via", &engine, "--agent-path", own];
-    agrees(&by_hand, &Found::of(hosts.run("conductor", &[&find[..], &by_ssh].concat(), |_| {})));
+    agrees(&by_hand, &Found::by(|| hosts.run("conductor", &[&find[..], &by_ssh].concat(), |_| {})));
 
     let Some(slurm) = Slurm::start(test, hosts, "conductor", &names[2..]) else { return };
     let inside = format!("{own} testbed exec lan {{host}} --");
     let by_slurm = ["--client-hosts", "slurm", "--server-host", "server", "--server-via", &inside, "--agent-path", own];
-    agrees(&by_hand, &Found::of(slurm.run(2, &[&find[..], &by_slurm].concat(), |_| {})));
+    agrees(&by_hand, &Found::by(|| slurm.run(2, &[&find[..], &by_slurm].concat(), |_| {})));
 }
 
 /// A server on the host of that name, and its URL.
@@ -58,14 +58,14 @@ fn agrees(by_hand: &Found, elsewhere: &Found) {
     // Two searches one after the other on a machine that others use, too: what the sleep takes is the same.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
-    // Where others use the CPUs a run says so, and its cause is a guess or none.
-    let alone = |run: &&&Found| !run.text.contains("other programs used");
-    for run in [by_hand, elsewhere].iter().filter(alone) {
+    for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {
         assert_eq!(run.verdict, "server-concurrency", "{}", run.text);
     }
 }
 
 struct Found {
+    /// Other programs left the CPUs to the search.
+    undisturbed: bool,
     verdict: String,
     /// Its capacity, requests a second.
     rate: f64,
@@ -78,12 +78,17 @@ struct Found {
 }
 
 impl Found {
-    fn of((run, output): (Value, Output)) -> Self {
+    /// Makes a search and reads what it found.
+    fn by(search: impl FnOnce() -> (Value, Output)) -> Self {
+        let others = OtherPrograms::watch();
+        let (run, output) = search();
+        let undisturbed = others.stayed_away("the verdict of a search on other hosts");
         let text = said(&output);
         let findings = &run["findings"];
         let decisive = findings["picks"]["decisive"].as_u64().unwrap_or_else(|| panic!("{findings:#}\n{text}"));
         let trial = &run["trials"][usize::try_from(decisive).unwrap()];
         Self {
+            undisturbed,
             text,
             verdict: findings["bottleneck"]["id"].as_str().unwrap_or_default().into(),
             rate: num(&findings["capacity"]["rate"]),

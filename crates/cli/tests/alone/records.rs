@@ -1,11 +1,10 @@
-//! The record studies and the probe, live: exact message sizes and what the medium carried. Whether the wire is full is
-//! checked by the experiments themselves; here the machine may be busy with other tests.
+//! The record studies and the probe, live: exact message sizes, what the medium carried, and the experiments' own checks.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, alone, binary, first_line, has_testbed};
+use testkit::{Held, OtherPrograms, alone, binary, first_line, has_testbed};
 
 fn loadline(arguments: &[&str]) -> std::process::Output {
     Command::new(binary!()).args(arguments).output().unwrap()
@@ -15,13 +14,17 @@ fn loadline(arguments: &[&str]) -> std::process::Output {
 fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");
+    let others = OtherPrograms::watch();
     let output = loadline(&[&["lab"], arguments, &["--quick", "--json", "--out", out.to_str().unwrap()]].concat());
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     if !has_testbed(test, &words) {
         return None;
     }
-    // 1: a check of the experiment failed, which a busy machine may cause.
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{words}");
+    // 1: a check of the experiment failed, which other programs may cause.
+    match output.status.code() {
+        Some(1) if !others.stayed_away(test) => return None,
+        status => assert_eq!(status, Some(0), "{words}{}", String::from_utf8_lossy(&output.stdout)),
+    }
     assert!(std::fs::read_to_string(out.join("report.html")).unwrap().contains("</html>"));
     Some(serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {words}")))
 }

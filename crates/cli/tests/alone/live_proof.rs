@@ -33,14 +33,6 @@ fn effect<'a>(run: &'a Value, lever: &str) -> &'a Value {
     all.iter().find(|e| e["lever"] == lever).unwrap_or_else(|| panic!("no {lever}: {}", run["findings"]["proof"]))
 }
 
-#[test]
-fn a_server_that_computes_is_proven_by_taking_its_cpu() {
-    let (_alone, binary) = alone_with_release!("proof of server-cpu");
-    let server = serve(&binary, 1, &["--option", "work_us=400"]);
-    let run = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "8", "--budget", "24s"]);
-    proven(&run, "server-cpu");
-}
-
 /// Takes a token from an answer of 24 KiB, as a login gives one.
 const TOKEN: &str = r#"
 order = "sequence"

@@ -1,26 +1,29 @@
-//! What tests of other hosts stand on: nginx on one of them, the words of a command, and what a run says.
+//! Helpers for tests with several hosts: nginx on one host, the arguments of a command, and what a run says.
 
+use std::path::Path;
 use std::process::{Output, Stdio};
 use std::sync::MutexGuard;
 use std::time::Duration;
 
+use crate::{Held, SshHosts, eventually, has, program};
 use serde_json::Value;
-use testkit::{Held, SshHosts, binary, eventually, has, program};
 
 /// nginx in the host `server`, with its access log (`OK 200` a request) in `log`.
-pub(super) struct Nginx {
+pub struct Nginx {
     _held: Held,
-    pub(super) url: String,
+    /// Address of its front page.
+    pub url: String,
     log: std::path::PathBuf,
 }
 
 impl Nginx {
-    pub(super) fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
+    /// Starts nginx with one worker; `None` where it is not installed.
+    pub fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
         Self::of_workers(test, hosts, 1)
     }
 
-    /// The same with so many processes that serve.
-    pub(super) fn of_workers(test: &str, hosts: &SshHosts, workers: u32) -> Option<Self> {
+    /// Starts nginx with this many workers; `None` where it is not installed.
+    pub fn of_workers(test: &str, hosts: &SshHosts, workers: u32) -> Option<Self> {
         if !has(test, "nginx") {
             return None;
         }
@@ -42,54 +45,57 @@ impl Nginx {
         Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
     }
 
-    /// Waits until so many answers are in the log, and sees whether there come more.
-    pub(super) fn logged(&self, at_least: u64) -> u64 {
+    /// Waits until the log holds `at_least` answers, then a moment longer, and returns how many it holds.
+    pub fn logged(&self, at_least: u64) -> u64 {
         eventually(|| (self.lines() >= at_least).then_some(()));
         std::thread::sleep(Duration::from_millis(300));
         self.lines()
     }
 
-    /// Answers that are in the log.
+    /// Returns the number of complete answers in the log.
     fn lines(&self) -> u64 {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         log.lines().filter(|line| *line == "OK 200").count() as u64
     }
 }
 
-/// Hosts and nginx; none where this machine cannot have them.
-pub(super) fn stage(test: &str, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
-    let alone = testkit::alone();
-    let (hosts, nginx) = stage_of_many(test, medium)?;
+/// Makes the hosts and starts nginx on one, with the machine to itself; `None` where this machine cannot have them.
+pub fn stage(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
+    let alone = crate::alone();
+    let (hosts, nginx) = stage_of_many(test, binary, medium)?;
     Some((hosts, nginx, alone))
 }
 
-/// The same for a test beside which others may run: it asks for little and measures no speed.
-pub(super) fn stage_of_many(test: &str, medium: &str) -> Option<(SshHosts, Nginx)> {
-    let hosts = SshHosts::make(test, binary!(), medium, &["conductor", "server", "a", "b"])?;
+/// Makes the hosts and starts nginx on one, for a test that measures no speed, so others may run beside it.
+pub fn stage_of_many(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx)> {
+    let hosts = SshHosts::make(test, binary, medium, &["conductor", "server", "a", "b"])?;
     let nginx = Nginx::start(test, &hosts)?;
     Some((hosts, nginx))
 }
 
-pub(super) fn said(output: &Output) -> String {
+/// Returns what a command printed, and fails if it panicked.
+#[track_caller]
+pub fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(!text.contains("panicked"), "{text}");
     text
 }
 
-/// `command URL` with generators on a and b, and the server observed on its host.
-pub(super) fn args<'a>(command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+/// Returns the arguments of `command URL` with generators on the hosts a and b and the server observed on its host.
+pub fn args<'a>(binary: &'a Path, command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec![command, url, "--client-hosts", "a,b", "--server-host", "server", "--via", engine];
-    args.extend(["--agent-path", binary!().to_str().unwrap(), "--at-rest", "100ms"]);
+    args.extend(["--agent-path", binary.to_str().unwrap(), "--at-rest", "100ms"]);
     args.extend(more);
     args
 }
 
-pub(super) fn names(list: &Value, key: &str) -> Vec<String> {
+/// Returns the text under `key` of each entry of a list.
+pub fn names(list: &Value, key: &str) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|one| one[key].as_str().map(str::to_string)).collect()
 }
 
-/// What went wrong, of all trials.
-pub(super) fn incidents(run: &Value) -> String {
+/// Returns the incidents and notes of all trials, one per line.
+pub fn incidents(run: &Value) -> String {
     let trials = run["trials"].as_array().into_iter().flatten();
     trials
         .flat_map(|trial| names(&trial["incidents"], "text").into_iter().chain(notes(trial)))
@@ -97,10 +103,12 @@ pub(super) fn incidents(run: &Value) -> String {
         .join("\n")
 }
 
-pub(super) fn notes(trial: &Value) -> Vec<String> {
+/// Returns the notes of a trial.
+pub fn notes(trial: &Value) -> Vec<String> {
     trial["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(str::to_string)).collect()
 }
 
-pub(super) fn names_of_loads(run: &Value) -> Vec<String> {
+/// Returns the hosts that loaded the server in the first trial.
+pub fn names_of_loads(run: &Value) -> Vec<String> {
     names(&run["trials"][0]["host_loads"], "host")
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{Held, Slurm, SshHosts, binary, kill, num, signal, total};
 
-use crate::stage::{Nginx, args, incidents, names, names_of_loads, said, stage, stage_of_many};
+use crate::hosts::stage::{Nginx, args, incidents, names, names_of_loads, said, stage, stage_of_many};
 
 /// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {

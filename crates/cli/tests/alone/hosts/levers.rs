@@ -6,10 +6,12 @@ use std::sync::MutexGuard;
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{ControlGroup, Held, SshHosts, binary, eventually, eventually_within, kill, num, program, signal};
+use testkit::{
+    ControlGroup, Held, OtherPrograms, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
+};
 
-use crate::faults::conductor;
-use crate::stage::said;
+use crate::hosts::faults::conductor;
+use crate::hosts::stage::said;
 
 /// Leaves 28 s for levers of slots. Those of turns have 3.4 s each, in which their shortest pairs find no room, so they take no time.
 const BUDGET: &str = "36s";
@@ -92,7 +94,7 @@ fn a_quota_and_a_worker_are_pulled_on_the_server_s_host_and_are_what_they_were()
         assert!(lever["speed"].as_array().unwrap().iter().any(|speed| num(speed) < 0.9), "{lever}");
     }
     // The directory is one of that host: it is looked at there, whatever it is on.
-    let why = |id: &str| crate::names_where(&proof["untried"], "lever", id, "why");
+    let why = |id: &str| crate::hosts::names_where(&proof["untried"], "lever", id, "why");
     assert!(levers.iter().any(|l| l["lever"] == "disk") || why("disk").starts_with("on server, "), "{proof:#}");
     assert!(why("descriptors").starts_with("on server, "), "{proof:#}");
     let elasticities = proof["elasticities"].as_array().unwrap();
@@ -116,13 +118,13 @@ fn a_quota_is_proven_on_the_server_s_host() {
     let (url, engine, before) = (format!("http://{listen}/"), hosts.engine(), group.cpu_quota());
     let mut args = vec!["prove", &url, "--server-host", "server", "--via", &engine, "--cpus", "0"];
     args.extend(["--agent-path", binary.to_str().unwrap(), "--connections", "16", "--budget", BUDGET, "--intrusive"]);
+    let others = OtherPrograms::watch();
     let (run, output) = hosts.run("conductor", &args, |_| {});
     let (text, proof) = (said(&output), &run["findings"]["proof"]);
     assert_eq!(group.cpu_quota(), before, "the quota is what it was");
     let elasticity = proof["elasticities"].as_array().unwrap().iter().find(|e| e["lever"] == "quota");
     assert_eq!(elasticity.map(|e| &e["host"]), Some(&"server".into()), "{proof:#}\n{text}");
-    // Where others use the CPUs a run says so, and its cause is a guess or none.
-    if !text.contains("other programs used") {
+    if others.stayed_away(test) {
         assert_eq!(run["findings"]["bottleneck"]["id"], "server-cpu-quota", "{text}");
         assert_eq!(proof["outcome"], "proven", "{proof:#}\n{text}");
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Container, alone, binary, has, or_skip, static_program, total};
 
-use crate::stage::{names_of_loads, said};
+use crate::hosts::stage::{names_of_loads, said};
 
 /// Loads the server in the container from there, and watches it there.
 fn is_loaded_and_watched(container: &Container) {

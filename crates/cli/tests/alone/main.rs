@@ -1,0 +1,18 @@
+//! The program where a measurement decides, so these tests have the machine to themselves. Run by `make verify`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod compare;
+mod doctored_counters;
+mod hosts;
+mod live_connects;
+mod live_levers;
+mod live_limits;
+mod live_proof;
+mod live_protocols;
+mod live_verdicts;
+mod live_what_if;
+mod live_window;
+mod near_tie;
+mod records;
+mod slowed_media;
+mod thousand_agents;

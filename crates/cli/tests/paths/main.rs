@@ -1,0 +1,8 @@
+//! The main paths of the program, one test each; they measure, so each has the machine to itself.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod compare;
+mod experiment;
+mod find;
+mod hosts_find;
+mod testbed;

@@ -1,0 +1,63 @@
+//! `loadline compare` over runs that were kept: every old one compares, what cannot be compared gets a sentence.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures").join(name)
+}
+
+fn compare(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_loadline")).arg("compare").args(arguments).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn every_old_run_compares_with_itself_in_every_form() {
+    for name in ["find.json", "io-models.json", "open-loop-repeats.json", "users.json"] {
+        let file = fixture(name);
+        let file = file.to_str().unwrap();
+        let output = compare(&[file, file, "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let all = found["comparisons"].as_array().unwrap();
+        assert!(!all.is_empty() && found["verdict"].is_string(), "{found}");
+        for one in all {
+            assert!(one["ratio"].as_f64().is_some_and(|r| (r - 1.0).abs() < 1e-9), "{one}");
+            assert!(one["word"] == "same" || one["word"] == "not-enough", "{one}");
+        }
+        for form in ["text", "markdown", "html"] {
+            let output = compare(&[file, file, "--form", form]);
+            assert!(output.status.success() && text(&output).contains("p99.9"), "{form}: {}", text(&output));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_gets_one_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().join("run.json");
+    std::fs::write(&empty, r#"{"format":"loadline-run/1"}"#).unwrap();
+    let (find, empty) = (fixture("find.json"), empty.display().to_string());
+    let find = find.to_str().unwrap();
+    for (arguments, words) in [
+        (vec![find, empty.as_str()], "has no trial"),
+        (vec![find], "give two runs"),
+        (vec![find, "http://127.0.0.1:1/"], "one of"),
+        (vec![find, "/nowhere"], "cannot read"),
+        (vec![find, find, "--old", find, "--new", find], "name each run once"),
+        (vec![find, find, "--budget", "10s"], "--budget is for two live servers"),
+        (vec![find, find, "--connections", "3"], "--connections is for two live servers"),
+        (vec![find, find, "--seed", "3"], "--seed is for two live servers"),
+        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--baseline", "main"], "--baseline names runs"),
+        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--old", find], "--old names runs"),
+        (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--new", find], "--new names runs"),
+    ] {
+        let output = compare(&arguments);
+        let said = text(&output);
+        assert!(output.status.code() == Some(2) && said.contains(words) && said.lines().count() == 1, "{said}");
+    }
+}

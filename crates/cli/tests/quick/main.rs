@@ -1,0 +1,14 @@
+//! The program as a user meets it, where no load has to last: each test takes a second or two.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod compare_kept;
+mod event_api;
+mod first_answer;
+mod groups;
+mod http2;
+mod kept;
+mod old_runs;
+mod package;
+mod redis;
+mod tls;
+mod wrong_servers;

@@ -1,0 +1,36 @@
+//! The program under load, where other tests may run beside it. Run by `make verify`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod busy_machine;
+mod caches;
+mod ci_job;
+mod class_costs;
+mod cut_short;
+mod drifts;
+mod faults;
+mod floods;
+mod go_peers;
+mod grpc;
+mod har;
+mod held_connections;
+mod http2_peers;
+mod interrupts;
+mod io_models;
+mod killed_levers;
+mod large_runs;
+mod live_view;
+mod memcached;
+mod mixes;
+mod repeats;
+mod replays;
+mod s_clients;
+mod s_clients_faults;
+mod secrets;
+mod sequences;
+mod served_clients;
+mod tls_peers;
+mod tls_refusals;
+mod unix;
+mod users;
+mod watches;
+mod websocket;

@@ -1,0 +1,65 @@
+//! One test, run in a process of its own.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Seconds after which a test counts as hung and is ended.
+const MAX_TEST_S: &str = "300";
+/// Exit status of `timeout` when it ended the program.
+const TIMED_OUT: i32 = 124;
+
+/// A test that is to run.
+pub(crate) struct Job {
+    /// `crate` for unit tests, `crate/target` for the others.
+    pub(crate) program: String,
+    /// Cargo's target that the test belongs to.
+    pub(crate) target: String,
+    pub(crate) test: String,
+    pub(crate) executable: PathBuf,
+    /// Folder of the package, in which the test runs.
+    pub(crate) folder: PathBuf,
+}
+
+/// Result of a test.
+pub(crate) struct Outcome {
+    /// The program and the test.
+    pub(crate) name: String,
+    pub(crate) took: Duration,
+    /// Why it failed, with its output.
+    pub(crate) failure: Option<String>,
+    /// `SKIP` lines: what the machine lacks.
+    pub(crate) skips: Vec<String>,
+}
+
+impl Job {
+    /// Runs the test to its end.
+    pub(crate) fn run(self) -> Outcome {
+        let started = Instant::now();
+        let output = Command::new("timeout")
+            .args(["--kill-after=5", MAX_TEST_S])
+            .arg(&self.executable)
+            .args(["--exact", &self.test, "--nocapture", "--test-threads=1"])
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .output();
+        let took = started.elapsed();
+        let name = format!("{} {}", self.program, self.test);
+        let (status, text) = match output {
+            Ok(output) => (Ok(output.status), joined(&output.stdout, &output.stderr)),
+            Err(error) => (Err(error), String::new()),
+        };
+        let why = match status {
+            Ok(status) if status.success() => None,
+            Ok(status) if status.code() == Some(TIMED_OUT) => Some(format!("ended after {MAX_TEST_S} s")),
+            Ok(status) => Some(status.to_string()),
+            Err(error) => Some(format!("cannot start it: {error}")),
+        };
+        let skips = text.lines().filter(|line| line.starts_with("SKIP ")).map(str::to_owned).collect();
+        Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
+    }
+}
+
+fn joined(stdout: &[u8], stderr: &[u8]) -> String {
+    format!("{}{}", String::from_utf8_lossy(stdout), String::from_utf8_lossy(stderr))
+}

@@ -1,0 +1,66 @@
+//! Runs the tests that cargo built, each in a process of its own, and says which were slow, left out or failed.
+//!
+//! usage: run-tests --since EPOCH_S LIST [TARGET...]
+//!
+//! LIST is the output of `cargo test --no-run --message-format=json`. The tests of every target run side by side, one
+//! per CPU. Targets named on the command line measure, so their tests run one at a time, after all others. EPOCH_S is
+//! when the whole command began, in seconds since 1970: the summary says how long everything took, the build included.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+mod job;
+mod list;
+mod summary;
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use job::{Job, Outcome};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [since, epoch_s, path, alone @ ..] = &arguments[..] else { return usage() };
+    let ("--since", Ok(epoch_s)) = (since.as_str(), epoch_s.parse()) else { return usage() };
+    let jobs = match list::jobs(path) {
+        Ok(jobs) => jobs,
+        Err(error) => {
+            eprintln!("run-tests: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let started = Instant::now();
+    let (alone, together): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| alone.contains(&job.target));
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut outcomes = run(together, cpus);
+    outcomes.extend(run(alone, 1));
+    summary::print(&outcomes, started.elapsed(), Duration::from_secs(epoch_s));
+    if outcomes.iter().all(|outcome| outcome.failure.is_none()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: run-tests --since EPOCH_S LIST [TARGET...]");
+    ExitCode::from(2)
+}
+
+/// Runs jobs, `workers` at a time, and prints each failure when it happens.
+fn run(jobs: Vec<Job>, workers: usize) -> Vec<Outcome> {
+    let queue = Mutex::new(VecDeque::from(jobs));
+    let outcomes = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(job) = next(&queue) {
+                    let outcome = job.run();
+                    summary::print_failure(&outcome);
+                    outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+                }
+            });
+        }
+    });
+    outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+}

@@ -1,0 +1,40 @@
+//! The lines that a developer reads: failures at once, and at the end what was slow, left out or failed.
+
+use std::time::{Duration, SystemTime};
+
+use crate::job::Outcome;
+
+/// Number of tests in the list of the slowest.
+const SLOWEST: usize = 10;
+
+/// Prints a failed test with its output.
+pub(crate) fn print_failure(outcome: &Outcome) {
+    if let Some(failure) = &outcome.failure {
+        println!("FAILED {} ({:.1} s): {failure}", outcome.name, outcome.took.as_secs_f64());
+    }
+}
+
+/// Prints the slowest tests, what the machine lacked, the failed tests and the totals. `since` is when the whole command
+/// began, counted from 1970.
+pub(crate) fn print(outcomes: &[Outcome], took: Duration, since: Duration) {
+    let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
+    sorted.sort_by_key(|outcome| std::cmp::Reverse(outcome.took));
+    println!("\nSlowest tests:");
+    for outcome in sorted.iter().take(SLOWEST) {
+        println!("{:8.1} s  {}", outcome.took.as_secs_f64(), outcome.name);
+    }
+    for line in outcomes.iter().flat_map(|outcome| &outcome.skips) {
+        println!("{line}");
+    }
+    let failed = outcomes.iter().filter(|outcome| outcome.failure.is_some());
+    failed.clone().for_each(|outcome| println!("FAILED {}", outcome.name));
+    let failed = failed.count();
+    let skipped = outcomes.iter().filter(|outcome| outcome.failure.is_none() && !outcome.skips.is_empty()).count();
+    let whole = (SystemTime::UNIX_EPOCH + since).elapsed().unwrap_or(took);
+    println!(
+        "The tests took {:.0} s; with formatting, lints and builds {:.0} s.",
+        took.as_secs_f64(),
+        whole.as_secs_f64()
+    );
+    println!("{} passed, {failed} failed, {skipped} skipped", outcomes.len() - failed - skipped);
+}

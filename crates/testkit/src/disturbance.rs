@@ -1,0 +1,76 @@
+//! How much CPU other programs took while a test measured, read from /proc and not from what loadline says.
+
+use std::time::Instant;
+
+/// Clock ticks per second of /proc/stat; 100 on every Linux that user space sees.
+const TICKS_PER_S: f64 = 100.0;
+/// CPUs' worth of other programs that may change what a test measures. Chosen: a quarter of a CPU.
+const DISTURBING_CPUS: f64 = 0.25;
+
+/// A watch on the CPU time of all programs that this test did not start.
+#[derive(Debug)]
+pub struct OtherPrograms {
+    begin: Instant,
+    machine_ticks: u64,
+    own_ticks: u64,
+}
+
+impl OtherPrograms {
+    /// Starts to watch.
+    pub fn watch() -> Self {
+        Self { begin: Instant::now(), machine_ticks: machine_ticks(), own_ticks: own_ticks(std::process::id()) }
+    }
+
+    /// Returns the CPUs that other programs used since the watch began, on average; 1 is one whole CPU.
+    pub fn cpus(&self) -> f64 {
+        let machine = machine_ticks().saturating_sub(self.machine_ticks);
+        let own = own_ticks(std::process::id()).saturating_sub(self.own_ticks);
+        #[allow(clippy::cast_precision_loss, reason = "ticks of a test")]
+        let others = machine.saturating_sub(own) as f64;
+        others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
+    }
+
+    /// Returns whether the test had the machine to itself; otherwise says that a check is left out.
+    #[track_caller]
+    pub fn stayed_away(&self, test: &str) -> bool {
+        let cpus = self.cpus();
+        if cpus > DISTURBING_CPUS {
+            crate::skip(test, format!("other programs used {cpus:.2} CPUs"));
+        }
+        cpus <= DISTURBING_CPUS
+    }
+}
+
+/// CPU time of all programs, in ticks: user, nice and system time of /proc/stat. Interrupts belong to nobody.
+fn machine_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    fields.take(3).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// CPU time of a process, of the children that it waited for and of its descendants that still run, in ticks.
+fn own_ticks(process: u32) -> u64 {
+    ticks(process) + crate::children(process).into_iter().map(own_ticks).sum::<u64>()
+}
+
+/// Fields 14 to 17 of /proc/PID/stat (proc_pid_stat(5)): utime, stime, cutime and cstime.
+fn ticks(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    after_name.split_whitespace().skip(11).take(4).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_work_is_not_that_of_others() {
+        let others = OtherPrograms::watch();
+        let begin = Instant::now();
+        while begin.elapsed().as_secs_f64() < 0.3 {}
+        let own = own_ticks(std::process::id()) - others.own_ticks;
+        let machine = machine_ticks() - others.machine_ticks;
+        assert!(own > 0 && machine >= own, "{own} of {machine} ticks");
+    }
+}
