@@ -5,7 +5,7 @@
 
 mod behaviours;
 mod completion;
-mod conn;
+mod connection;
 mod error;
 mod listener;
 mod models;

@@ -1,18 +1,21 @@
 //! A running server: its threads, how they are told to stop, and what they counted.
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use sys::socket;
 use sys::wake::Waker;
 
 use crate::stats::{Cell, Stats};
+use crate::strategies::LimitHit;
 use crate::{ServeError, Service};
 
-/// Most peers kept by name.
-const NAMED_PEERS: usize = 16;
+/// Maximum number of closed peers kept by name.
+const MAX_NAMED_PEERS: usize = 16;
 /// Stack of a serving thread: its buffers are on the heap.
 const STACK_BYTES: usize = 256 * 1024;
 
@@ -221,13 +224,19 @@ impl Control {
         lock(&self.notes).push(text);
     }
 
-    /// Names a peer that a limit closed.
-    pub(crate) fn name_peer(&self, peer: String) {
+    /// Names a peer that is closed for a limit. Its close becomes a reset, unless it is still told why.
+    pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
+        let addr = fd.and_then(|fd| socket::peer_addr(fd).ok());
+        let peer = addr.map_or_else(|| "a peer".to_owned(), |addr| addr.to_string());
         let mut peers = lock(&self.closed_peers);
-        if peers.len() == NAMED_PEERS {
+        if peers.len() == MAX_NAMED_PEERS {
             peers.remove(0);
         }
-        peers.push(peer);
+        peers.push(format!("{peer} {}", hit.words()));
+        if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
+            // Output that the peer never read would otherwise stay in the kernel until its own timeout.
+            let _ = socket::set_reset_on_close(fd);
+        }
     }
 }
 

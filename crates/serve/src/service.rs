@@ -1,7 +1,11 @@
 //! What a server says: the server half of each connection.
 
+use proto::Session;
+
 use crate::Stats;
-use crate::conn::BoxedSession;
+
+/// A session that may move between threads.
+pub(crate) type BoxedSession = Box<dyn Session + Send>;
 
 /// Makes the server half of each connection. Shared by all threads.
 pub trait Service: Send + Sync {

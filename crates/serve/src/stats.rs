@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::connection::End;
+use crate::strategies::LimitHit;
+
 /// Counts of a server since it started; levels are of now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
@@ -114,9 +117,28 @@ impl Cell {
         }
     }
 
-    /// One connection less.
-    pub(crate) fn closed(&self) {
+    /// Counts a connection that is over.
+    pub(crate) fn closed(&self, end: End) {
         self.connections.add(u64::MAX);
+        self.of_end(end).into_iter().for_each(|counter| counter.add(1));
+    }
+
+    /// Returns the counter of connections that end so.
+    fn of_end(&self, end: End) -> Option<&Counter> {
+        match end {
+            End::Done => None,
+            End::Reset => Some(&self.resets),
+            End::Fault => Some(&self.faults),
+        }
+    }
+
+    /// Returns the counter of peers that are closed for a limit.
+    pub(crate) fn of_limit(&self, hit: LimitHit) -> &Counter {
+        match hit {
+            LimitHit::Unread => &self.closed_unread,
+            LimitHit::Silent => &self.closed_silent,
+            LimitHit::SlowHead => &self.closed_slow,
+        }
     }
 
     /// As [`Cell::opened`], from several threads.
@@ -127,8 +149,9 @@ impl Cell {
     }
 
     /// As [`Cell::closed`], from several threads.
-    pub(crate) fn closed_shared(&self) {
+    pub(crate) fn closed_shared(&self, end: End) {
         self.connections.0.fetch_sub(1, Relaxed);
+        self.of_end(end).into_iter().for_each(|counter| counter.add_shared(1));
     }
 
     /// Adds this thread's counts.

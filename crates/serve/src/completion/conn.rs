@@ -5,12 +5,11 @@ use std::os::fd::OwnedFd;
 
 use sys::uring::BufferId;
 
-use crate::conn::{BoxedSession, End};
-use crate::shard::Marks;
+use crate::connection::{Connection, End};
 
 /// One connection. Small: a large server has mostly idle ones.
 pub(super) struct Conn {
-    pub(super) session: BoxedSession,
+    pub(super) state: Connection,
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
     /// A receive is posted.
@@ -21,14 +20,12 @@ pub(super) struct Conn {
     pub(super) stopping: bool,
     pub(super) sending: bool,
     pub(super) queued: bool,
-    pub(super) peer_closed: bool,
-    pub(super) closing: bool,
-    pub(super) linger: bool,
+    /// The peer has ended its side; the state is told once the backlog is consumed.
+    pub(super) input_ended: bool,
     /// Our side is being ended in the kernel, which looks the place in the table up when it gets to it.
     pub(super) ending: bool,
     /// It is over, and closed once our side has ended.
     pub(super) over: Option<End>,
-    pub(super) marks: Marks,
     /// Bytes drained since the last empty receive.
     pub(super) drained: u32,
     /// Boxed: 8 bytes of every idle connection instead of 32.
@@ -37,9 +34,9 @@ pub(super) struct Conn {
 }
 
 impl Conn {
-    pub(super) fn new(session: BoxedSession, fd: Option<OwnedFd>, generation: u32, marks: Marks) -> Self {
+    pub(super) fn new(state: Connection, fd: Option<OwnedFd>, generation: u32) -> Self {
         Self {
-            session,
+            state,
             fd,
             generation,
             armed: false,
@@ -47,12 +44,9 @@ impl Conn {
             stopping: false,
             sending: false,
             queued: false,
-            peer_closed: false,
-            closing: false,
-            linger: false,
+            input_ended: false,
             ending: false,
             over: None,
-            marks,
             drained: 0,
             backlog: None,
         }

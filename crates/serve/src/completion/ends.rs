@@ -5,9 +5,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use sys::uring::{File, How};
 
 use super::{Conn, Kind, Worker, user};
-use crate::conn::End;
-use crate::shard::Marks;
-use crate::strategies::Over;
+use crate::connection::End;
+use crate::strategies::LimitHit;
 
 impl Worker {
     /// A new connection, at a place in the table of files or with a descriptor.
@@ -20,15 +19,15 @@ impl Worker {
             }
         };
         self.generation = (self.generation + 1) & 0xff_ffff;
-        let mut marks = Marks::new(self.common.now_ms(), waits);
+        let mut state = self.common.begin(waits);
         let index = at.or_else(|| self.free.pop()).unwrap_or(self.conns.len() as u32);
         if self.conns.len() <= index as usize {
             self.conns.resize_with(index as usize + 1, || None);
         }
         if waits {
-            self.common.wait_in_line(index, &mut marks);
+            self.common.wait_in_line(index, &mut state.activity);
         }
-        self.conns[index as usize] = Some(Box::new(Conn::new(self.common.begin(), fd, self.generation, marks)));
+        self.conns[index as usize] = Some(Box::new(Conn::new(state, fd, self.generation)));
         self.advance(index)
     }
 
@@ -62,9 +61,9 @@ impl Worker {
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::take) else { return Ok(()) };
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;
-        let Conn { fd, session, backlog, marks, .. } = *conn;
+        let Conn { fd, state, backlog, .. } = *conn;
         // Counted first: whoever sees the close finds it in the counts.
-        let leaves_place = self.common.end(index, &marks, end, session);
+        let leaves_place = self.common.end(index, state, end);
         self.close_file(index, file, fd, running)?;
         backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));
         if leaves_place { self.pass_place() } else { Ok(()) }
@@ -92,19 +91,18 @@ impl Worker {
     /// Looks at the deadlines of all connections.
     pub(super) fn sweep(&mut self) -> sys::Result<()> {
         let conns = self.conns.iter().enumerate();
-        let overdue = self.common.overdue(conns.filter_map(|(i, c)| c.as_ref().map(|c| (i as u32, &c.marks))));
+        let overdue = self.common.overdue(conns.filter_map(|(i, c)| c.as_ref().map(|c| (i as u32, &c.state.activity))));
         for (index, why) in overdue.close {
             if let (Some(why), Some(conn)) = (why, self.conns[index as usize].as_deref()) {
-                self.common.give_up(why, conn.fd.as_ref().map(AsFd::as_fd));
+                self.common.close_at_limit(why, conn.fd.as_ref().map(AsFd::as_fd));
             }
             self.close(index, End::Done)?;
         }
         for index in self.common.heads() {
             let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { continue };
-            if self.common.head_is_late(index, &mut conn.marks) {
-                self.common.give_up(Over::Slow, conn.fd.as_ref().map(AsFd::as_fd));
-                conn.session.head_is_late();
-                conn.closing = true;
+            if self.common.head_is_late(index, &mut conn.state.activity) {
+                self.common.close_at_limit(LimitHit::SlowHead, conn.fd.as_ref().map(AsFd::as_fd));
+                conn.state.head_is_late();
                 self.advance(index)?;
             }
         }

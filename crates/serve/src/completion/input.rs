@@ -1,11 +1,10 @@
 //! What comes in: completed receives, the backlog behind an outstanding send, the end of a peer's side.
 
-use proto::Progress;
 use sys::Errno;
 use sys::uring::{BufferId, Cqe, How};
 
 use super::{BACKLOG, Kind, Receive, Sending, Worker, user};
-use crate::conn::End;
+use crate::connection::End;
 
 impl Worker {
     pub(super) fn received(&mut self, index: u32, generation: u32, cqe: Cqe) -> sys::Result<()> {
@@ -50,15 +49,6 @@ impl Worker {
     /// Bytes of a connection: given to the session, sent back as they are, or kept while a send is outstanding.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.marks.lingering {
-            let over = conn.marks.drops(n);
-            self.buffers.recycle(id);
-            return if over { self.close(index, End::Done) } else { self.advance(index) };
-        }
-        if conn.closing {
-            self.buffers.recycle(id);
-            return self.advance(index);
-        }
         if conn.sending || conn.queued {
             let backlog = conn.backlog.get_or_insert_default();
             backlog.push_back((id, n));
@@ -74,62 +64,56 @@ impl Worker {
 
     /// Gives bytes to the session (or sends them back) and goes on with the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
-        let (how, now_ms) = (self.how(), self.common.now_ms());
+        let now_ms = self.common.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.session.mirrors()
+        if conn.state.mirrors()
             && let Some(send) = self.free_sends.pop()
         {
-            conn.session.mirrored(n as usize);
-            conn.sending = true;
-            conn.marks.heard(1, false, now_ms);
-            conn.marks.blocked_ms = now_ms.max(1);
-            let (file, generation) = (Self::file(index, conn), conn.generation);
-            self.common.shard.cell.requests.add(1);
-            self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user(Kind::Send, 0, send))?;
-            self.told(index)?;
-            self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
-            // A single receive may wait beside the send: what it brings is kept until the send is done.
-            return self.arm(index, false);
+            return self.mirror(index, send, id, n);
         }
-        let taken = conn.session.receive(self.buffers.bytes(&id, n as usize));
+        let taken = conn.state.received(self.buffers.bytes(&id, n as usize), now_ms);
         self.buffers.recycle(id);
-        match taken {
-            Ok(progress) => {
-                conn.marks.heard(progress.completed, conn.session.awaits_head(), now_ms);
-                self.common.watch_head(index, &mut conn.marks);
-                self.note(index, progress);
-                self.advance(index)
-            }
-            Err(_) => self.close(index, End::Fault),
-        }
+        self.common.watch_head(index, &mut conn.state.activity);
+        self.completed_requests(index, taken)
     }
 
-    pub(super) fn note(&mut self, index: u32, progress: Progress) {
-        self.common.shard.cell.requests.add(u64::from(progress.completed));
-        if let Some(conn) = self.conns[index as usize].as_deref_mut() {
-            conn.closing |= progress.close;
-            conn.linger |= progress.linger;
+    /// Sends bytes back from the buffer that they arrived in.
+    fn mirror(&mut self, index: u32, send: u32, id: BufferId, n: u32) -> sys::Result<()> {
+        let (how, now_ms) = (self.how(), self.common.now_ms());
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        conn.state.mirrored(n as usize, now_ms);
+        conn.state.activity.output_waits(now_ms);
+        conn.sending = true;
+        let (file, generation) = (Self::file(index, conn), conn.generation);
+        self.common.shard.cell.requests.add(1);
+        self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user(Kind::Send, 0, send))?;
+        self.signal_end(index)?;
+        self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
+        // A single receive may wait beside the send: what it brings is kept until the send is done.
+        self.arm(index, false)
+    }
+
+    /// Counts requests that input completed and goes on with the connection.
+    fn completed_requests(&mut self, index: u32, completed: Result<u32, End>) -> sys::Result<()> {
+        match completed {
+            Ok(n) => {
+                self.common.shard.cell.requests.add(u64::from(n));
+                self.advance(index)
+            }
+            Err(end) => self.close(index, end),
         }
     }
 
     pub(super) fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        conn.peer_closed = true;
-        if conn.marks.lingering {
-            return self.close(index, End::Done);
-        }
+        conn.input_ended = true;
         // What waits in the backlog comes before the end.
         if conn.backlog.is_some() { Ok(()) } else { self.tell_end(index) }
     }
 
     pub(super) fn tell_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        match conn.session.peer_closed() {
-            Ok(progress) => {
-                self.note(index, progress);
-                self.advance(index)
-            }
-            Err(_) => self.close(index, End::Fault),
-        }
+        let completed = conn.state.end_of_input();
+        self.completed_requests(index, completed)
     }
 }

@@ -17,7 +17,7 @@ impl Worker {
     }
 
     /// Puts the signal behind the operation that was just given.
-    pub(super) fn told(&mut self, index: u32) -> sys::Result<()> {
+    pub(super) fn signal_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
         let event = File::Fd(waker.as_raw_fd());
         self.ring.signal(event, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))

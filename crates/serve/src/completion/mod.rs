@@ -20,7 +20,7 @@ use sys::Errno;
 use sys::uring::{Buffers, Cqe, File, Ring, Witness};
 
 use crate::ServeError;
-use crate::conn::End;
+use crate::connection::Next;
 use crate::listener::PAUSE_NS;
 use crate::shard::{Common, Shard};
 use conn::{Conn, Sending};
@@ -199,21 +199,21 @@ impl Worker {
         if conn.sending || conn.queued {
             return Ok(());
         }
-        if !conn.marks.lingering && conn.session.wants_transmit() {
+        if conn.state.wants_write() {
             let Some(send) = self.free_sends.pop() else {
                 conn.queued = true;
                 self.send_queue.push_back((index, conn.generation));
                 return Ok(());
             };
-            let n = conn.session.transmit(self.ring.slot(send));
+            let n = conn.state.transmit(self.ring.slot(send));
             if n > 0 {
                 conn.sending = true;
-                conn.marks.blocked_ms = now_ms.max(1);
+                conn.state.activity.output_waits(now_ms);
                 self.sends[send as usize] =
                     Some(Sending { index, generation: conn.generation, len: n as u32, buffer: None });
                 let file = Self::file(index, conn);
                 self.ring.send(file, send, 0..n, how, user(Kind::Send, 0, send))?;
-                self.told(index)?;
+                self.signal_end(index)?;
                 return self.arm(index, false);
             }
             self.free_sends.push(send);
@@ -224,34 +224,25 @@ impl Worker {
                 return self.consume(index, id, n);
             }
             conn.backlog = None;
-            if conn.peer_closed && !conn.closing {
+            if conn.input_ended {
                 return self.tell_end(index);
             }
         }
-        self.idle(index)
+        self.settle(index)
     }
 
-    /// Nothing to send, nothing kept: is the connection over, does it give way, or does it receive?
-    fn idle(&mut self, index: u32) -> sys::Result<()> {
+    /// Does what follows once everything is sent and the backlog is consumed.
+    fn settle(&mut self, index: u32) -> sys::Result<()> {
+        let now_ms = self.common.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if !conn.marks.lingering {
-            let progress = conn.session.flushed();
-            conn.closing |= progress.close;
-        }
-        if conn.closing && !conn.marks.lingering {
-            if !conn.linger || conn.peer_closed {
-                return self.close(index, End::Done);
+        match conn.state.settle(now_ms) {
+            Next::Close(end) => return self.close(index, end),
+            Next::EndSide => {
+                self.common.somebody_lingers();
+                self.end_side(index)?;
             }
-            conn.marks.linger(self.common.now_ms());
-            self.common.somebody_lingers();
-            self.end_side(index)?;
-        }
-        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.peer_closed {
-            return self.close(index, End::Done);
-        }
-        if self.common.gives_way(&conn.marks) {
-            return self.park(index);
+            Next::Wait if self.common.gives_way(&conn.state.activity) => return self.park(index),
+            Next::Wait => {}
         }
         self.arm(index, false)
     }

@@ -8,7 +8,7 @@ impl Worker {
         let (receive, how) = (self.setup.receive, self.how());
         let drain = self.common.shard.policy.read.bytes as u32;
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.armed || conn.peer_closed || conn.marks.parked || (conn.closing && !conn.marks.lingering) {
+        if conn.armed || conn.input_ended || !conn.state.takes_input() {
             return Ok(());
         }
         // A receive may wait beside a send only if it can be told to end: single ones follow the answer.
@@ -31,7 +31,7 @@ impl Worker {
                 self.ring.recv_nothing(file, how, user)?;
             }
         }
-        self.told(index)
+        self.signal_end(index)
     }
 
     /// Those that found no buffer receive again. Under high-connections, which is there to save memory, the first of them

@@ -3,7 +3,7 @@
 use sys::uring::{Cqe, How};
 
 use super::{Kind, Worker, user};
-use crate::conn::End;
+use crate::connection::End;
 
 impl Worker {
     pub(super) fn sent(&mut self, send: u32, cqe: &Cqe) -> sys::Result<()> {
@@ -13,7 +13,7 @@ impl Worker {
         let mut outcome = Ok(());
         if let Some(conn) = self.conn(sending.index, sending.generation) {
             conn.sending = false;
-            conn.marks.blocked_ms = 0;
+            conn.state.activity.output_left();
             let n = cqe.outcome().unwrap_or(0);
             self.common.shard.cell.bytes_out.add(u64::from(n));
             // A short send ends with an error of the socket (MSG_WAITALL).
@@ -41,14 +41,14 @@ impl Worker {
         let Some(index) = self.common.next_in_line() else { return Ok(()) };
         let now_ms = self.common.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        conn.marks.take_place(now_ms);
+        conn.state.activity.take_place(now_ms);
         self.advance(index)
     }
 
     /// high-throughput: a connection gives its place to the next in the line.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        self.common.wait_in_line(index, &mut conn.marks);
+        self.common.wait_in_line(index, &mut conn.state.activity);
         if conn.armed && !conn.stopping {
             conn.stopping = true;
             let which = user(Kind::Recv, conn.generation, index);

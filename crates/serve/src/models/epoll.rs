@@ -12,7 +12,7 @@ use sys::epoll::{Epoll, Events, Interest};
 
 use super::launch::Launch;
 use crate::ServeError;
-use crate::conn::Want;
+use crate::ready::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};
 
 /// Events taken by one wait.

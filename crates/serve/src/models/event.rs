@@ -14,7 +14,7 @@ use sys::Errno;
 
 use super::launch::Launch;
 use crate::ServeError;
-use crate::conn::Want;
+use crate::ready::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};
 
 /// Events taken by one call.

@@ -10,7 +10,7 @@ use sys::poll::{self, Entry};
 
 use super::launch::Launch;
 use crate::ServeError;
-use crate::conn::Want;
+use crate::ready::Want;
 use crate::ready::{Readiness, Ready, Worker};
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {

@@ -12,7 +12,7 @@ use sys::select::{FdSet, select};
 
 use super::launch::Launch;
 use crate::ServeError;
-use crate::conn::Want;
+use crate::ready::Want;
 use crate::ready::{Readiness, Ready};
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {

@@ -18,7 +18,7 @@ use sys::poll::{self, Entry};
 
 use super::launch::Launch;
 use crate::ServeError;
-use crate::conn::Want;
+use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER};
 
 /// What poll(2) reports without being asked.

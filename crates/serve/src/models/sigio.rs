@@ -14,7 +14,7 @@ use sys::sigio::{Signal, Signals};
 
 use super::launch::Launch;
 use crate::ServeError;
-use crate::conn::Want;
+use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER, Worker};
 
 /// An eventfd raises no signal, so the loop looks up this often whether it is to stop.

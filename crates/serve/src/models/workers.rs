@@ -14,14 +14,14 @@ use sys::epoll::{Epoll, Events, Interest};
 use sys::{Errno, clock, socket};
 
 use super::launch::Launch;
-use crate::conn::{Conn, End, Scratch, Turn, Want};
+use crate::connection::{Connection, End, HeadState, now_ms};
 use crate::listener::PAUSE_NS;
-use crate::ready::{LISTENER, WAKER};
+use crate::ready::{Conn, LISTENER, Scratch, Turn, WAKER, Want};
 use crate::server::{Control, lock};
-use crate::shard::{HeadState, Marks, SWEEP_NS};
+use crate::shard::SWEEP_NS;
 use crate::slab::Slab;
 use crate::stats::Cell;
-use crate::strategies::Policy;
+use crate::strategies::{LimitHit, Policy};
 use crate::{ServeError, Service};
 
 /// What the threads share.
@@ -100,11 +100,11 @@ impl Pool {
     }
 
     fn open(&self, fd: OwnedFd) {
-        let conn = Arc::new(Mutex::new(Conn::new(fd, self.service.session(), Marks::default())));
+        let conn = Arc::new(Mutex::new(Conn::new(fd, Connection::new(self.service.session(), now_ms(), false))));
         self.cell.opened_shared();
         let token = lock(&self.conns).insert(conn.clone());
         let conn = lock(&conn);
-        if self.epoll.add(conn.fd(), u64::from(token), interest(conn.first_want())).is_err() {
+        if self.epoll.add(conn.fd(), u64::from(token), interest(conn.wants())).is_err() {
             self.close(token, End::Reset);
         }
     }
@@ -117,15 +117,14 @@ impl Pool {
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
         // Counters of its own, added afterwards: several threads write the pool's.
         let own = Cell::default();
-        let now_ms = (clock::monotonic_ns() / 1_000_000) as u32;
-        let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms);
+        let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());
         self.cell.bytes_out.add_shared(own.bytes_out.get());
         self.cell.requests.add_shared(own.requests.get());
         match outcome {
             Turn::Close(end) => self.close(token, end),
             Turn::Wait(want) | Turn::Again(want) => {
-                if self.head_ms > 0 && conn.marks.begins_head() {
+                if self.head_ms > 0 && conn.state.activity.starts_head_watch() {
                     self.watch_again(token);
                 }
                 if self.epoll.modify(conn.fd(), u64::from(token), interest(want)).is_err() {
@@ -163,12 +162,13 @@ impl Pool {
         let Some(shared) = lock(&self.conns).get(token).cloned() else { return };
         // One that is being served gets its look later.
         let Ok(mut conn) = shared.try_lock() else { return self.watch_again(token) };
-        match conn.marks.head((clock::monotonic_ns() / 1_000_000) as u32, self.head_ms) {
-            HeadState::Came => {}
-            HeadState::Awaited => self.watch_again(token),
+        match conn.state.activity.check_head(now_ms(), self.head_ms) {
+            HeadState::Complete => {}
+            HeadState::Incomplete => self.watch_again(token),
             HeadState::Late => {
                 self.cell.closed_slow.add_shared(1);
-                conn.give_up_head();
+                self.control.close_at_limit(LimitHit::SlowHead, Some(conn.fd()));
+                conn.state.head_is_late();
                 self.serve_one(token, &mut conn, false, scratch);
             }
         }
@@ -176,12 +176,7 @@ impl Pool {
 
     fn close(&self, token: u32, end: End) {
         lock(&self.conns).remove(token);
-        self.cell.closed_shared();
-        match end {
-            End::Done => {}
-            End::Reset => self.cell.resets.add_shared(1),
-            End::Fault => self.cell.faults.add_shared(1),
-        }
+        self.cell.closed_shared(end);
     }
 }
 

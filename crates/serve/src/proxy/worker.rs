@@ -204,7 +204,7 @@ impl Worker {
             self.io.drop_end(end);
         }
         self.io.drop_end(pair.client);
-        self.io.cell.closed();
+        self.io.cell.closed(crate::connection::End::Done);
     }
 
     fn accept(&mut self) {
@@ -229,7 +229,7 @@ impl Worker {
         let mask = if self.io.level { Mask::READ } else { Mask::READ | Mask::WRITE };
         self.io.cell.opened();
         if self.io.declare(&mut pair.client, mask).is_err() {
-            self.io.cell.closed();
+            self.io.cell.closed(crate::connection::End::Done);
             return;
         }
         let place = self.pairs.insert(pair);

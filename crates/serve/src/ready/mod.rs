@@ -1,15 +1,16 @@
 //! The loop of every readiness model: wait, then give each ready connection a turn. A model is a [`Readiness`]: how
 //! descriptors are watched and how waiting is done; everything else is here, once.
 
+mod conn;
 mod turns;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::ServeError;
-use crate::conn::{Conn, Scratch, Want};
 use crate::listener::{Accepted, Acceptor};
 use crate::shard::{Common, Shard};
 use crate::slab::Slab;
+pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
 /// Token of the listener.
 pub(crate) const LISTENER: u32 = u32::MAX;

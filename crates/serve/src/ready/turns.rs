@@ -2,10 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
+use super::{Conn, Turn, Want};
 use super::{Readiness, Worker};
-use crate::conn::{Conn, End, Turn, Want};
-use crate::shard::Marks;
-use crate::strategies::Over;
+use crate::connection::End;
+use crate::strategies::LimitHit;
 
 impl<R: Readiness> Worker<R> {
     /// A new connection: watch it, refuse it, or let it wait.
@@ -14,13 +14,12 @@ impl<R: Readiness> Worker<R> {
             Ok(waits) => waits,
             Err(how) => return self.common.refuse(Some(&fd), how),
         };
-        let marks = Marks::new(self.common.now_ms(), waits || self.held);
-        let token = self.conns.insert(Conn::new(fd, self.common.begin(), marks));
+        let token = self.conns.insert(Conn::new(fd, self.common.begin(waits || self.held)));
         let Some(conn) = self.conns.get(token) else { return };
         if waits {
-            self.common.wait_in_line(token, &mut conn.marks);
+            self.common.wait_in_line(token, &mut conn.state.activity);
         }
-        let first = conn.first_want();
+        let first = conn.wants();
         conn.want = first;
         if self.poller.add(conn.fd(), token, first).is_err() {
             return self.close(token, End::Reset);
@@ -39,7 +38,7 @@ impl<R: Readiness> Worker<R> {
         let cell = &self.common.shard.cell;
         let outcome = conn.turn(read || gone || R::EDGE, turn, &mut self.scratch, cell, now_ms);
         let blocked = conn.blocked();
-        self.common.watch_head(token, &mut conn.marks);
+        self.common.watch_head(token, &mut conn.state.activity);
         if was_blocked != blocked {
             self.blocked = if blocked { self.blocked + 1 } else { self.blocked - 1 };
             self.hold_back();
@@ -54,14 +53,14 @@ impl<R: Readiness> Worker<R> {
                 }
             }
         }
-        if self.conns.get(token).is_some_and(|conn| self.common.gives_way(&conn.marks)) {
+        if self.conns.get(token).is_some_and(|conn| self.common.gives_way(&conn.state.activity)) {
             self.park(token);
         }
     }
 
     fn set_want(&mut self, token: u32, want: Want) {
         let Some(conn) = self.conns.get(token) else { return };
-        if conn.marks.lingering {
+        if conn.state.activity.lingering {
             self.common.somebody_lingers();
         }
         if conn.want == want {
@@ -80,9 +79,9 @@ impl<R: Readiness> Worker<R> {
             self.blocked -= 1;
             self.hold_back();
         }
-        let (marks, (fd, session)) = (conn.marks, conn.into_parts());
+        let (fd, connection) = conn.into_parts();
         // Counted first: whoever sees the close finds it in the counts.
-        let leaves_place = self.common.end(token, &marks, end, session);
+        let leaves_place = self.common.end(token, connection, end);
         drop(fd);
         if leaves_place {
             self.pass_place();
@@ -94,15 +93,15 @@ impl<R: Readiness> Worker<R> {
         let Some(token) = self.common.next_in_line() else { return };
         let now_ms = self.common.now_ms();
         let Some(conn) = self.conns.get(token) else { return };
-        conn.marks.take_place(now_ms);
+        conn.state.activity.take_place(now_ms);
         self.again.push(token);
     }
 
     /// high-throughput: a connection gives its place to the next in the line.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
-        self.common.wait_in_line(token, &mut conn.marks);
-        let want = conn.first_want();
+        self.common.wait_in_line(token, &mut conn.state.activity);
+        let want = conn.wants();
         self.set_want(token, want);
         self.pass_place();
     }
@@ -115,12 +114,12 @@ impl<R: Readiness> Worker<R> {
             return;
         }
         self.held = over;
-        let affected = |c: &Conn| c.marks.parked != over && !c.blocked() && !c.marks.lingering;
+        let affected = |c: &Conn| c.state.activity.parked != over && !c.blocked() && !c.state.activity.lingering;
         let held: Vec<u32> = self.conns.iter().filter(|(_, c)| affected(c)).map(|(token, _)| token).collect();
         for token in held {
             let Some(conn) = self.conns.get(token) else { continue };
-            conn.marks.parked = over;
-            let want = conn.first_want();
+            conn.state.activity.parked = over;
+            let want = conn.wants();
             self.set_want(token, want);
             if !over {
                 self.again.push(token);
@@ -130,18 +129,18 @@ impl<R: Readiness> Worker<R> {
 
     /// Looks at the deadlines of all connections.
     pub(super) fn sweep(&mut self) {
-        let overdue = self.common.overdue(self.conns.iter().map(|(token, conn)| (token, &conn.marks)));
+        let overdue = self.common.overdue(self.conns.iter().map(|(token, conn)| (token, &conn.state.activity)));
         for (token, why) in overdue.close {
             if let (Some(why), Some(conn)) = (why, self.conns.get(token)) {
-                self.common.give_up(why, Some(conn.fd()));
+                self.common.close_at_limit(why, Some(conn.fd()));
             }
             self.close(token, End::Done);
         }
         for token in self.common.heads() {
             let Some(conn) = self.conns.get(token) else { continue };
-            if self.common.head_is_late(token, &mut conn.marks) {
-                self.common.give_up(Over::Slow, Some(conn.fd()));
-                conn.give_up_head();
+            if self.common.head_is_late(token, &mut conn.state.activity) {
+                self.common.close_at_limit(LimitHit::SlowHead, Some(conn.fd()));
+                conn.state.head_is_late();
                 self.turn(token, false, false);
             }
         }

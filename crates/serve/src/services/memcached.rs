@@ -7,7 +7,7 @@ use proto::memcached::ServerSession;
 use run::ServePlan;
 
 use crate::Service;
-use crate::conn::BoxedSession;
+use crate::service::BoxedSession;
 use crate::{Options, ServeError};
 
 #[derive(Default)]

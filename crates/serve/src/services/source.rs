@@ -6,7 +6,7 @@ use proto::source::ServerPlan;
 use run::ServePlan;
 
 use crate::Service;
-use crate::conn::BoxedSession;
+use crate::service::BoxedSession;
 use crate::{Options, ServeError};
 
 struct Source(ServerPlan);

@@ -2,21 +2,18 @@
 
 use std::os::fd::AsFd;
 
-use sys::socket;
-
-use super::{Common, HeadState, Marks};
-use crate::strategies::Over;
+use super::Common;
+use crate::connection::{Activity, HeadState};
+use crate::strategies::LimitHit;
 
 /// How often deadlines are looked at while there are any.
 pub(crate) const SWEEP_NS: u64 = 100_000_000;
-/// How long a peer is read after our side has ended.
-const LINGER_MS: u32 = 2000;
 
 /// Connections whose time is over.
 #[derive(Default)]
 pub(crate) struct Overdue {
     /// To be closed, with the limit that they are over if it is one.
-    pub(crate) close: Vec<(u32, Option<Over>)>,
+    pub(crate) close: Vec<(u32, Option<LimitHit>)>,
     /// To give up their places if others wait.
     pub(crate) idle: Vec<u32>,
 }
@@ -34,8 +31,8 @@ impl Common {
 
     /// Bytes came: if the head of a request is incomplete now, it gets a deadline.
     #[inline]
-    pub(crate) fn watch_head(&mut self, token: u32, marks: &mut Marks) {
-        if self.shard.policy.head_ms > 0 && marks.begins_head() {
+    pub(crate) fn watch_head(&mut self, token: u32, activity: &mut Activity) {
+        if self.shard.policy.head_ms > 0 && activity.starts_head_watch() {
             self.heads.push(token);
             self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
         }
@@ -47,9 +44,9 @@ impl Common {
     }
 
     /// Whether the head of a request took too long; otherwise it is looked at again.
-    pub(crate) fn head_is_late(&mut self, token: u32, marks: &mut Marks) -> bool {
-        let state = marks.head(self.now_ms(), self.shard.policy.head_ms);
-        if state == HeadState::Awaited {
+    pub(crate) fn head_is_late(&mut self, token: u32, activity: &mut Activity) -> bool {
+        let state = activity.check_head(self.now_ms(), self.shard.policy.head_ms);
+        if state == HeadState::Incomplete {
             self.heads.push(token);
             self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
         }
@@ -57,11 +54,11 @@ impl Common {
     }
 
     /// Looks at the deadlines of all connections, if a strategy or a goodbye sets any.
-    pub(crate) fn overdue<'a>(&mut self, conns: impl Iterator<Item = (u32, &'a Marks)>) -> Overdue {
+    pub(crate) fn overdue<'a>(&mut self, conns: impl Iterator<Item = (u32, &'a Activity)>) -> Overdue {
         let mut overdue = Overdue::default();
         if self.sweeps_all() {
             self.lingers = false;
-            conns.for_each(|(token, marks)| self.look_at(token, marks, &mut overdue));
+            conns.for_each(|(token, activity)| self.look_at(token, activity, &mut overdue));
         }
         self.plan_sweep();
         overdue
@@ -71,17 +68,16 @@ impl Common {
         self.lingers || self.shard.policy.limits.is_some() || self.shard.policy.active.is_some()
     }
 
-    fn look_at(&mut self, token: u32, marks: &Marks, overdue: &mut Overdue) {
+    fn look_at(&mut self, token: u32, activity: &Activity, overdue: &mut Overdue) {
         let (now_ms, policy) = (self.now_ms(), &self.shard.policy);
-        let quiet_ms = marks.quiet_ms(now_ms);
-        if marks.lingering {
+        if activity.lingering {
             self.lingers = true;
-            if quiet_ms >= LINGER_MS {
+            if activity.lingered_enough(now_ms) {
                 overdue.close.push((token, None));
             }
-        } else if let Some(why) = policy.limits.and_then(|l| l.over(now_ms, marks.heard_ms, marks.blocked_ms)) {
+        } else if let Some(why) = policy.limits.and_then(|l| l.hit(now_ms, activity.heard_ms, activity.blocked_ms)) {
             overdue.close.push((token, Some(why)));
-        } else if policy.active.is_some_and(|a| !marks.parked && quiet_ms >= a.idle_ms) {
+        } else if policy.active.is_some_and(|a| !activity.parked && activity.quiet_ms(now_ms) >= a.idle_ms) {
             overdue.idle.push(token);
         }
     }
@@ -95,18 +91,9 @@ impl Common {
         self.places.anybody_waits()
     }
 
-    /// Counts and names a peer that a limit closes.
-    pub(crate) fn give_up(&self, why: Over, fd: Option<impl AsFd + Copy>) {
-        let (counter, words) = match why {
-            Over::Unread => (&self.shard.cell.closed_unread, "sends and does not read"),
-            Over::Silent => (&self.shard.cell.closed_silent, "is silent"),
-            Over::Slow => (&self.shard.cell.closed_slow, "takes too long for a request's head"),
-        };
-        counter.add(1);
-        self.shard.control.name_peer(format!("{} {words}", Self::name(fd)));
-        if let Some(fd) = fd.filter(|_| why != Over::Slow) {
-            // What it never read would otherwise stay in the kernel until its own timeout.
-            let _ = socket::set_reset_on_close(fd);
-        }
+    /// Counts and names a peer that is closed for a limit.
+    pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
+        self.shard.cell.of_limit(hit).add(1);
+        self.shard.control.close_at_limit(hit, fd);
     }
 }

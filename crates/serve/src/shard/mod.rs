@@ -3,22 +3,21 @@
 //! counts how they end.
 
 mod deadlines;
-mod marks;
 mod places;
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
 use sys::{clock, socket, wake::Waker};
 
 use crate::Service;
-use crate::conn::{BoxedSession, End};
+use crate::connection::{Activity, Connection, End};
 use crate::listener::Pace;
 use crate::server::{Control, lock};
+use crate::service::BoxedSession;
 use crate::stats::Cell;
 use crate::strategies::{Policy, Refuse};
 pub(crate) use deadlines::SWEEP_NS;
-pub(crate) use marks::{HeadState, Marks};
 use places::Places;
 
 /// Sessions kept for further connections.
@@ -100,28 +99,27 @@ impl Common {
         }
     }
 
-    /// A session for a new connection, which is counted as open.
-    pub(crate) fn begin(&mut self) -> BoxedSession {
+    /// Begins a new connection and counts it as open; a `parked` one waits.
+    pub(crate) fn begin(&mut self, parked: bool) -> Connection {
         self.shard.cell.opened();
-        self.spare.pop().unwrap_or_else(|| self.shard.service.session())
+        let session = self.spare.pop().unwrap_or_else(|| self.shard.service.session());
+        Connection::new(session, self.now_ms(), parked)
     }
 
-    /// A connection is over: counts it and keeps its session. True: its place is free, see [`Common::next_in_line`].
-    pub(crate) fn end(&mut self, token: u32, marks: &Marks, end: End, mut session: BoxedSession) -> bool {
-        self.shard.cell.closed();
-        match end {
-            End::Done => {}
-            End::Reset => self.shard.cell.resets.add(1),
-            End::Fault => self.shard.cell.faults.add(1),
-        }
+    /// Counts a connection that is over and keeps its session. Returns true when its place is free: see
+    /// [`Common::next_in_line`].
+    pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
+        self.shard.cell.closed(end);
+        let activity = connection.activity;
         if self.spare.len() < SPARE {
+            let mut session = connection.into_session();
             session.reset();
             self.spare.push(session);
         }
         if let Some(told) = &self.shard.on_close {
             told();
         }
-        self.places.leave(token, marks)
+        self.places.leave(token, &activity)
     }
 
     /// Lets a new connection in (false) or has it wait (true); an error says how it is to be refused.
@@ -142,24 +140,18 @@ impl Common {
     }
 
     /// Puts a connection at the end of the line for places.
-    pub(crate) fn wait_in_line(&mut self, token: u32, marks: &mut Marks) {
-        (marks.parked, marks.served) = (true, false);
+    pub(crate) fn wait_in_line(&mut self, token: u32, activity: &mut Activity) {
+        (activity.parked, activity.served) = (true, false);
         self.places.wait(token);
     }
 
-    /// A place became free: who takes it. Call [`Marks::take_place`] for it and go on with it.
+    /// A place became free: who takes it. Call [`Activity::take_place`] for it and go on with it.
     pub(crate) fn next_in_line(&mut self) -> Option<u32> {
         self.places.next()
     }
 
     /// Whether a connection finished an exchange while others wait, so that it goes to the end of the line.
-    pub(crate) fn gives_way(&self, marks: &Marks) -> bool {
-        marks.served && !marks.parked && marks.blocked_ms == 0 && self.places.anybody_waits()
-    }
-
-    /// The name of a peer for the user.
-    fn name(fd: Option<impl AsFd>) -> String {
-        let addr = fd.and_then(|fd| socket::peer_addr(fd).ok());
-        addr.map_or_else(|| "a peer".to_owned(), |a| a.to_string())
+    pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
+        activity.served && !activity.parked && activity.blocked_ms == 0 && self.places.anybody_waits()
     }
 }

@@ -1,7 +1,7 @@
 //! high-throughput's places, as a thread hands them out: the line, and the ticket by which an entry of a connection that
 //! has gone is told from its successor's.
 
-use super::Marks;
+use crate::connection::Activity;
 use crate::strategies::high_throughput::Line;
 use crate::strategies::{Active, Refuse};
 
@@ -34,12 +34,12 @@ impl Places {
     }
 
     /// A connection has gone; true: it leaves a place.
-    pub(super) fn leave(&mut self, token: u32, marks: &Marks) -> bool {
+    pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
             // Also of one that waited: its entry in the line would give the place to nobody.
             self.set_ticket(token, 0);
         }
-        self.active.is_some() && !marks.parked
+        self.active.is_some() && !activity.parked
     }
 
     /// Who takes the free place.

@@ -3,8 +3,7 @@
 //! sending starves nobody. Readiness models wait without a buffer anyway; completion models post a receive of zero
 //! bytes (it completes when data is there and takes none) and pick a buffer only then.
 
-use super::policy::Policy;
-use crate::conn::ReadTurn;
+use super::policy::{Policy, ReadTurn};
 use crate::{Options, ServeError};
 
 pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {

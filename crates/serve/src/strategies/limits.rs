@@ -21,14 +21,14 @@ pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategies::Over;
+    use crate::strategies::LimitHit;
 
     #[test]
     fn a_peer_is_over_by_one_limit_at_a_time() {
         let l = Limits { sends: 1, unsent_ms: 100, silent_ms: 50 };
-        assert_eq!(l.over(1000, 960, 0), None);
-        assert_eq!(l.over(1000, 950, 0), Some(Over::Silent));
-        assert_eq!(l.over(1000, 0, 950), None);
-        assert_eq!(l.over(1000, 0, 900), Some(Over::Unread));
+        assert_eq!(l.hit(1000, 960, 0), None);
+        assert_eq!(l.hit(1000, 950, 0), Some(LimitHit::Silent));
+        assert_eq!(l.hit(1000, 0, 950), None);
+        assert_eq!(l.hit(1000, 0, 900), Some(LimitHit::Unread));
     }
 }

@@ -11,7 +11,7 @@ use run::ServePlan;
 use crate::error::find;
 use crate::{ModelSpec, Options, ServeError};
 
-pub(crate) use policy::{Active, Limits, Over, Policy, Refuse, head_ms};
+pub(crate) use policy::{Active, LimitHit, Limits, Policy, ReadTurn, Refuse, head_ms};
 
 /// One row of [`STRATEGIES`].
 #[derive(Clone, Copy)]

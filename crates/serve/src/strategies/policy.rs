@@ -1,9 +1,17 @@
 //! What strategies ask of models.
 
-use crate::conn::ReadTurn;
 use crate::{Options, ServeError};
 
-/// What a strategy asks of a model.
+/// Bounds of reading from one connection in one turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadTurn {
+    /// Most bytes.
+    pub(crate) bytes: usize,
+    /// Read on after a short read, until the socket has nothing more.
+    pub(crate) drain: bool,
+}
+
+/// Demands of a strategy on a model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) read: ReadTurn,
@@ -26,7 +34,7 @@ pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
 impl Policy {
     /// No strategy: read what one call gives, four pieces at most in a turn.
     pub(crate) const NONE: Self = Self {
-        read: ReadTurn { bytes: 4 * crate::conn::PIECE, drain: false },
+        read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
         active: None,
         limits: None,
@@ -59,24 +67,36 @@ pub(crate) struct Limits {
     pub(crate) silent_ms: u32,
 }
 
-/// Why a limit closes a peer.
+/// Limit for which a peer is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum LimitHit {
+    /// The peer sends and does not read.
     Unread,
     Silent,
-    /// The head of its request took too long (not a limit of this strategy: every one has it).
-    Slow,
+    /// The head of its request took too long. This limit holds under every strategy.
+    SlowHead,
+}
+
+impl LimitHit {
+    /// Returns what the peer did, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Unread => "sends and does not read",
+            Self::Silent => "is silent",
+            Self::SlowHead => "takes too long for a request's head",
+        }
+    }
 }
 
 impl Limits {
-    /// Whether a connection is over a limit. Times are milliseconds of the server's clock; `blocked_ms` is 0 when no
-    /// output waits.
-    pub(crate) fn over(&self, now_ms: u32, heard_ms: u32, blocked_ms: u32) -> Option<Over> {
+    /// Returns the limit that a connection is over. Times are milliseconds of one clock; `blocked_ms` is 0 when no output
+    /// waits.
+    pub(crate) fn hit(&self, now_ms: u32, heard_ms: u32, blocked_ms: u32) -> Option<LimitHit> {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
-            return Some(Over::Unread);
+            return Some(LimitHit::Unread);
         }
         // While output waits it is the server that is silent.
-        (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(Over::Silent)
+        (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(LimitHit::Silent)
     }
 }
 

@@ -1,43 +1,42 @@
-//! How long the head of a request may take at a socket that blocks.
+//! Time that the head of a request may take at a socket that blocks.
 
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::connection::Activity;
 use crate::strategies::Limits;
 
-/// The time that the head of a request takes, kept by timeouts of reads while one is incomplete.
+/// Read timeout of a socket: that of a silent peer, or of a request head while one is incomplete.
 #[derive(Default)]
 pub(super) struct HeadTimer {
-    since: Option<Instant>,
-    /// The socket's timeout is the head's and not the limit's.
-    set: bool,
+    /// The timeout that is set belongs to a head.
+    for_head: bool,
 }
 
 impl HeadTimer {
-    pub(super) fn runs(&self) -> bool {
-        self.set
+    /// Returns whether the timeout of the last read belonged to a head.
+    pub(super) fn is_for_head(&self) -> bool {
+        self.for_head
     }
 
-    pub(super) fn heard(&mut self, completed: u32, awaits_head: bool) {
-        match (awaits_head, self.since) {
-            (false, _) => self.since = None,
-            (true, Some(_)) if completed == 0 => {}
-            (true, _) => self.since = Some(Instant::now()),
-        }
-    }
-
-    /// Lets the next read last as long as it may; false: the time is over.
-    pub(super) fn before_read(&mut self, head_ms: u32, limits: Option<Limits>, stream: &TcpStream) -> bool {
-        let since = self.since.filter(|_| head_ms > 0);
-        let most = Duration::from_millis(u64::from(head_ms));
-        let left = since.map(|since| most.saturating_sub(since.elapsed()));
-        if left.is_some_and(|left| left.is_zero()) {
+    /// Sets the timeout of the next read. Returns false when a head has used up its `head_ms` (0: any time).
+    pub(super) fn before_read(
+        &mut self,
+        activity: &Activity,
+        now_ms: u32,
+        head_ms: u32,
+        limits: Option<Limits>,
+        stream: &TcpStream,
+    ) -> bool {
+        let left_ms = activity.head_left_ms(now_ms, head_ms).filter(|_| head_ms > 0);
+        if left_ms == Some(0) {
             return false;
         }
-        if left.is_some() || self.set {
-            let limit = limits.map(|l| Duration::from_millis(u64::from(l.silent_ms.max(1))));
-            let _ = stream.set_read_timeout(left.into_iter().chain(limit).min());
-            self.set = left.is_some() && limit.is_none_or(|limit| left < Some(limit));
+        if left_ms.is_some() || self.for_head {
+            let silent_ms = limits.map(|l| l.silent_ms.max(1));
+            let shortest_ms = left_ms.into_iter().chain(silent_ms).min();
+            let _ = stream.set_read_timeout(shortest_ms.map(|ms| Duration::from_millis(ms.into())));
+            self.for_head = left_ms.is_some() && silent_ms.is_none_or(|silent_ms| left_ms < Some(silent_ms));
         }
         true
     }

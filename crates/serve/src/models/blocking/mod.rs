@@ -11,26 +11,22 @@ mod queue;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sys::clock;
 
 use self::head_timer::HeadTimer;
 use self::queue::{Broken, Queue};
 use super::launch::Launch;
-use crate::conn::{BoxedSession, PIECE};
+use crate::connection::{Connection, End, LINGER_MS, Next, PIECE_BYTES, now_ms};
 use crate::listener::{Acceptor, Pace};
 use crate::server::{Control, lock};
 use crate::slab::Slab;
-use crate::stats::{Cell, Counter};
-use crate::strategies::Limits;
+use crate::stats::Cell;
+use crate::strategies::{LimitHit, Limits};
 use crate::{ServeError, Service};
-
-/// How long and how much a peer is read after our side has ended.
-const LINGER: Duration = Duration::from_secs(2);
-const LINGER_BYTES: usize = 1 << 20;
 
 /// What all threads of the server share.
 struct Shared {
@@ -44,15 +40,7 @@ struct Shared {
     open: Mutex<Slab<Arc<TcpStream>>>,
 }
 
-/// Why a connection ended early.
-enum Stop {
-    Reset,
-    Fault,
-    Silent,
-    Slow,
-}
-
-impl From<Broken> for Stop {
+impl From<Broken> for End {
     fn from(_: Broken) -> Self {
         Self::Reset
     }
@@ -94,7 +82,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
         .and_then(|()| stream.set_write_timeout(ms(unsent)));
     shared.cell.opened_shared();
     if ready.is_err() {
-        return shared.cell.closed_shared();
+        return shared.cell.closed_shared(End::Done);
     }
     let stream = Arc::new(stream);
     let token = lock(&shared.open).insert(stream.clone());
@@ -108,10 +96,10 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     });
     let receives = sends.and_then(|_| {
         b.clone().control.spawn_detached("recv", move || {
-            receive(&b, &from, &receiver);
+            let end = receive(&b, &from, &receiver);
             // Both directions are over when the receiver is; the sender empties the queue first.
             lock(&b.open).remove(token);
-            b.cell.closed_shared();
+            b.cell.closed_shared(end);
             Ok(())
         })
     });
@@ -120,7 +108,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
         if let Some(stream) = lock(&shared.open).remove(token) {
             let _ = sys::socket::set_reset_on_close(&*stream);
         }
-        shared.cell.closed_shared();
+        shared.cell.closed_shared(End::Done);
         shared.cell.refused.add_shared(1);
         if shared.cell.refused.get() == 1 {
             shared.control.fail(e.to_string());
@@ -128,71 +116,74 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     }
 }
 
-/// The receiving thread.
-fn receive(shared: &Shared, stream: &TcpStream, queue: &Queue) {
-    let mut session = shared.service.session();
-    let outcome = exchange(shared, stream, queue, &mut session);
+/// Runs the receiving thread of a connection. Returns how the connection ended.
+fn receive(shared: &Shared, stream: &TcpStream, queue: &Queue) -> End {
+    let mut connection = Connection::new(shared.service.session(), now_ms(), false);
+    let end = exchange(shared, stream, queue, &mut connection);
     queue.end();
-    match outcome {
-        Ok(true) => linger(shared, stream, queue),
-        Ok(false) => queue.wait_empty(),
-        Err(Stop::Reset) => shared.cell.resets.add_shared(1),
-        Err(Stop::Fault) => shared.cell.faults.add_shared(1),
-        Err(Stop::Silent) => over(shared, stream, &shared.cell.closed_silent, "is silent", true),
-        Err(Stop::Slow) => queue.wait_empty(),
+    end
+}
+
+/// Receives and answers until the connection is over.
+fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut Connection) -> End {
+    let mut input = vec![0; PIECE_BYTES];
+    let mut timer = HeadTimer::default();
+    loop {
+        match answer(connection, queue) {
+            Ok(Next::Wait) => {}
+            Ok(Next::EndSide) => return linger(shared, stream, connection, &mut input),
+            Ok(Next::Close(end)) | Err(end) => return end,
+        }
+        if !timer.before_read(&connection.activity, now_ms(), shared.head_ms, shared.limits, stream) {
+            // Counted before the peer is told: who reads the answer finds the count.
+            close_at_limit(shared, stream, LimitHit::SlowHead);
+            connection.head_is_late();
+            continue;
+        }
+        match read(shared, stream, connection, &mut input) {
+            Ok(completed) => shared.cell.requests.add_shared(completed.into()),
+            // The timer decides whether the head took too long.
+            Err(ReadEnd::TimedOut) if timer.is_for_head() => {}
+            Err(ReadEnd::TimedOut) => {
+                close_at_limit(shared, stream, LimitHit::Silent);
+                return End::Done;
+            }
+            Err(ReadEnd::Over(end)) => return end,
+        }
     }
 }
 
-/// Receives until the connection ends; true: the peer may still be sending.
-fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, session: &mut BoxedSession) -> Result<bool, Stop> {
-    let mut input = vec![0; PIECE];
-    let mut close = pump(session, queue)?;
-    let mut linger = false;
-    let mut peer_closed = false;
-    let mut timer = HeadTimer::default();
-    while !close {
-        shared.service.tick(clock::realtime_ns() / 1_000_000_000);
-        if !timer.before_read(shared.head_ms, shared.limits, stream) {
-            // Counted before it is told: who reads the answer finds the count.
-            over(shared, stream, &shared.cell.closed_slow, "takes too long for a request's head", false);
-            session.head_is_late();
-            let _ = pump(session, queue);
-            return Err(Stop::Slow);
+/// Reason for which nothing was read.
+enum ReadEnd {
+    TimedOut,
+    Over(End),
+}
+
+/// Reads once. Returns how many requests that completed.
+fn read(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> Result<u32, ReadEnd> {
+    shared.service.tick(clock::realtime_ns() / 1_000_000_000);
+    let completed = match (&*stream).read(input) {
+        Ok(0) => connection.end_of_input(),
+        Ok(n) => {
+            shared.cell.bytes_in.add_shared(n as u64);
+            connection.received(&input[..n], now_ms())
         }
-        let progress = match (&*stream).read(&mut input) {
-            Ok(0) if peer_closed => return Ok(false),
-            Ok(0) => {
-                peer_closed = true;
-                session.peer_closed()
-            }
-            Ok(n) => {
-                shared.cell.bytes_in.add_shared(n as u64);
-                session.receive(&input[..n])
-            }
-            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-            // The timer says whether it was the head that took too long.
-            Err(e) if timed_out(&e) && timer.runs() => continue,
-            Err(e) if timed_out(&e) => return Err(Stop::Silent),
-            Err(_) => return Err(Stop::Reset),
-        };
-        let progress = progress.map_err(|_| Stop::Fault)?;
-        timer.heard(progress.completed, session.awaits_head());
-        shared.cell.requests.add_shared(u64::from(progress.completed));
-        linger |= progress.linger;
-        close = pump(session, queue)? || progress.close;
-    }
-    Ok(linger && !peer_closed)
+        Err(e) if e.kind() == ErrorKind::Interrupted => Ok(0),
+        Err(e) if timed_out(&e) => return Err(ReadEnd::TimedOut),
+        Err(_) => Err(End::Reset),
+    };
+    completed.map_err(ReadEnd::Over)
 }
 
 fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Puts everything that the session has to send into the queue; true when the connection is over then.
-fn pump(session: &mut BoxedSession, queue: &Queue) -> Result<bool, Stop> {
-    while session.wants_transmit() {
-        let mut piece = vec![0; PIECE];
-        let n = session.transmit(&mut piece);
+/// Puts everything that is to be written into the queue. Returns what follows.
+fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
+    while connection.wants_write() {
+        let mut piece = vec![0; PIECE_BYTES];
+        let n = connection.transmit(&mut piece);
         if n == 0 {
             break;
         }
@@ -200,22 +191,19 @@ fn pump(session: &mut BoxedSession, queue: &Queue) -> Result<bool, Stop> {
         piece.shrink_to_fit();
         queue.put(piece)?;
     }
-    Ok(session.flushed().close)
+    if !connection.takes_input() {
+        // What follows the last reply follows once it has left.
+        queue.wait_empty();
+    }
+    Ok(connection.settle(now_ms()))
 }
 
-/// Reads on for a while after the last answer, so that a close does not destroy it on its way.
-fn linger(shared: &Shared, stream: &TcpStream, queue: &Queue) {
-    queue.wait_empty();
+/// Ends our side and reads on for a while, so that a close does not destroy the last reply on its way.
+fn linger(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> End {
     let _ = stream.shutdown(Shutdown::Write);
-    let _ = stream.set_read_timeout(Some(LINGER));
-    let (mut input, mut dropped, since) = ([0; 4096], 0, Instant::now());
-    while let Ok(n @ 1..) = (&*stream).read(&mut input) {
-        shared.cell.bytes_in.add_shared(n as u64);
-        dropped += n;
-        if dropped > LINGER_BYTES || since.elapsed() > LINGER {
-            break;
-        }
-    }
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(LINGER_MS.into())));
+    while !connection.activity.lingered_enough(now_ms()) && read(shared, stream, connection, input).is_ok() {}
+    End::Done
 }
 
 /// The sending thread.
@@ -231,7 +219,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => {
                     if timed_out(&e) {
-                        over(shared, stream, &shared.cell.closed_unread, "sends and does not read", true);
+                        close_at_limit(shared, stream, LimitHit::Unread);
                     }
                     queue.give_up();
                     // The receiver may be blocked in a read.
@@ -244,12 +232,8 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
     }
 }
 
-/// Counts and names a peer that a limit closes.
-fn over(shared: &Shared, stream: &TcpStream, counter: &Counter, words: &str, reset: bool) {
-    counter.add_shared(1);
-    let peer = stream.peer_addr().map_or_else(|_| "a peer".to_owned(), |a| a.to_string());
-    shared.control.name_peer(format!("{peer} {words}"));
-    if reset {
-        let _ = sys::socket::set_reset_on_close(stream);
-    }
+/// Counts and names a peer that is closed for a limit.
+fn close_at_limit(shared: &Shared, stream: &TcpStream, hit: LimitHit) {
+    shared.cell.of_limit(hit).add_shared(1);
+    shared.control.close_at_limit(hit, Some(stream.as_fd()));
 }

@@ -1,0 +1,243 @@
+//! The state machine without a socket: a scripted session, and the real ones of the services.
+
+use std::sync::{Arc, Mutex};
+
+use proto::{Fault, Session};
+
+use super::*;
+
+/// Answers each byte: `a` with itself, `c` by a close, `l` by a close that lingers, `h` begins a head, `f` is a fault.
+#[derive(Default)]
+struct Scripted {
+    output: Vec<u8>,
+    awaits_head: bool,
+    told: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Session for Scripted {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let n = self.output.len().min(out.len());
+        out[..n].copy_from_slice(&self.output[..n]);
+        self.output.drain(..n);
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        let mut progress = Progress::default();
+        for byte in input {
+            self.awaits_head = *byte == b'h';
+            match byte {
+                b'f' => return Err(Fault::Malformed("f")),
+                b'h' => continue,
+                b'c' => progress.close = true,
+                b'l' => (progress.close, progress.linger) = (true, true),
+                _ => {}
+            }
+            progress.completed += 1;
+            self.output.push(*byte);
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        self.told.lock().unwrap().push("peer closed");
+        if self.awaits_head { Err(Fault::Short) } else { Ok(Progress::default()) }
+    }
+
+    fn awaits_head(&self) -> bool {
+        self.awaits_head
+    }
+
+    fn head_is_late(&mut self) {
+        self.output.extend_from_slice(b"late");
+    }
+
+    fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn scripted() -> Connection {
+    Connection::new(Box::new(Scripted::default()), 1, false)
+}
+
+/// All output that the connection gives now.
+fn output(connection: &mut Connection) -> Vec<u8> {
+    let (mut all, mut piece) = (Vec::new(), [0; 3]);
+    while let n @ 1.. = connection.transmit(&mut piece) {
+        all.extend_from_slice(&piece[..n]);
+    }
+    all
+}
+
+#[test]
+fn an_open_connection_answers_and_reads_on() {
+    let mut c = scripted();
+    assert_eq!((c.settle(1), c.takes_input(), c.wants_write()), (Next::Wait, true, false));
+    assert_eq!(c.received(b"aaaaa", 2), Ok(5));
+    assert!(c.wants_write() && c.activity.served);
+    assert_eq!(output(&mut c), b"aaaaa");
+    assert_eq!((c.settle(2), c.takes_input(), c.wants_write()), (Next::Wait, true, false));
+}
+
+#[test]
+fn a_close_comes_after_the_last_answer_and_drops_what_is_behind_it() {
+    let mut c = scripted();
+    assert_eq!(c.received(b"ac", 1), Ok(2));
+    assert!(!c.takes_input());
+    // Bytes that a completion brought meanwhile.
+    assert_eq!(c.received(b"aaa", 1), Ok(0));
+    assert_eq!(output(&mut c), b"ac");
+    assert_eq!(c.settle(1), Next::Close(End::Done));
+}
+
+#[test]
+fn lingering_ends_our_side_first_and_reads_until_the_peer_ends_its_own() {
+    let mut c = scripted();
+    assert_eq!(c.received(b"l", 1), Ok(1));
+    assert_eq!(output(&mut c), b"l");
+    assert_eq!(c.settle(5), Next::EndSide);
+    assert_eq!((c.settle(5), c.takes_input()), (Next::Wait, true));
+    // Further bytes are dropped, not answered.
+    assert_eq!(c.received(b"aaa", 6), Ok(0));
+    assert!(!c.wants_write() && !c.mirrors());
+    assert_eq!(c.end_of_input(), Err(End::Done));
+}
+
+#[test]
+fn lingering_is_bounded_in_time_and_bytes() {
+    let mut c = scripted();
+    c.received(b"l", 1).unwrap();
+    output(&mut c);
+    assert_eq!(c.settle(100), Next::EndSide);
+    c.received(b"aaa", 1000).unwrap();
+    assert!(!c.activity.lingered_enough(100 + LINGER_MS - 1));
+    assert!(c.activity.lingered_enough(100 + LINGER_MS));
+    let flood = vec![b'a'; 512 << 10];
+    assert_eq!(c.received(&flood, 1000), Ok(0));
+    assert_eq!(c.received(&flood, 1000), Err(End::Done));
+}
+
+#[test]
+fn a_peer_that_has_ended_its_side_is_not_lingered_for() {
+    let mut c = scripted();
+    assert_eq!(c.received(b"l", 1), Ok(1));
+    assert_eq!(c.end_of_input(), Ok(0));
+    assert_eq!(output(&mut c), b"l");
+    assert_eq!(c.settle(1), Next::Close(End::Done));
+}
+
+#[test]
+fn the_answers_of_a_half_closed_peer_leave_before_the_close() {
+    let mut c = scripted();
+    assert_eq!(c.received(b"aa", 1), Ok(2));
+    assert_eq!(c.end_of_input(), Ok(0));
+    assert!(!c.takes_input() && c.wants_write());
+    assert_eq!(output(&mut c), b"aa");
+    assert_eq!(c.settle(1), Next::Close(End::Done));
+}
+
+#[test]
+fn the_session_is_not_told_of_an_end_behind_a_close() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let session = Scripted { told: told.clone(), ..Scripted::default() };
+    let mut c = Connection::new(Box::new(session), 1, false);
+    c.received(b"c", 1).unwrap();
+    assert_eq!(c.end_of_input(), Ok(0));
+    assert!(told.lock().unwrap().is_empty());
+}
+
+#[test]
+fn faults_of_the_protocol_end_the_connection() {
+    assert_eq!(scripted().received(b"af", 1), Err(End::Fault));
+    let mut short = scripted();
+    short.received(b"h", 1).unwrap();
+    assert_eq!(short.end_of_input(), Err(End::Fault));
+}
+
+#[test]
+fn a_parked_connection_is_neither_read_nor_written_until_it_has_a_place() {
+    let mut c = scripted();
+    c.received(b"aa", 1).unwrap();
+    c.activity.parked = true;
+    assert_eq!((c.takes_input(), c.wants_write(), c.settle(2)), (false, false, Next::Wait));
+    assert!(output(&mut c).is_empty());
+    c.activity.take_place(3);
+    assert!(c.takes_input() && !c.activity.served);
+    assert_eq!(output(&mut c), b"aa");
+    // One with nothing to say goes when its peer goes, though it has no place.
+    c.activity.parked = true;
+    c.end_of_input().unwrap();
+    assert_eq!(c.settle(4), Next::Close(End::Done));
+}
+
+#[test]
+fn a_head_is_late_by_its_own_beginning() {
+    let mut c = scripted();
+    assert!(!c.activity.starts_head_watch());
+    c.received(b"h", 100).unwrap();
+    assert!(c.activity.starts_head_watch() && !c.activity.starts_head_watch());
+    // Further bytes of the same head gain no time.
+    c.received(b"h", 600).unwrap();
+    assert_eq!(c.activity.head_left_ms(700, 700), Some(100));
+    assert_eq!(c.activity.quiet_ms(700), 600);
+    assert_eq!(c.activity.check_head(799, 700), HeadState::Incomplete);
+    assert_eq!(c.activity.check_head(800, 700), HeadState::Late);
+    c.head_is_late();
+    assert_eq!(output(&mut c), b"late");
+    assert_eq!(c.settle(800), Next::Close(End::Done));
+}
+
+#[test]
+fn a_head_that_came_is_watched_no_more_and_the_next_one_anew() {
+    let mut c = scripted();
+    c.received(b"h", 100).unwrap();
+    assert!(c.activity.starts_head_watch());
+    c.received(b"a", 200).unwrap();
+    assert_eq!(c.activity.check_head(5000, 700), HeadState::Complete);
+    c.received(b"h", 6000).unwrap();
+    assert!(c.activity.starts_head_watch());
+    assert_eq!(c.activity.head_left_ms(6000, 700), Some(700));
+    // A request that ends and another head that begins in one piece.
+    c.received(b"ah", 6500).unwrap();
+    assert_eq!(c.activity.head_left_ms(6500, 700), Some(700));
+}
+
+#[test]
+fn time_without_a_place_or_behind_output_makes_no_head_late() {
+    let mut c = scripted();
+    c.received(b"h", 100).unwrap();
+    c.activity.starts_head_watch();
+    c.activity.parked = true;
+    assert_eq!(c.activity.check_head(9000, 700), HeadState::Incomplete);
+    c.activity.take_place(9000);
+    c.activity.output_waits(9000);
+    assert_eq!(c.activity.check_head(9000, 700), HeadState::Incomplete);
+    c.activity.output_left();
+    assert_eq!(c.activity.check_head(9000, 700), HeadState::Late);
+}
+
+#[test]
+fn echo_is_mirrored_from_where_the_bytes_lie() {
+    let mut c = Connection::new(Box::new(proto::echo::ServerSession::default()), 1, false);
+    assert!(c.mirrors());
+    c.mirrored(5, 7);
+    assert_eq!((c.activity.served, c.activity.heard_ms), (true, 7));
+    // What the socket did not take goes the usual way.
+    assert_eq!(c.received(b"rest", 7), Ok(1));
+    assert!(!c.mirrors());
+    assert_eq!(output(&mut c), b"rest");
+    assert_eq!(c.settle(7), Next::Wait);
+}
+
+#[test]
+fn a_source_with_an_end_closes_when_everything_has_left() {
+    let plan = proto::source::ServerPlan::new(Some(5));
+    let mut c = Connection::new(Box::new(plan.session()), 1, false);
+    assert_eq!(output(&mut c).len(), 5);
+    assert_eq!(c.settle(1), Next::Close(End::Done));
+}

@@ -1,0 +1,214 @@
+//! A connection whose socket is read and written when it is ready: under the readiness models and under `workers`.
+//!
+//! Reading stops while output waits, so a peer that does not read makes the server hold at most one piece of output.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use sys::{Errno, socket};
+
+use crate::connection::{Connection, End, Next, PIECE_BYTES};
+use crate::stats::Cell;
+use crate::strategies::ReadTurn;
+
+/// Most bytes written to one connection in one turn, so that a large reply starves nobody.
+const WRITE_TURN_BYTES: usize = 16 * PIECE_BYTES;
+
+/// Readiness that a connection waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Want {
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+}
+
+/// Outcome of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The connection goes on once it is ready for this.
+    Wait(Want),
+    /// The turn was used up though the socket may have more: take a further turn without waiting.
+    Again(Want),
+    Close(End),
+}
+
+/// Buffers of a thread that all its connections use in turn.
+pub(crate) struct Scratch {
+    input: Box<[u8]>,
+    output: Box<[u8]>,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Self { input: vec![0; PIECE_BYTES].into(), output: vec![0; PIECE_BYTES].into() }
+    }
+}
+
+/// Output that the socket did not take.
+struct Unsent {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+/// One connection with its socket.
+pub(crate) struct Conn {
+    fd: OwnedFd,
+    /// Interest that the poller has.
+    pub(crate) want: Want,
+    unsent: Option<Box<Unsent>>,
+    pub(crate) state: Connection,
+}
+
+impl Conn {
+    pub(crate) fn new(fd: OwnedFd, state: Connection) -> Self {
+        Self { fd, want: Want::default(), unsent: None, state }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.fd)
+    }
+
+    /// Returns whether output waits for the peer to read.
+    pub(crate) fn blocked(&self) -> bool {
+        self.unsent.is_some()
+    }
+
+    /// Returns the socket, still open, and the state.
+    pub(crate) fn into_parts(self) -> (OwnedFd, Connection) {
+        (self.fd, self.state)
+    }
+
+    /// Takes a turn: writes waiting output, reads (if `readable`), and writes the answers.
+    pub(crate) fn turn(
+        &mut self,
+        readable: bool,
+        turn: ReadTurn,
+        scratch: &mut Scratch,
+        cell: &Cell,
+        now_ms: u32,
+    ) -> Turn {
+        match self.exchange(readable, turn, scratch, cell, now_ms) {
+            Ok(true) => Turn::Again(self.wants()),
+            Ok(false) => Turn::Wait(self.wants()),
+            Err(end) => Turn::Close(end),
+        }
+    }
+
+    /// Returns true when the turn was used up.
+    fn exchange(
+        &mut self,
+        readable: bool,
+        turn: ReadTurn,
+        scratch: &mut Scratch,
+        cell: &Cell,
+        now_ms: u32,
+    ) -> Result<bool, End> {
+        let mut used_up = self.write(scratch, cell, now_ms)?;
+        let mut left = turn.bytes;
+        while readable && !used_up && self.takes_input() {
+            let n = self.read(scratch, cell, now_ms)?;
+            if n == 0 {
+                break;
+            }
+            left = left.saturating_sub(n);
+            used_up = self.write(scratch, cell, now_ms)?;
+            if n < scratch.input.len() && !turn.drain {
+                break;
+            }
+            used_up |= left == 0 && self.takes_input();
+        }
+        Ok(used_up)
+    }
+
+    fn takes_input(&self) -> bool {
+        self.unsent.is_none() && self.state.takes_input()
+    }
+
+    /// Returns the readiness that the connection waits for between turns.
+    pub(crate) fn wants(&self) -> Want {
+        Want { read: self.takes_input(), write: self.unsent.is_some() || self.state.wants_write() }
+    }
+
+    /// Reads once. Returns the number of bytes; 0 when nothing is there or the peer has ended its side.
+    fn read(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<usize, End> {
+        let n = match socket::recv(&self.fd, &mut scratch.input) {
+            Ok(0) => {
+                cell.requests.add(u64::from(self.state.end_of_input()?));
+                return self.write(scratch, cell, now_ms).map(|_| 0);
+            }
+            Ok(n) => n,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(0),
+            Err(_) => return Err(End::Reset),
+        };
+        cell.bytes_in.add(n as u64);
+        let mut rest = &scratch.input[..n];
+        if self.state.mirrors() {
+            let sent = send(&self.fd, rest)?;
+            self.state.mirrored(sent, now_ms);
+            cell.bytes_out.add(sent as u64);
+            cell.requests.add(1);
+            rest = &rest[sent..];
+            if rest.is_empty() {
+                return Ok(n);
+            }
+        }
+        cell.requests.add(u64::from(self.state.received(rest, now_ms)?));
+        Ok(n)
+    }
+
+    /// Writes until nothing more is to be written or the socket takes nothing more. Returns true when the turn was used up.
+    fn write(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<bool, End> {
+        if !self.write_unsent(cell, now_ms)? {
+            return Ok(false);
+        }
+        let mut left = WRITE_TURN_BYTES;
+        while left > 0 {
+            let n = self.state.transmit(&mut scratch.output);
+            if n == 0 {
+                return self.settle(now_ms).map(|()| false);
+            }
+            let sent = send(&self.fd, &scratch.output[..n])?;
+            cell.bytes_out.add(sent as u64);
+            left = left.saturating_sub(n);
+            if sent < n {
+                let bytes = scratch.output[sent..n].to_vec();
+                self.unsent = Some(Box::new(Unsent { bytes, at: 0 }));
+                self.state.activity.output_waits(now_ms);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes output that the socket did not take before. Returns whether none is left.
+    fn write_unsent(&mut self, cell: &Cell, now_ms: u32) -> Result<bool, End> {
+        let Some(unsent) = &mut self.unsent else { return Ok(true) };
+        let n = send(&self.fd, &unsent.bytes[unsent.at..])?;
+        cell.bytes_out.add(n as u64);
+        unsent.at += n;
+        if n > 0 {
+            self.state.activity.output_waits(now_ms);
+        }
+        if unsent.at < unsent.bytes.len() {
+            return Ok(false);
+        }
+        self.unsent = None;
+        self.state.activity.output_left();
+        Ok(true)
+    }
+
+    fn settle(&mut self, now_ms: u32) -> Result<(), End> {
+        match self.state.settle(now_ms) {
+            Next::Wait => Ok(()),
+            Next::EndSide => socket::shutdown_write(&self.fd).map_err(|_| End::Reset),
+            Next::Close(end) => Err(end),
+        }
+    }
+}
+
+/// Writes; returns 0 when the socket takes nothing now.
+fn send(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
+    match socket::send(fd, bytes) {
+        Ok(n) => Ok(n),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+        Err(_) => Err(End::Reset),
+    }
+}
