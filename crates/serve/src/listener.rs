@@ -14,12 +14,12 @@ use crate::options::Options;
 use crate::server::Control;
 use crate::stats::Cell;
 
-/// How long a port that is taken is waited for, and how often it is tried. Enough for the kernel to tidy up after a server
-/// on io_uring that was killed, short enough for a person.
-const WAIT: Duration = Duration::from_secs(2);
+/// Time between two tries of a port that is in use, and how often it is tried again: 2 s in all. The kernel tidies up after
+/// a killed io_uring server in that time.
 const RETRY: Duration = Duration::from_millis(5);
+const MAX_RETRIES: u32 = 400;
 /// Connections taken at one wake, so that those that are already open get their turn.
-const BURST: u32 = 64;
+const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// How long accepting rests when no descriptor or memory is left.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
@@ -53,7 +53,7 @@ pub(crate) fn open(
         listen.to_socket_addrs().map_err(|e| bad(e.to_string()))?.next().ok_or_else(|| bad("no such host".into()))?;
     let mut fds = Vec::new();
     for _ in 0..if own { shards.max(1) } else { 1 } {
-        let fd = patiently(|| one(addr, backlog, own, nagle), addr, control).map_err(bad)?;
+        let fd = open_patiently(|| open_one(addr, backlog, own, nagle), addr, RETRY, control).map_err(bad)?;
         addr = socket::local_addr(&fd).map_err(|e| ServeError::os("ask for the listening address", e))?;
         fds.push(Arc::new(fd));
     }
@@ -63,22 +63,22 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Tries again for a while where the address is in use; an error in words. A port of our choice is never in use.
-fn patiently(
+/// Opens a socket; tries again for a while where the address is in use. The error is in words.
+fn open_patiently(
     try_once: impl Fn() -> sys::Result<OwnedFd>,
     addr: SocketAddr,
+    retry: Duration,
     control: &Control,
 ) -> Result<OwnedFd, String> {
     let begin = Instant::now();
-    // By tries, not by the clock: a machine that stood still has not tried.
-    let most = WAIT.as_millis() / RETRY.as_millis();
-    let mut tries = 0;
+    // Counted in tries, not by the clock: a machine that stood still has not tried.
+    let mut retries = 0;
     loop {
         let waited_ms = begin.elapsed().as_millis();
         match try_once() {
-            Err(Errno::ADDRINUSE) if tries < most => {
-                tries += 1;
-                std::thread::sleep(RETRY);
+            Err(Errno::ADDRINUSE) if retries < MAX_RETRIES => {
+                retries += 1;
+                std::thread::sleep(retry);
             }
             Err(Errno::ADDRINUSE) => {
                 let why = std::io::Error::from(Errno::ADDRINUSE);
@@ -86,7 +86,7 @@ fn patiently(
             }
             Err(e) => return Err(std::io::Error::from(e).to_string()),
             Ok(fd) => {
-                if waited_ms >= RETRY.as_millis() {
+                if retries > 0 {
                     control.note(format!("waited {waited_ms} ms for {addr}, which another server was leaving"));
                 }
                 return Ok(fd);
@@ -103,7 +103,7 @@ pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<
     listeners.iter().try_for_each(|fd| socket::set_congestion(&**fd, &name).map_err(bad))
 }
 
-fn one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Result<OwnedFd> {
+fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Result<OwnedFd> {
     let fd = socket::tcp(addr)?;
     socket::set_reuse_address(&fd, true)?;
     if own {
@@ -157,7 +157,7 @@ impl Acceptor {
     /// How many may be taken now.
     pub(crate) fn allowance(&mut self, now_ns: u64) -> u32 {
         self.paused = false;
-        let Some(pace) = self.pace else { return BURST };
+        let Some(pace) = self.pace else { return MAX_ACCEPTS_PER_WAKE };
         if now_ns < self.due_ns {
             return 0;
         }
@@ -172,13 +172,17 @@ impl Acceptor {
             Ok(fd) => Accepted::One(fd),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 cell.accept_paused.add(1);
-                self.paused = true;
-                self.due_ns = self.due_ns.max(now_ns + PAUSE_NS);
+                self.pause(now_ns);
                 Accepted::Pause
             }
             // Everything else concerns the one connection that went away meanwhile (accept(2)).
             Err(_) => Accepted::Enough,
         }
+    }
+
+    fn pause(&mut self, now_ns: u64) {
+        self.paused = true;
+        self.due_ns = self.due_ns.max(now_ns + PAUSE_NS);
     }
 
     /// Takes connections until the server is stopped, which signals `waker`: the loop of a thread that does nothing else.
@@ -211,17 +215,70 @@ mod tests {
     use super::*;
     use crate::server::lock;
 
+    fn any() -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], 0))
+    }
+
+    fn socket() -> sys::Result<OwnedFd> {
+        open_one(any(), 1, false, false)
+    }
+
     #[test]
     fn a_port_that_is_about_to_be_free_is_waited_for_and_that_is_said() {
         let (control, tries) = (Control::new(&[], None), std::cell::Cell::new(0));
-        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let fourth = || {
             tries.set(tries.get() + 1);
-            if tries.get() < 4 { Err(Errno::ADDRINUSE) } else { one(any, 1, false, false) }
+            if tries.get() < 4 { Err(Errno::ADDRINUSE) } else { socket() }
         };
-        assert!(patiently(fourth, any, &control).is_ok());
+        assert!(open_patiently(fourth, any(), RETRY, &control).is_ok());
         assert!(lock(&control.notes)[0].starts_with("waited"), "{:?}", lock(&control.notes));
-        assert!(patiently(|| one(any, 1, false, false), any, &control).is_ok());
+        assert!(open_patiently(socket, any(), RETRY, &control).is_ok());
         assert_eq!(lock(&control.notes).len(), 1);
+    }
+
+    #[test]
+    fn a_port_that_stays_taken_is_an_error_after_all_tries() {
+        let (control, tries) = (Control::new(&[], None), std::cell::Cell::new(0));
+        let taken = || {
+            tries.set(tries.get() + 1);
+            Err(Errno::ADDRINUSE)
+        };
+        let error = open_patiently(taken, any(), Duration::ZERO, &control).unwrap_err();
+        assert!(error.contains("in use") && error.contains("still so after"), "{error}");
+        assert_eq!(tries.get(), MAX_RETRIES + 1);
+    }
+
+    #[test]
+    fn connections_are_accepted_in_batches_on_the_timer() {
+        let pace = Pace { every_ns: 50, batch: 2 };
+        let mut acceptor = Acceptor::new(Arc::new(socket().unwrap()), Some(pace), 1000);
+        assert!(!acceptor.on_readiness());
+        assert_eq!((acceptor.allowance(1000), acceptor.due_ns()), (2, Some(1050)));
+        assert_eq!(acceptor.allowance(1049), 0);
+        // A late wake moves the timer; the ticks that it missed are not made up for.
+        assert_eq!((acceptor.allowance(1990), acceptor.due_ns()), (2, Some(2015)));
+        assert_eq!(acceptor.allowance(2000), 0);
+    }
+
+    #[test]
+    fn accepting_pauses_when_no_descriptor_is_left_and_goes_on() {
+        let mut acceptor = Acceptor::new(Arc::new(socket().unwrap()), None, 0);
+        assert!(acceptor.on_readiness() && acceptor.due_ns().is_none());
+        acceptor.pause(7);
+        assert!(!acceptor.on_readiness());
+        assert_eq!(acceptor.due_ns(), Some(7 + PAUSE_NS));
+        assert_eq!(acceptor.allowance(7 + PAUSE_NS), MAX_ACCEPTS_PER_WAKE);
+        assert!(acceptor.on_readiness());
+    }
+
+    #[test]
+    fn nonsense_is_no_address() {
+        let control = Control::new(&[], None);
+        let error = open("nonsense", 1, 1, false, false, &control).err().unwrap().to_string();
+        assert!(error.contains("ADDRESS:PORT"), "{error}");
+        let (shared, _) = open("127.0.0.1:0", 1, 3, false, false, &control).unwrap();
+        assert!(shared.iter().all(|fd| Arc::ptr_eq(fd, &shared[0])) && shared.len() == 3);
+        let (own, addr) = open("127.0.0.1:0", 1, 3, true, false, &control).unwrap();
+        assert!(own.len() == 3 && own.iter().all(|fd| sys::socket::local_addr(&**fd).unwrap() == addr));
     }
 }

@@ -134,3 +134,55 @@ impl<'a> Options<'a> {
         Ok(self.get::<u8>(name)?.unwrap_or(0) != 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect()
+    }
+
+    #[test]
+    fn an_option_that_does_not_exist_is_refused_with_those_that_do() {
+        let error = Options::new(&map(&[("wrok_us", "1")])).unwrap_err().to_string();
+        assert!(error.contains("wrok_us") && error.contains("work_us"), "{error}");
+        assert!(Options::new(&map(&[("proxy.own", "1")])).is_ok());
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_is_refused_with_what_the_option_takes() {
+        let map = map(&[("work_us", "fast"), ("capacity", "0"), ("tls", "yes"), ("array", "-1")]);
+        let options = Options::new(&map).unwrap();
+        assert!(options.get::<f64>("work_us").unwrap_err().to_string().contains("microseconds"));
+        assert!(options.positive("capacity").unwrap_err().to_string().contains("above zero"));
+        assert!(options.on("tls").unwrap_err().to_string().contains("0|1"));
+        assert!(options.get::<u32>("array").unwrap_err().to_string().contains("count"));
+    }
+
+    #[test]
+    fn values_are_read_and_what_is_not_given_is_absent() {
+        let map = map(&[("work_us", "1.5"), ("tls", "1"), ("sync", "0")]);
+        let options = Options::new(&map).unwrap();
+        assert_eq!(options.positive("work_us").unwrap(), Some(1.5));
+        assert_eq!((options.on("tls").unwrap(), options.on("sync").unwrap()), (true, false));
+        assert_eq!((options.on("direct").unwrap(), options.get::<u32>("array").unwrap()), (false, None));
+        assert!(options.positive("capacity").unwrap().is_none());
+    }
+
+    #[test]
+    fn numbers_without_an_end_are_no_rates() {
+        for value in ["inf", "NaN", "-1"] {
+            let map = map(&[("capacity", value)]);
+            assert!(Options::new(&map).unwrap().positive("capacity").is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn every_row_has_words_and_a_name_of_its_own() {
+        let mut names: Vec<&str> = OPTIONS.iter().map(|o| o.name).collect();
+        names.sort_unstable();
+        assert!(names.is_sorted_by(|a, b| a < b), "a name stands twice");
+        assert!(OPTIONS.iter().all(|o| !o.value.is_empty() && !o.help.is_empty()));
+    }
+}

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Longest time that a late wake is made up for.
-const CATCH_UP_NS: u64 = 10_000_000;
+/// Longest lateness that following turns make up for.
+const MAX_CATCH_UP_NS: u64 = 10_000_000;
 
 pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>, ServeError> {
     let Some(rate) = options.positive("capacity")? else { return Ok(None) };
@@ -20,22 +20,87 @@ pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>
             return Err(ServeError::BadOption { name: "capacity_by", value: other.into(), wants: "work or sleep" });
         }
     };
-    // With several threads the turns are dealt out to all of them, and each spends the time of `threads` turns.
-    let span_ns = (1e9 / rate * f64::from(threads.max(1))) as u64;
-    let turn_ns = (1e9 / rate) as u64;
-    let late_ns = if sleeps { CATCH_UP_NS.max(turn_ns) } else { CATCH_UP_NS.min(turn_ns) };
-    let next_ns = AtomicU64::new(0);
+    let turns = Turns::new(rate, threads, sleeps);
     Ok(Some(Arc::new(move || {
-        let now = sys::clock::monotonic_ns();
-        let begin = |next: u64| if now > next + late_ns { now } else { next };
-        let took = next_ns.fetch_update(Relaxed, Relaxed, |next| Some(begin(next) + turn_ns)).unwrap_or(now);
-        let until = begin(took) + span_ns;
+        let until_ns = turns.take(sys::clock::monotonic_ns());
         if sleeps {
-            sys::clock::sleep_until_ns(until);
+            sys::clock::sleep_until_ns(until_ns);
         } else {
-            while sys::clock::monotonic_ns() < until {
+            while sys::clock::monotonic_ns() < until_ns {
                 std::hint::spin_loop();
             }
         }
     })))
+}
+
+/// Turns of a server with a known capacity. Several threads share them, and each spends the time of `threads` turns.
+struct Turns {
+    turn_ns: u64,
+    span_ns: u64,
+    catch_up_ns: u64,
+    next_ns: AtomicU64,
+}
+
+impl Turns {
+    fn new(rate: f64, threads: u32, sleeps: bool) -> Self {
+        let turn_ns = (1e9 / rate) as u64;
+        let span_ns = (1e9 / rate * f64::from(threads.max(1))) as u64;
+        let catch_up_ns = if sleeps { MAX_CATCH_UP_NS.max(turn_ns) } else { MAX_CATCH_UP_NS.min(turn_ns) };
+        Self { turn_ns, span_ns, catch_up_ns, next_ns: AtomicU64::new(0) }
+    }
+
+    /// Takes the next turn. Returns the moment at which it ends.
+    fn take(&self, now_ns: u64) -> u64 {
+        let begin = |next_ns: u64| if now_ns > next_ns + self.catch_up_ns { now_ns } else { next_ns };
+        let taken = self.next_ns.fetch_update(Relaxed, Relaxed, |next_ns| Some(begin(next_ns) + self.turn_ns));
+        begin(taken.unwrap_or(now_ns)) + self.span_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGIN_NS: u64 = 1_000_000_000;
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn requests_that_wait_follow_one_another_at_the_capacity() {
+        for sleeps in [false, true] {
+            let turns = Turns::new(500.0, 1, sleeps);
+            let mut now_ns = BEGIN_NS;
+            for _ in 0..100 {
+                now_ns = turns.take(now_ns);
+            }
+            assert_eq!(now_ns, BEGIN_NS + 200 * MS, "sleeps: {sleeps}");
+        }
+    }
+
+    #[test]
+    fn a_late_wake_is_made_up_for() {
+        let turns = Turns::new(500.0, 1, true);
+        assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
+        // Woken 5 ms late: the next turns end when they would have ended without that.
+        assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
+        assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
+    }
+
+    #[test]
+    fn after_a_pause_a_turn_begins_at_once_and_nothing_is_made_up_for() {
+        for sleeps in [false, true] {
+            let turns = Turns::new(500.0, 1, sleeps);
+            turns.take(BEGIN_NS);
+            let later_ns = BEGIN_NS + 100 * MS;
+            assert_eq!(turns.take(later_ns), later_ns + 2 * MS);
+            assert_eq!(turns.take(later_ns), later_ns + 4 * MS);
+        }
+    }
+
+    #[test]
+    fn threads_share_the_capacity() {
+        let turns = Turns::new(500.0, 4, true);
+        let ends: Vec<u64> = (0..8).map(|_| turns.take(BEGIN_NS) - BEGIN_NS).collect();
+        // Each thread is busy for 4 turns; together they end one every 2 ms.
+        assert_eq!(ends, [8, 10, 12, 14, 16, 18, 20, 22].map(|ms| ms * MS));
+    }
 }

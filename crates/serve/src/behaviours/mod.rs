@@ -137,7 +137,104 @@ impl Session for DelayedSession {
         self.inner.flushed()
     }
 
+    fn awaits_head(&self) -> bool {
+        self.inner.awaits_head()
+    }
+
+    fn head_is_late(&mut self) {
+        self.inner.head_is_late();
+    }
+
     fn reset(&mut self) {
         self.inner.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+    use crate::services::tests::service;
+
+    fn options(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect()
+    }
+
+    fn refused(pairs: &[(&str, &str)]) -> String {
+        wrap(service("echo", &[]), &Options::new(&options(pairs)).unwrap(), 1).err().unwrap().to_string()
+    }
+
+    fn delayed(name: &str) -> (DelayedSession, Arc<AtomicU32>) {
+        let count = Arc::new(AtomicU32::new(0));
+        let counts = count.clone();
+        let delay: Delay = Arc::new(move || {
+            counts.fetch_add(1, Relaxed);
+        });
+        (DelayedSession { inner: service(name, &[]).session(), delays: [delay].into() }, count)
+    }
+
+    #[test]
+    fn each_completed_request_is_delayed_once_before_its_answer_leaves() {
+        let (mut session, count) = delayed("http");
+        let get = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+        session.receive(&get.repeat(3)).unwrap();
+        assert_eq!(count.load(Relaxed), 3);
+        // Half a request is none.
+        session.receive(&get[..10]).unwrap();
+        assert_eq!(count.load(Relaxed), 3);
+    }
+
+    #[test]
+    fn echo_is_not_sent_past_the_delays() {
+        let (mut session, count) = delayed("echo");
+        assert!(!session.mirrors());
+        session.receive(b"x").unwrap();
+        assert!(session.wants_transmit());
+        assert_eq!(count.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn a_slow_head_is_seen_through_the_delays() {
+        let (mut session, _) = delayed("http");
+        session.receive(b"GET / HT").unwrap();
+        assert!(session.awaits_head());
+        session.head_is_late();
+        let mut answer = [0; 64];
+        let n = session.transmit(&mut answer);
+        assert!(answer[..n].starts_with(b"HTTP/1.1 408 "));
+    }
+
+    #[test]
+    fn without_a_behaviour_the_service_stays_as_it_is() {
+        let echo = service("echo", &[]);
+        let wrapped = wrap(echo.clone(), &Options::new(&options(&[])).unwrap(), 1).unwrap();
+        assert!(Arc::ptr_eq(&echo, &wrapped));
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_what_would_be_right() {
+        assert!(refused(&[("work_us", "1"), ("work_by", "magic")]).contains("clock or loops"));
+        assert!(refused(&[("work_us", "0")]).contains("above zero"));
+        assert!(refused(&[("sleep_ms", "-1")]).contains("above zero"));
+        assert!(refused(&[("capacity", "5"), ("capacity_by", "magic")]).contains("work or sleep"));
+        assert!(refused(&[("capacity", "fast")]).contains("requests/s"));
+    }
+
+    #[test]
+    fn work_takes_the_time_of_the_cpu_that_it_says() {
+        let map = options(&[("work_us", "200")]);
+        let delay = work::delay(&Options::new(&map).unwrap(), 1).unwrap().unwrap();
+        let begin_ns = sys::clock::thread_cpu_ns();
+        (0..5).for_each(|_| delay());
+        assert!(sys::clock::thread_cpu_ns() - begin_ns >= 1_000_000);
+    }
+
+    #[test]
+    fn every_behaviour_is_an_option() {
+        for row in BEHAVIOURS {
+            assert!(crate::OPTIONS.iter().any(|o| o.name == row.option), "{}", row.option);
+        }
     }
 }

@@ -193,3 +193,37 @@ pub(crate) fn start(
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(model: &str, options: &[(&str, &str)]) -> Result<(String, Option<String>), ServeError> {
+        let options = options.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+        let plan = ServePlan { model: model.into(), options, ..ServePlan::default() };
+        choose(&plan, &Options::new(&plan.options)?).map(|(name, note)| (name.to_owned(), note))
+    }
+
+    #[test]
+    fn auto_takes_a_model_that_can_and_says_so() {
+        assert_eq!(chosen("auto", &[]).unwrap().0, default_model());
+        for (options, model) in [(("accept_every_ms", "50"), "epoll-sharded"), (("workers", "2"), "workers")] {
+            let (name, note) = chosen("auto", &[options]).unwrap();
+            assert_eq!(name, model);
+            assert!(note.unwrap().contains(options.0));
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_named_is_taken_unless_an_option_needs_another() {
+        assert_eq!(chosen("poll", &[]).unwrap(), ("poll".into(), None));
+        assert_eq!(chosen("workers", &[("workers", "2")]).unwrap().0, "workers");
+        assert!(chosen("epoll", &[("workers", "2")]).unwrap_err().to_string().contains("needs model workers"));
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<&str> = MODELS.iter().map(|m| m.name).collect();
+        assert_eq!(names.len(), MODELS.len());
+    }
+}

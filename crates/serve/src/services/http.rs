@@ -31,7 +31,7 @@ struct Pages {
     content: Content,
     status: Option<u16>,
     split: bool,
-    limit: Option<Limit>,
+    limit: Option<RateLimit>,
     errors: Vec<(u16, Arc<Page>)>,
 }
 
@@ -61,7 +61,7 @@ fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeErr
         content,
         status,
         split: options.on("split_head")?,
-        limit: Limit::from(options)?,
+        limit: RateLimit::from(options)?,
         errors: [100, 400, 404, 405, 408, 413, 431, 500, 501, 505].map(|s| (s, error_page(s))).into(),
     };
     Ok(Arc::new(site))
@@ -126,7 +126,7 @@ impl Site for Pages {
     }
 
     fn refuse(&self) -> Option<Arc<Page>> {
-        self.limit.as_ref().and_then(Limit::refuse)
+        self.limit.as_ref().and_then(|limit| limit.refuse(sys::clock::monotonic_ns() as f64))
     }
 
     fn splits_head(&self) -> bool {
@@ -134,15 +134,18 @@ impl Site for Pages {
     }
 }
 
-/// A token bucket of one tenth of a second: requests that find it empty are refused.
-struct Limit {
+/// Longest time for which unused requests are saved up.
+const BURST_NS: f64 = 1e8;
+
+/// Limit of the request rate: a token bucket of one tenth of a second. Requests that find it empty are refused.
+struct RateLimit {
     gap_ns: f64,
-    /// Earliest moment that the next request may count for (the virtual scheduling of leaky buckets).
+    /// Earliest time that the next request may count for (virtual scheduling, as in a leaky bucket).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }
 
-impl Limit {
+impl RateLimit {
     fn from(options: &Options<'_>) -> Result<Option<Self>, ServeError> {
         let Some(rate) = options.positive("reject_over")? else { return Ok(None) };
         let status = options.get("reject_status")?.unwrap_or(503);
@@ -150,15 +153,36 @@ impl Limit {
         Ok(Some(Self { gap_ns: 1e9 / rate, next_ns: Mutex::new(0.0), page }))
     }
 
-    fn refuse(&self) -> Option<Arc<Page>> {
-        const BURST_NS: f64 = 1e8;
-        let now = sys::clock::monotonic_ns() as f64;
-        let mut next = lock(&self.next_ns);
-        let from = next.max(now - BURST_NS);
-        if from > now {
+    /// Returns the page that refuses a request at this time, if it is one too many.
+    fn refuse(&self, now_ns: f64) -> Option<Arc<Page>> {
+        let mut next_ns = lock(&self.next_ns);
+        let from_ns = next_ns.max(now_ns - BURST_NS);
+        if from_ns > now_ns {
             return Some(self.page.clone());
         }
-        *next = from + self.gap_ns;
+        *next_ns = from_ns + self.gap_ns;
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of 40 requests are refused that come one every so many milliseconds.
+    fn refused(rate: &str, every_ms: u64) -> usize {
+        let map = [("reject_over".to_owned(), rate.to_owned())].into();
+        let limit = RateLimit::from(&Options::new(&map).unwrap()).unwrap().unwrap();
+        (1..=40).filter(|n| limit.refuse((1000 + n * every_ms) as f64 * 1e6).is_some()).count()
+    }
+
+    #[test]
+    fn requests_above_the_rate_are_refused() {
+        // At 5 a second: all that come every 200 ms pass, and half of those that come every 100 ms.
+        assert_eq!(refused("5", 200), 0);
+        assert!((19..=20).contains(&refused("5", 100)), "{}", refused("5", 100));
+        assert_eq!(refused("5", 0), 39);
+        // A tenth of a second at 100 a second may come at once.
+        assert!((29..=30).contains(&refused("100", 0)), "{}", refused("100", 0));
     }
 }

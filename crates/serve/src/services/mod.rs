@@ -9,6 +9,8 @@ mod memcached;
 mod record;
 mod redis;
 mod source;
+#[cfg(test)]
+pub(crate) mod tests;
 pub(crate) mod tls;
 mod ws;
 

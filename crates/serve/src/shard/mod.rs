@@ -4,6 +4,8 @@
 
 mod deadlines;
 mod places;
+#[cfg(test)]
+mod tests;
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};

@@ -60,3 +60,66 @@ pub(crate) fn choose(plan: &ServePlan, model: &ModelSpec, options: &Options<'_>)
     }
     Ok(Policy { head_ms, ..(row.make)(options)? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MODELS;
+
+    fn plan(model: &str, strategy: &str, options: &[(&str, &str)]) -> ServePlan {
+        let options = options.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+        ServePlan { model: model.into(), strategy: strategy.into(), options, ..ServePlan::default() }
+    }
+
+    fn policy(plan: &ServePlan) -> Result<Policy, ServeError> {
+        let model = MODELS.iter().find(|m| m.name == plan.model).unwrap();
+        choose(plan, model, &Options::new(&plan.options)?)
+    }
+
+    #[test]
+    fn every_model_honours_exactly_the_strategies_of_its_row() {
+        for model in MODELS {
+            assert!(policy(&plan(model.name, "", &[])).is_ok(), "{}", model.name);
+            for strategy in STRATEGIES {
+                let honoured = model.strategies.contains(&strategy.name);
+                let outcome = policy(&plan(model.name, strategy.name, &[]));
+                assert_eq!(outcome.is_ok(), honoured, "{} {}", model.name, strategy.name);
+                if let Err(e) = outcome {
+                    assert!(e.to_string().contains(model.cannot) && !model.cannot.is_empty(), "{e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_strategy_that_does_not_exist_is_refused_with_those_that_do() {
+        let error = policy(&plan("epoll", "fast", &[])).unwrap_err().to_string();
+        assert!(STRATEGIES.iter().all(|s| error.contains(s.name)), "{error}");
+    }
+
+    #[test]
+    fn without_options_a_strategy_is_that_of_the_source() {
+        let limits = policy(&plan("epoll", "limits", &[])).unwrap().limits.unwrap();
+        assert_eq!((limits.sends, limits.unsent_ms, limits.silent_ms), (200, 5000, 30_000));
+        let active = policy(&plan("epoll", "high-throughput", &[])).unwrap().active.unwrap();
+        assert_eq!((active.places, active.idle_ms, active.waiting, active.refuse), (100, 1000, None, Refuse::Busy));
+        let many = policy(&plan("epoll", "high-connections", &[])).unwrap();
+        assert!(many.lazy_buffers && many.read.drain && many.read.bytes == 256 * 1024);
+        let none = policy(&plan("epoll", "", &[])).unwrap();
+        assert!(!none.lazy_buffers && !none.read.drain && none.limits.is_none() && none.active.is_none());
+    }
+
+    #[test]
+    fn options_set_what_a_strategy_bounds() {
+        let options = [("active", "0"), ("active_idle_ms", "5"), ("waiting", "7"), ("refuse", "reset")];
+        let active = policy(&plan("epoll", "high-throughput", &options)).unwrap().active.unwrap();
+        assert_eq!((active.places, active.idle_ms, active.waiting, active.refuse), (1, 5, Some(7), Refuse::Reset));
+        let options = [("sends", "0"), ("unsent_ms", "1"), ("silent_ms", "2"), ("header_timeout_ms", "3")];
+        let policy_of_limits = policy(&plan("epoll", "limits", &options)).unwrap();
+        let limits = policy_of_limits.limits.unwrap();
+        assert_eq!((limits.sends, limits.unsent_ms, limits.silent_ms), (1, 1, 2));
+        assert_eq!(policy_of_limits.head_ms, 3);
+        let wrong = policy(&plan("epoll", "high-throughput", &[("refuse", "politely")])).unwrap_err().to_string();
+        assert!(wrong.contains("busy, close or reset"), "{wrong}");
+    }
+}
