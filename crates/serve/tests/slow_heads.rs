@@ -103,39 +103,28 @@ fn every_model_under_every_strategy_gives_slow_heads_up_and_serves_the_others() 
 
 #[test]
 fn five_hundred_slow_heads_starve_nobody_under_high_throughput() {
-    for model in ["epoll", "uring"] {
+    at_once(["epoll", "uring"], |model| {
         let server = start(&plan("http", model, "high-throughput", &[])).unwrap();
         holds(&server, 500, model);
-    }
+    });
 }
 
 #[test]
 fn the_proxy_gives_slow_heads_up() {
     let back = start(&plan("http", "epoll", "", &[])).unwrap();
-    for events in ["epoll", "uring", "poll", "select"] {
-        let upstream = back.local_addr().to_string();
+    let upstream = back.local_addr().to_string();
+    at_once(["epoll", "uring", "poll", "select"], |events| {
         let options = [("upstream", upstream.as_str()), ("events", events)];
         holds(&start(&plan("proxy", "", "", &options)).unwrap(), 20, events);
-    }
+    });
 }
 
-/// A connection without a request is idle, not slow; a body may take as long as it takes.
-#[test]
-fn idle_connections_and_slow_bodies_are_no_slow_heads() {
-    let server = start(&plan("http", "epoll", "", &[])).unwrap();
-    let mut idle = TcpStream::connect(server.local_addr()).unwrap();
-    let mut body = TcpStream::connect(server.local_addr()).unwrap();
-    body.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 60\r\n\r\n").unwrap();
-    for _ in 0..60 {
-        std::thread::sleep(Duration::from_millis(20));
-        body.write_all(b"x").unwrap();
-    }
-    let mut text = String::new();
-    body.read_to_string(&mut text).unwrap();
-    assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
-    idle.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-    text.clear();
-    idle.read_to_string(&mut text).unwrap();
-    assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
-    assert_eq!(server.stats().closed_slow, 0);
+/// Checks all of them at the same time: these tests wait for deadlines.
+fn at_once<const N: usize>(names: [&'static str; N], check: impl Fn(&'static str) + Sync) {
+    std::thread::scope(|scope| {
+        for name in names {
+            let check = &check;
+            scope.spawn(move || check(name));
+        }
+    });
 }

@@ -9,6 +9,16 @@ use run::ServePlan;
 
 pub(crate) const BACKENDS: [&str; 4] = ["epoll", "uring", "poll", "select"];
 
+/// Checks every back end at the same time: these tests wait for one another's ends.
+pub(crate) fn each_backend(check: impl Fn(&'static str) + Sync) {
+    std::thread::scope(|scope| {
+        for events in BACKENDS {
+            let check = &check;
+            scope.spawn(move || check(events));
+        }
+    });
+}
+
 pub(crate) fn proxy(upstream: SocketAddr, events: &str, options: &[(&str, &str)]) -> Server {
     let mut plan = ServePlan { service: "proxy".into(), ..ServePlan::default() };
     plan.options.insert("upstream".into(), upstream.to_string());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use loadline_serve::Server;
 
-use super::common::{BACKENDS, connect, exchange, head, proxy, text, upstream};
+use super::common::{connect, each_backend, exchange, head, proxy, text, upstream};
 
 #[test]
 fn faults_are_told_by_their_status() {
@@ -17,7 +17,7 @@ fn faults_are_told_by_their_status() {
         std::thread::sleep(Duration::from_millis(500));
     });
     let get = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    for events in BACKENDS {
+    each_backend(|events| {
         let status = |server: &Server, request: &[u8]| {
             let answer = text(&exchange(server, request));
             answer.split(' ').nth(1).unwrap_or_else(|| panic!("{events}: {answer:?}")).to_owned()
@@ -41,12 +41,12 @@ fn faults_are_told_by_their_status() {
         held.iter_mut().for_each(|stream| stream.write_all(b"GET").unwrap());
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(status(&server, get), "503", "{events}");
-    }
+    });
 }
 
 #[test]
 fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_as_whole() {
-    for events in BACKENDS {
+    each_backend(|events| {
         // The first half, then silence; or the first half, then the end.
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
@@ -63,7 +63,7 @@ fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_
             assert!(all.starts_with("HTTP/1.1 200") && all.ends_with("12345"), "{events} {path}: {all}");
             assert_eq!(all.matches("HTTP/1.1").count(), 1, "{events} {path}: {all}");
         }
-    }
+    });
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn a_head_of_an_answer_that_does_not_end_is_a_bad_gateway() {
         let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\nLong: {}", "l".repeat(5000)).as_bytes());
         let _ = stream.read(&mut [0]);
     });
-    for events in BACKENDS {
+    each_backend(|events| {
         let server = proxy(addr, events, &[("head_bytes", "1000")]);
         let all = text(&exchange(&server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
         assert!(all.starts_with("HTTP/1.1 502 "), "{events}: {all}");
-    }
+    });
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_client_over_the_limit_is_told_and_gets_in_when_another_leaves() {
         }
     });
     let get = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    for events in BACKENDS {
+    each_backend(|events| {
         let server = proxy(addr, events, &[("max_connections", "1")]);
         let mut first = connect(&server);
         first.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -101,5 +101,5 @@ fn a_client_over_the_limit_is_told_and_gets_in_when_another_leaves() {
             std::thread::sleep(Duration::from_millis(10));
         }
         assert!(server.stats().refused >= 1, "{events}: refusals are counted");
-    }
+    });
 }

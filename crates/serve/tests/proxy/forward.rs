@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::time::Duration;
 
-use super::common::{BACKENDS, connect, exchange, head, proxy, text, upstream};
+use super::common::{connect, each_backend, exchange, head, proxy, text, upstream};
 
 #[test]
 fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
-    for events in BACKENDS {
+    each_backend(|events| {
         let opened = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let count = opened.clone();
         let addr = upstream(move |mut stream| {
@@ -41,12 +41,12 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
         server.stop();
         assert_eq!(server.failures(), Vec::<String>::new());
         assert_eq!(server.join().threads, 0);
-    }
+    });
 }
 
 #[test]
 fn bodies_of_every_framing_go_both_ways() {
-    for events in BACKENDS {
+    each_backend(|events| {
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
                 if let Some(at) = request.to_ascii_lowercase().find("content-length: ") {
@@ -77,12 +77,12 @@ fn bodies_of_every_framing_go_both_ways() {
             "{events}: {shown}"
         );
         assert!(all.ends_with(&vec![b'z'; 300_000]), "{events}: {} bytes", all.len());
-    }
+    });
 }
 
 #[test]
 fn a_client_that_ends_its_side_still_gets_its_answer() {
-    for events in BACKENDS {
+    each_backend(|events| {
         let addr = upstream(|mut stream| {
             while head(&mut stream).is_some() {
                 std::thread::sleep(Duration::from_millis(30));
@@ -96,12 +96,12 @@ fn a_client_that_ends_its_side_still_gets_its_answer() {
         let mut all = Vec::new();
         client.read_to_end(&mut all).unwrap();
         assert!(all.ends_with(b"ok"), "{events}: {}", text(&all));
-    }
+    });
 }
 
 #[test]
 fn a_kept_connection_that_is_gone_costs_no_request() {
-    for events in BACKENDS {
+    each_backend(|events| {
         // Answers once a connection and closes without saying so before.
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
@@ -117,5 +117,5 @@ fn a_kept_connection_that_is_gone_costs_no_request() {
             client.read_exact(&mut got).unwrap();
             assert!(got.ends_with(b"ok"), "{events}: {}", text(&got));
         }
-    }
+    });
 }

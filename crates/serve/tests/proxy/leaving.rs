@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use loadline_serve::Server;
 
-use super::common::{BACKENDS, connect, head, proxy, text, upstream};
+use super::common::{connect, each_backend, head, proxy, text, upstream};
 
 /// Far below the time after which the proxy gives a silent upstream up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -50,16 +50,16 @@ fn leaves(events: &str, request: &[u8], leave: impl Fn(&TcpStream)) -> Server {
 #[test]
 fn a_client_that_resets_takes_its_upstream_connection_with_it() {
     let reset = |client: &TcpStream| sys::socket::set_reset_on_close(client).unwrap();
-    for events in BACKENDS {
+    each_backend(|events| {
         assert_eq!(leaves(events, GET, reset).stats().resets, 1, "{events}");
         // With the next request unread.
         assert_eq!(leaves(events, &GET.repeat(2), reset).stats().resets, 1, "{events}, pipelined");
-    }
+    });
 }
 
 #[test]
 fn a_client_that_closes_or_ends_its_side_and_resets_then_is_noticed() {
-    for events in BACKENDS {
+    each_backend(|events| {
         leaves(events, GET, |_| {});
         leaves(events, &GET.repeat(2), |_| {});
         leaves(events, GET, |client| {
@@ -70,12 +70,12 @@ fn a_client_that_closes_or_ends_its_side_and_resets_then_is_noticed() {
         // Old clients know no interim response, but a reset is one for them too.
         let old = b"GET / HTTP/1.0\r\n\r\n";
         leaves(events, old, |client| sys::socket::set_reset_on_close(client).unwrap());
-    }
+    });
 }
 
 #[test]
 fn a_client_that_only_ends_its_side_gets_its_answer() {
-    for events in BACKENDS {
+    each_backend(|events| {
         for (probe_ms, request, interim) in
             [("1", GET, true), ("600000", GET, false), ("1", b"GET / HTTP/1.0\r\n\r\n", false)]
         {
@@ -101,5 +101,5 @@ fn a_client_that_only_ends_its_side_gets_its_answer() {
             assert!(all.ends_with("\r\n\r\nok"), "{events} {probe_ms}: {all}");
             assert_eq!(server.stats().resets, 0, "{events}");
         }
-    }
+    });
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::common::{BACKENDS, connect, exchange, head, proxy, upstream};
+use super::common::{connect, each_backend, exchange, head, proxy, upstream};
 
 #[test]
 fn a_slow_reader_holds_back_its_upstream_and_nobody_else() {
     const SIZE: usize = 40_000_000;
-    for events in BACKENDS {
+    each_backend(|events| {
         let sent = Arc::new(AtomicUsize::new(0));
         let count = sent.clone();
         let addr = upstream(move |mut stream| {
@@ -44,13 +44,13 @@ fn a_slow_reader_holds_back_its_upstream_and_nobody_else() {
             assert!(n > 0, "{events}: ended after {total}");
             total += n;
         }
-    }
+    });
 }
 
 #[test]
 fn an_upstream_that_does_not_read_holds_back_its_client_and_nobody_else() {
     const SIZE: usize = 40_000_000;
-    for events in BACKENDS {
+    each_backend(|events| {
         let reads = Arc::new(AtomicBool::new(false));
         let may_read = reads.clone();
         let addr = upstream(move |mut stream| {
@@ -94,5 +94,5 @@ fn an_upstream_that_does_not_read_holds_back_its_client_and_nobody_else() {
         let mut answer = [0; 40];
         client.read_exact(&mut answer).unwrap();
         assert!(answer.ends_with(b"ok"), "{events}");
-    }
+    });
 }
