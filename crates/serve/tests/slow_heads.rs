@@ -13,7 +13,7 @@ use std::time::Duration;
 use loadline_serve::{MODELS, Server, start};
 use run::ServePlan;
 
-const HEAD_MS: &str = "700";
+const HEAD_MS: &str = "200";
 
 fn plan(service: &str, model: &str, strategy: &str, options: &[(&str, &str)]) -> ServePlan {
     let mut options: std::collections::BTreeMap<String, String> =

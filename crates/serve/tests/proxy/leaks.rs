@@ -5,11 +5,11 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::common::{BACKENDS, connect, head, proxy, sockets_of, upstream};
+use super::common::{connect, each_backend, head, proxy, sockets_of, upstream};
 
 #[test]
 fn clients_and_upstreams_that_go_in_the_middle_leave_nothing_behind() {
-    for events in BACKENDS {
+    each_backend(|events| {
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
                 let whole = request.starts_with("GET /whole");
@@ -52,7 +52,7 @@ fn clients_and_upstreams_that_go_in_the_middle_leave_nothing_behind() {
             std::thread::sleep(Duration::from_millis(10));
         }
         assert_eq!(server.failures(), Vec::<String>::new(), "{events}");
-    }
+    });
 }
 
 fn reset_half_of_them(round: usize, client: TcpStream) {

@@ -19,7 +19,7 @@ fn curl(url: &str) -> String {
 
 /// Requests that wrk had answered, every one well.
 fn wrk(url: &str) -> u64 {
-    let out = Command::new("wrk").args(["-t1", "-c40", "-d3s", &format!("{url}/file")]).output().unwrap();
+    let out = Command::new("wrk").args(["-t1", "-c40", "-d1s", &format!("{url}/file")]).output().unwrap();
     let shown = text(&out.stdout);
     assert!(!shown.contains("Non-2xx") && !shown.contains("Socket errors"), "{shown}");
     let line = shown.lines().find(|l| l.contains("requests in"));
