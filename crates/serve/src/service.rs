@@ -1,11 +1,7 @@
 //! What a server says: the server half of each connection.
 
-use proto::Session;
-
 use crate::Stats;
-
-/// A session that may move between threads.
-pub(crate) type BoxedSession = Box<dyn Session + Send>;
+use crate::connection::BoxedSession;
 
 /// Makes the server half of each connection. Shared by all threads.
 pub trait Service: Send + Sync {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use proto::{Fault, Progress, Session};
 
-use crate::service::BoxedSession;
+use crate::connection::BoxedSession;
 use crate::{Options, ServeError, Service};
 use delay::Delay;
 

@@ -7,10 +7,12 @@ mod activity;
 #[cfg(test)]
 mod tests;
 
-use proto::{Progress, Session as _};
+use proto::{Progress, Session};
 
-use crate::service::BoxedSession;
 pub(crate) use activity::{Activity, HeadState, LINGER_MS};
+
+/// A session that may move between threads.
+pub(crate) type BoxedSession = Box<dyn Session + Send>;
 
 /// Bytes read by one recv, and most bytes written by one send.
 pub(crate) const PIECE_BYTES: usize = 64 * 1024;

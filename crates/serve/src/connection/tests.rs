@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use proto::{Fault, Session};
+use proto::Fault;
 
 use super::*;
 

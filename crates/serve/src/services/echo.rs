@@ -5,7 +5,7 @@ use std::sync::Arc;
 use run::ServePlan;
 
 use crate::Service;
-use crate::service::BoxedSession;
+use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
 struct Echo;

@@ -8,7 +8,7 @@ use proto::http2::ServerSession;
 use run::ServePlan;
 
 use crate::Service;
-use crate::service::BoxedSession;
+use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
 /// Largest message: it is kept in memory.

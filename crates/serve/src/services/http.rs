@@ -11,8 +11,8 @@ use run::ServePlan;
 
 use super::files::Files;
 use crate::Service;
+use crate::connection::BoxedSession;
 use crate::server::lock;
-use crate::service::BoxedSession;
 use crate::{Options, ServeError};
 
 /// Largest built-in page: it is kept in memory.

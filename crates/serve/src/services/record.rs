@@ -15,7 +15,7 @@ use run::ServePlan;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use crate::Service;
-use crate::service::BoxedSession;
+use crate::connection::BoxedSession;
 use crate::{Options, ServeError, Stats};
 
 /// Length of our own file.

@@ -7,7 +7,7 @@ use proto::redis::ServerSession;
 use run::ServePlan;
 
 use crate::Service;
-use crate::service::BoxedSession;
+use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
 #[derive(Default)]

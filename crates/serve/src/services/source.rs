@@ -6,7 +6,7 @@ use proto::source::ServerPlan;
 use run::ServePlan;
 
 use crate::Service;
-use crate::service::BoxedSession;
+use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
 struct Source(ServerPlan);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proto::tls::{ServerConfig, ServerSession, self_signed, server_config};
 
 use super::Service;
-use crate::service::BoxedSession;
+use crate::connection::BoxedSession;
 use crate::{Options, ServeError, Stats};
 
 /// Names of a certificate that is made here.

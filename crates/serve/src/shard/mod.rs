@@ -13,10 +13,9 @@ use std::sync::{Arc, Mutex};
 use sys::{clock, socket, wake::Waker};
 
 use crate::Service;
-use crate::connection::{Activity, Connection, End};
+use crate::connection::{Activity, BoxedSession, Connection, End};
 use crate::listener::Pace;
 use crate::server::{Control, lock};
-use crate::service::BoxedSession;
 use crate::stats::Cell;
 use crate::strategies::{Policy, Refuse};
 pub(crate) use deadlines::SWEEP_NS;
