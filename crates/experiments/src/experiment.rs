@@ -4,6 +4,7 @@ use lab::{Lab, LabError};
 use run::Plan;
 
 use crate::Parameters;
+use crate::figures::Figures;
 
 /// One row.
 #[derive(Clone, Copy)]
@@ -20,6 +21,8 @@ pub struct Experiment {
     pub on_hosts: bool,
     /// Conducts it: keeps trials in the lab, and fits and checks in its findings.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
+    /// Its tables and charts.
+    pub(crate) figures: Figures,
 }
 
 impl Experiment {

@@ -4,6 +4,7 @@
 mod connections;
 mod event;
 mod experiment;
+mod figures;
 mod io_models;
 mod parameters;
 mod records;
@@ -28,6 +29,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../experiments/request-rate.toml"),
         on_hosts: true,
         run: sclients::request_rate::run,
+        figures: sclients::figures::REQUEST_RATE,
     },
     Experiment {
         name: "overload",
@@ -36,6 +38,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../experiments/overload.toml"),
         on_hosts: false,
         run: sclients::overload::run,
+        figures: sclients::figures::OVERLOAD,
     },
     Experiment {
         name: "bursty",
@@ -44,6 +47,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../experiments/bursty.toml"),
         on_hosts: false,
         run: sclients::bursty::run,
+        figures: sclients::figures::BURSTY,
     },
     Experiment {
         name: "wan",
@@ -52,6 +56,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../experiments/wan.toml"),
         on_hosts: false,
         run: sclients::wan::run,
+        figures: sclients::figures::WAN,
     },
     records::THROUGHPUT_PROFILE,
     records::ADDING_CLIENTS,
@@ -62,6 +67,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../experiments/io-models.toml"),
         on_hosts: true,
         run: io_models::run,
+        figures: io_models::FIGURES,
     },
     event::API,
     event::PROXY,
@@ -72,6 +78,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../../../experiments/connections.toml"),
         on_hosts: false,
         run: connections::run,
+        figures: connections::FIGURES,
     },
 ];
 
@@ -104,9 +111,19 @@ pub fn run(
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
         repeats::add(&mut whole, part, repeat);
         judge::judge(&mut whole);
+        present(&mut whole);
         save(&whole, dir.as_ref())?;
     }
     Ok(whole)
+}
+
+/// Makes the tables and charts of a judged run of an experiment. Those of an experiment that this version does not know
+/// stay as they were stored.
+pub fn present(run: &mut Run) {
+    let name = run.plan.experiment();
+    if let Some(experiment) = EXPERIMENTS.iter().find(|e| Some(e.name) == name) {
+        run.findings.experiment = Some(experiment.figures.report(run));
+    }
 }
 
 fn save(run: &Run, dir: Option<&RunDir>) -> Result<(), LabError> {
@@ -136,6 +153,7 @@ fn once(
         lab.host(probe::host_info("localhost", "client and server"));
     }
     let outcome = (experiment.run)(&mut lab, parameters);
+    present(&mut lab.run);
     match outcome {
         Ok(()) => lab.finish(),
         // What was measured before the failure is worth keeping.

@@ -78,7 +78,7 @@ pub use what_if::what_if;
 
 use run::{Run, Trial};
 
-/// Derives and concludes: see the head of the crate. `findings.checks`, `findings.conclusions`, fits that an experiment made, and the measured
+/// Derives and concludes: see the head of the crate. `findings.checks`, `findings.conclusions`, the tables, charts and fits that an experiment made, and the measured
 /// `trust.generator_ceiling` are kept; everything else in `findings` is made anew.
 pub fn judge(run: &mut Run) {
     judge_so_far(run);
@@ -130,6 +130,7 @@ pub fn judge_so_far(run: &mut Run) {
         expected: Vec::new(),
         drifts: drift::drifts(&facts),
         tls_handshake_cpu_us: handshakes::cost(run),
+        experiment: run.findings.experiment.clone(),
         checks: run.findings.checks.clone(),
         conclusions: run.findings.conclusions.clone(),
         fits: run.findings.fits.clone(),

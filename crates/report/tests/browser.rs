@@ -19,7 +19,7 @@ fn no_page_is_wider_than_its_window() {
     let pages = [
         ("find", common::find()),
         ("behind", common::behind()),
-        ("experiment", common::adding_clients()),
+        ("experiment", common::experiment()),
         ("awkward", common::awkward()),
     ];
     let mut frames = String::new();

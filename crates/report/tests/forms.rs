@@ -69,46 +69,40 @@ fn the_other_texts_are_as_they_were() {
 
 #[test]
 fn an_experiment_stands_beside_the_published_numbers() {
-    insta::assert_snapshot!("adding-clients.md", without_plan(&made("markdown", &common::adding_clients())));
-    let html = made("html", &common::adding_clients());
+    insta::assert_snapshot!("experiment.md", without_plan(&made("markdown", &common::experiment())));
+    let html = made("html", &common::experiment());
     assert!(html.contains("class=\"hollow"), "published points are hollow");
     assert!(html.contains("Each client brings less than the one before"));
-    let text = made("text", &common::adding_clients());
-    assert_eq!(text.lines().next().unwrap(), "adding-clients: limited by network-medium; 1 of 2 checks held");
+    let text = made("text", &common::experiment());
+    assert_eq!(text.lines().next().unwrap(), "sample: limited by network-medium; 1 of 2 checks held");
     assert!(text.contains("FAILED"), "a failed check is said aloud");
 }
 
+/// Trials without a request have nothing for the common table of trials.
 #[test]
-fn a_figure_takes_only_its_own_trials() {
-    let doc = loadline_report::document(&common::request_rate());
-    let figures = doc.sections.iter().find(|s| s.id == "figures").unwrap();
-    let points = figures.blocks.iter().filter_map(|b| match b {
-        loadline_report::Block::Plot(plot) => Some(plot.series[0].points.len()),
-        _ => None,
-    });
-    assert_eq!(points.collect::<Vec<_>>(), [4, 5], "simple clients, then S-Clients");
-}
-
-#[test]
-fn timings_of_a_library_make_curves_by_back_end() {
-    let point = |name: &str, cold: f64, us: f64| run::Trial {
-        label: format!("{name}, {cold} cold"),
-        kind: run::TrialKind::Experiment,
-        key: run::Key { cold: Some(cold as u32), line: Some(name.into()), ..run::Key::default() },
-        results: run::Results { event_us: Some(us), median_us: Some(us * 10.0), ..run::Results::default() },
-        ..run::Trial::default()
-    };
-    let mut run = common::adding_clients();
-    run.plan.command = "lab event-api".into();
-    run.trials = [("epoll", 0.1), ("select", 9.0)]
-        .iter()
-        .flat_map(|(n, us)| [0.0, 2000.0].map(|c| point(n, c, us + c / 1e3)))
-        .collect();
+fn timings_of_a_library_have_the_tables_and_curves_of_their_experiment() {
+    let mut run = common::experiment();
+    let timed =
+        |label: &str| run::Trial { label: label.into(), kind: run::TrialKind::Experiment, ..run::Trial::default() };
+    run.trials = vec![timed("epoll, 0 cold"), timed("select, 0 cold")];
     let doc = loadline_report::document(&run);
     let ids: Vec<&str> = doc.sections.iter().map(|s| s.id.as_str()).collect();
     assert!(ids.contains(&"figures") && ids.contains(&"results") && !ids.contains(&"trials"), "{ids:?}");
     let html = made("html", &run);
     assert!(html.contains(">epoll</text>") && html.contains(">select</text>"));
+}
+
+/// A file may say anything: rows that are too short or too long, curves without points.
+#[test]
+fn tables_and_charts_of_any_shape_are_drawn() {
+    let mut run = common::experiment();
+    let shown = run.findings.experiment.as_mut().unwrap();
+    shown.tables[0].rows = vec![vec![], vec![Some("x".into()); 9]];
+    shown.charts[0].series[0].y = vec![f64::NAN];
+    shown.charts[1].series.clear();
+    for form in ["text", "markdown", "html"] {
+        assert!(made(form, &run).contains("Each step"), "{form}");
+    }
 }
 
 /// A server that accepts and never answers: what did not happen has no time.
@@ -353,8 +347,7 @@ fn pages_to_look_at() {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let pages = [
         ("find", common::find()),
-        ("experiment", common::adding_clients()),
-        ("request-rate", common::request_rate()),
+        ("experiment", common::experiment()),
         ("awkward", common::awkward()),
         ("load", common::load()),
     ];

@@ -24,6 +24,9 @@ pub use findings::comparison::{BothAt, Compared, ComparedCurves, ComparedWord, C
 pub use findings::decisions::{Breach, BreachKind, Failure, Limits, LoadState, Outcome, Picks, Sureness};
 pub use findings::device::Device;
 pub use findings::drift::{Drift, DriftOf};
+pub use findings::experiment_report::{
+    Chart, ChartAxis, ChartLevel, ChartSeries, ExperimentReport, ResultColumn, ResultTable,
+};
 pub use findings::figure_unit::FigureUnit;
 pub use findings::handshake_cost::{CpuTold, HandshakeCost};
 pub use findings::proof::{

@@ -8,7 +8,16 @@ use std::path::{Path, PathBuf};
 use loadline_run::{load_run, schema};
 use serde_json::Value;
 
-const FIXTURES: [&str; 4] = ["find.json", "io-models.json", "open-loop-repeats.json", "users.json"];
+const FIXTURES: [&str; 7] = [
+    "find.json",
+    "io-models.json",
+    "open-loop-repeats.json",
+    "users.json",
+    // Later ones of version 0.1.0, reduced: experiments whose trials have typed fields for what was set and measured.
+    "adding-clients.json",
+    "event-api.json",
+    "overload.json",
+];
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)

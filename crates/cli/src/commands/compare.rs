@@ -190,6 +190,7 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
     let one = |path: &PathBuf| {
         let mut run = run::load_run(path)?;
         judge::judge(&mut run);
+        experiments::present(&mut run);
         Ok(run)
     };
     paths.iter().map(one).collect()

@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         (run::load_run(&args.file)?, Vec::new())
     };
     judge::judge(&mut run);
+    experiments::present(&mut run);
     let form = FORMS.iter().find(|f| f.name == args.form);
     let form = form.ok_or_else(|| lab::LabError::name("form", &args.form, FORMS.iter().map(|f| f.name)))?;
     let mut doc = report::document(&run);

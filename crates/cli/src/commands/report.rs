@@ -22,6 +22,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut run = run::load_run(&args.run)?;
     judge::judge(&mut run);
+    experiments::present(&mut run);
     let style = output::style_for(args.out.as_deref());
     let text = report::render(&args.form, &run, &style)?;
     output::save_or_print(args.out.as_deref(), &text)?;

@@ -15,6 +15,7 @@ fn old(name: &str) -> Run {
 fn judged(name: &str) -> Run {
     let mut run = old(name);
     judge::judge(&mut run);
+    experiments::present(&mut run);
     run
 }
 

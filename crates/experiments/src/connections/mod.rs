@@ -2,6 +2,7 @@
 //! messages on random ones of them. Not from a source: what a connection that says little costs here.
 
 mod conclude;
+mod figures;
 mod layout;
 mod memory;
 mod room;
@@ -9,6 +10,7 @@ mod stage;
 mod text;
 mod trial;
 
+pub(super) use figures::FIGURES;
 pub(super) use text::CONNECTIONS;
 
 use lab::{Lab, LabError};

@@ -7,6 +7,7 @@ mod bench;
 mod callers;
 mod conclude;
 mod declares;
+mod figures;
 mod hot;
 mod proxy;
 mod rate;
@@ -61,6 +62,7 @@ hot rate; declaring costs more than revoking.",
     toml: include_str!("../../../../experiments/event-api.toml"),
     on_hosts: false,
     run: api::run,
+    figures: figures::EVENT_API,
 };
 
 /// `lab proxy`.
@@ -78,4 +80,5 @@ Checked: epoll and uring complete as much with the most cold connections as with
     toml: include_str!("../../../../experiments/proxy.toml"),
     on_hosts: false,
     run: proxy::run,
+    figures: figures::PROXY,
 };

@@ -4,6 +4,7 @@ mod conclude;
 mod contender;
 mod entry;
 mod far;
+mod figures;
 mod growth;
 mod loads;
 mod rows;
@@ -14,6 +15,7 @@ mod threads;
 mod turns;
 mod words;
 
+pub(super) use figures::FIGURES;
 pub(super) use text::IO_MODELS;
 
 use lab::{Lab, LabError};

@@ -7,6 +7,7 @@ use run::{Check, Trial};
 use super::checks::{no_disk, wire_and_verdict};
 use super::clients_words::{demand, growth_words, knee_words, server_words, wire_words};
 use super::derive::{busy, known};
+use super::figures;
 use super::step::steps;
 use super::test_bed::TestBed;
 use crate::{Experiment, Parameters};
@@ -32,6 +33,7 @@ has no counters, so condition (d) and everything based on it are left out. `list
     toml: include_str!("../../../../experiments/adding-clients.toml"),
     on_hosts: true,
     run,
+    figures: figures::ADDING_CLIENTS,
 };
 
 fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {

@@ -61,7 +61,7 @@ pub(super) fn derive(trial: &mut Trial) {
     let wire = wire(trial);
     let results = &mut trial.results;
     results.bytes_per_s = Some(x * record);
-    // What the source's counter shows: messages with their heads, both ways.
+    // What the source's counter figures: messages with their heads, both ways.
     results.message_bytes_per_s = Some(x * messages);
     results.message_out_bytes = Some(sent);
     results.message_in_bytes = Some(received);

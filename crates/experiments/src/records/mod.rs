@@ -9,7 +9,9 @@ mod checks;
 mod clients;
 mod clients_words;
 mod derive;
+mod figures;
 mod made;
+mod plateau;
 mod profile;
 mod profile_words;
 mod step;
@@ -17,4 +19,6 @@ mod test_bed;
 
 pub(super) use clients::EXPERIMENT as ADDING_CLIENTS;
 pub(super) use derive::wire;
+#[cfg(test)]
+pub(super) use plateau::shown as plateau_values;
 pub(super) use profile::EXPERIMENT as THROUGHPUT_PROFILE;

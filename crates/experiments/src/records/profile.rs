@@ -5,6 +5,7 @@ use run::{Check, Trial};
 
 use super::checks::{no_disk, wire_and_verdict};
 use super::derive::{at, cost, known, of_size, processor_us, record_bytes, wire};
+use super::figures;
 use super::profile_words::words;
 use super::test_bed::TestBed;
 use crate::{Experiment, Parameters};
@@ -27,6 +28,7 @@ split); `seconds` per size.",
     toml: include_str!("../../../../experiments/throughput-profile.toml"),
     on_hosts: false,
     run,
+    figures: figures::THROUGHPUT_PROFILE,
 };
 
 fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {

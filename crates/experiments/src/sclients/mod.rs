@@ -3,6 +3,7 @@
 //! that reach the server counted three ways. `request-rate` is played on real hosts, too.
 
 pub(super) mod bursty;
+pub(super) mod figures;
 pub(super) mod overload;
 pub(super) mod request_rate;
 pub(super) mod wan;

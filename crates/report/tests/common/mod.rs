@@ -399,7 +399,7 @@ pub fn nothing() -> Run {
 }
 
 /// An experiment: one to five clients on a slow medium, in the shape that the source found.
-pub fn adding_clients() -> Run {
+pub fn experiment() -> Run {
     let rates = [198.2, 371.0, 468.9, 509.3, 513.8];
     let step = |(i, x): (usize, &f64)| {
         let n = i as f64 + 1.0;
@@ -418,8 +418,9 @@ pub fn adding_clients() -> Run {
         relation,
     };
     let mut run = find();
-    run.command = "loadline lab adding-clients".into();
-    run.plan.command = "lab adding-clients".into();
+    run.findings.experiment = Some(shown(&rates));
+    run.command = "loadline lab sample".into();
+    run.plan.command = "lab sample".into();
     run.trials = rates.iter().enumerate().map(step).collect();
     run.findings.capacity = None;
     run.findings.fits.clear();
@@ -436,24 +437,43 @@ pub fn adding_clients() -> Run {
     decided(run)
 }
 
-/// Simple clients and S-Clients against a server of 130 connections a second.
-pub fn request_rate() -> Run {
-    let step = |label: String, set: fn(&mut Key, u32), at: f64, syns: f64| {
-        let mut t = filled(syns.min(130.0), 20_000.0, 1.0);
-        t.label = label;
-        t.kind = TrialKind::Experiment;
-        set(&mut t.key, at as u32);
-        (t.results.syn_rate, t.results.syns_generator) = (Some(syns), Some(syns * 4.0));
-        t
+/// A table with growths, a chart beside published points, and one with two lines and a marked height.
+fn shown(rates: &[f64; 5]) -> ExperimentReport {
+    let row = |(i, x): (usize, &f64)| {
+        let growth =
+            i.checked_sub(1).map_or(String::new(), |last| format!("+{:.1} %", (x / rates[last] - 1.0) * 100.0));
+        vec![Some(format!("{} clients", i + 1)), Some(format!("{x:.0}")), Some(growth), None]
     };
-    let simple = [1.0, 4.0, 16.0, 64.0].map(|n: f64| {
-        step(format!("simple, {n} clients"), |key, n| key.clients = Some(n), n, (n * 60.0).min(128.0 + n / 16.0))
-    });
-    let s_clients = [16.0, 65.0, 260.0, 1032.0, 2080.0]
-        .map(|d: f64| step(format!("S-Clients, {d} descriptors"), |key, d| key.descriptors = Some(d), d, d * 2.0));
-    let mut run = adding_clients();
-    run.command = "loadline lab request-rate".into();
-    run.plan.command = "lab request-rate".into();
-    run.trials = simple.into_iter().chain(s_clients).collect();
-    decided(run)
+    let table = ResultTable {
+        caption: "Each step, and what it changed.".into(),
+        columns: vec![
+            ResultColumn::words("trial", 0),
+            ResultColumn::numbers("reads/s", 1),
+            ResultColumn::numbers("growth", 1),
+            ResultColumn::numbers("wire use", 1),
+        ],
+        rows: rates.iter().enumerate().map(row).collect(),
+        absent: "not measured in this trial".into(),
+        full_only: false,
+    };
+    let points = || rates.iter().zip(1..).map(|(x, n)| (f64::from(n), *x));
+    let axis = |label: &str| ChartAxis { label: label.into(), ..ChartAxis::default() };
+    let one = Chart {
+        title: "Each client brings less than the one before".into(),
+        caption: "Reads of 2048 bytes per second; hollow: the source's.".into(),
+        x: axis("clients"),
+        y: axis("reads per second"),
+        series: vec![ChartSeries::new("reads", points())],
+        published: vec![ChartSeries::new("", [(1.0, 195.55), (2.5, 364.41), (9.0, 514.0)])],
+        levels: Vec::new(),
+    };
+    let two = Chart {
+        title: "Response time on two back ends".into(),
+        y: ChartAxis { label: "response time".into(), unit: FigureUnit::Micros, logarithmic: true },
+        series: ["epoll", "select"].map(|name| ChartSeries::new(name, points().map(|(n, x)| (n, n / x * 1e6)))).into(),
+        published: vec![ChartSeries::new("select", [(2.0, 5488.3)])],
+        levels: vec![ChartLevel { y: 7000.0, label: "published: 7 ms".into() }],
+        ..one.clone()
+    };
+    ExperimentReport { tables: vec![table], charts: vec![one, two], judged_by_trial: false }
 }

@@ -21,6 +21,12 @@ pub enum FigureUnit {
     /// Bytes of one request on the mean.
     #[serde(rename = "B per request")]
     BytesPerRequest,
+    /// A size in bytes that comes in powers of two.
+    #[serde(rename = "B, binary")]
+    Size,
+    /// A share from 0 to 1.
+    #[serde(rename = "share")]
+    Share,
     /// CPUs.
     #[serde(rename = "processors")]
     Processors,
@@ -48,6 +54,8 @@ impl FigureUnit {
             Self::Bytes => "B",
             Self::BytesPerSecond => "B/s",
             Self::BytesPerRequest => "B per request",
+            Self::Size => "B, binary",
+            Self::Share => "share",
             Self::Processors => "processors",
             Self::Requests => "requests",
             Self::PerRequest => "per request",
@@ -63,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_run_holds_the_symbol_and_an_unknown_one_is_a_plain_number() {
-        let bytes = [Bytes, BytesPerSecond, BytesPerRequest];
-        let others = [Micros, PerSecond, Processors, Requests, PerRequest, HandshakesPerRequest, Plain];
+        let bytes = [Bytes, BytesPerSecond, BytesPerRequest, Size];
+        let others = [Micros, PerSecond, Share, Processors, Requests, PerRequest, HandshakesPerRequest, Plain];
         for unit in bytes.into_iter().chain(others) {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.symbol());
             assert_eq!(serde_json::from_value::<FigureUnit>(unit.symbol().into()).unwrap(), unit);

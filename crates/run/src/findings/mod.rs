@@ -5,6 +5,7 @@ pub(crate) mod comparison;
 pub(crate) mod decisions;
 pub(crate) mod device;
 pub(crate) mod drift;
+pub(crate) mod experiment_report;
 pub(crate) mod figure_unit;
 pub(crate) mod handshake_cost;
 pub(crate) mod proof;
@@ -88,6 +89,9 @@ pub struct Findings {
     /// What a TLS handshake costs, where it can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_handshake_cpu_us: Option<crate::HandshakeCost>,
+    /// Tables and charts of an experiment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<crate::ExperimentReport>,
     /// The claims of an experiment, computed.
     pub checks: Vec<Check>,
     /// What an experiment concludes, in sentences; kept when an old run is judged again.

@@ -40,6 +40,8 @@ impl From<FigureUnit> for Unit {
             FigureUnit::PerSecond => Self::PerSecond,
             FigureUnit::Bytes => Self::Bytes,
             FigureUnit::BytesPerSecond => Self::BytesPerSecond,
+            FigureUnit::Size => Self::Size,
+            FigureUnit::Share => Self::Share,
             FigureUnit::Processors => Self::Processors,
             FigureUnit::Requests
             | FigureUnit::PerRequest

@@ -3,11 +3,9 @@
 //!
 //! To add a level, add a row to [`LEVELS`].
 
-use run::{Run, Trial};
+use run::{ResultColumn, ResultTable, Run, Trial};
 
-use super::value::Who::{Client, Server};
-use super::value::{Of, value};
-use crate::{Cell, Col, Table};
+use crate::figures::{Client, Of, Server, value};
 
 /// The record size that the source takes apart, bytes.
 const RECORD: u64 = 2048;
@@ -68,39 +66,37 @@ const LEVELS: &[Level] = &[
 
 /// What the levels show.
 #[cfg(test)]
-pub(super) fn shown() -> impl Iterator<Item = Of> {
+pub(crate) fn shown() -> impl Iterator<Item = Of> {
     LEVELS.iter().flat_map(|l| [l.bytes_out, l.packets_out, l.bytes_in, l.packets_in]).flatten()
 }
 
 /// The table, where there is a trial of that size.
-pub(super) fn table(run: &Run) -> Option<Table> {
+pub(super) fn table(run: &Run) -> Option<ResultTable> {
     let trial = run.trials.iter().find(|t| t.key.record_bytes == Some(RECORD))?;
     let columns = vec![
-        Col::words("level", 0),
-        Col::figures("bytes out", 0),
-        Col::figures("packets out", 0),
-        Col::figures("bytes in", 0),
-        Col::figures("packets in", 0),
-        Col::words("source 3 printed", 1),
+        ResultColumn::words("level", 0),
+        ResultColumn::numbers("bytes out", 0),
+        ResultColumn::numbers("packets out", 0),
+        ResultColumn::numbers("bytes in", 0),
+        ResultColumn::numbers("packets in", 0),
+        ResultColumn::words("source 3 printed", 1),
     ];
-    let rows: Vec<Vec<Cell>> = LEVELS.iter().filter_map(|level| row(level, trial)).collect();
+    let rows: Vec<Vec<Option<String>>> = LEVELS.iter().filter_map(|level| row(level, trial)).collect();
     let caption =
-        "One read of 2048 bytes at every level. The wire counts framing and acknowledgements of both directions.";
-    (!rows.is_empty()).then(|| Table { caption: caption.into(), columns, rows, ..Table::default() })
+        "One read of 2048 bytes at every level. The wire counts framing and acknowledgements of both directions."
+            .into();
+    let absent = "not counted at this level".into();
+    (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
 }
 
 /// A level of which at least one count is known.
-fn row(level: &Level, trial: &Trial) -> Option<Vec<Cell>> {
+fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     let counts = [level.bytes_out, level.packets_out, level.bytes_in, level.packets_in];
     let values = counts.map(|of| value(trial, of?));
     values.iter().any(Option::is_some).then(|| {
-        let figure = |v: Option<f64>| match v {
-            Some(v) => Cell::new(exact(v)),
-            None => Cell::absent("not counted at this level"),
-        };
-        let mut cells = vec![Cell::new(level.name)];
-        cells.extend(values.map(figure));
-        cells.push(Cell::new(level.source));
+        let mut cells = vec![Some(level.name.into())];
+        cells.extend(values.map(|v| v.map(exact)));
+        cells.push(Some(level.source.into()));
         cells
     })
 }
@@ -122,9 +118,9 @@ mod tests {
         (trial.results.message_out_bytes, trial.results.message_in_bytes) = (Some(60.0), Some(2108.0));
         let run = Run { trials: vec![Trial::default(), trial], ..Run::default() };
         let table = table(&run).unwrap();
-        let text: Vec<&str> = table.rows[0].iter().map(|c| c.text.as_str()).collect();
+        let text: Vec<&str> = table.rows[0].iter().flatten().map(String::as_str).collect();
         assert_eq!(table.rows.len(), 1);
-        assert_eq!((text[1], text[3]), ("60", "2108"), "{text:?}");
+        assert_eq!((text[1], text[2]), ("60", "2108"), "{text:?}");
         assert!(super::table(&Run::default()).is_none());
     }
 }

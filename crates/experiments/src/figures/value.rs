@@ -5,7 +5,7 @@ use run::{Recording, Side, Summary, Trial, Window};
 
 /// Where the value is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Of {
+pub(crate) enum Of {
     /// A field, or what follows from some.
     Field(fn(&Trial) -> Option<f64>),
     /// A figure of the response time, microseconds.
@@ -24,26 +24,26 @@ pub(super) enum Of {
 
 /// A side of a trial.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Who {
+pub(crate) enum Who {
     Client,
     Server,
 }
 
 /// Which of the shares between two samples.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Busy {
+pub(crate) enum Busy {
     Least,
     Mean,
     Most,
 }
 
 /// Completed per second.
-pub(super) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
+pub(crate) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
 /// Mean response time.
-pub(super) const RESPONSE: Of = Of::Response(|s| s.mean);
+pub(crate) const RESPONSE: Of = Of::Response(|s| s.mean);
 
 /// The value; `None` where the trial has none.
-pub(super) fn value(trial: &Trial, of: Of) -> Option<f64> {
+pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     let found = match of {
         Of::Field(field) => field(trial),
         Of::Response(figure) => of_summary(&trial.latency_us, figure),
@@ -57,7 +57,7 @@ pub(super) fn value(trial: &Trial, of: Of) -> Option<f64> {
 }
 
 /// A count of the window, per second.
-pub(super) fn per_s(trial: &Trial, n: u64) -> Option<f64> {
+pub(crate) fn per_s(trial: &Trial, n: u64) -> Option<f64> {
     Some(n as f64 / positive(trial.measured.length_s)?)
 }
 

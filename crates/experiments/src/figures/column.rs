@@ -1,0 +1,82 @@
+//! The specification of a column, and its cell for a trial.
+
+use run::Trial;
+use run::number::{Unit, count, quantity};
+
+use super::value::{Of, value};
+
+/// One column.
+pub(crate) struct Column {
+    pub(crate) head: &'static str,
+    pub(crate) of: Of,
+    pub(crate) unit: Unit,
+    pub(crate) show: Show,
+}
+
+/// What of a value is shown.
+#[derive(Clone, Copy)]
+pub(crate) enum Show {
+    Value,
+    /// By which share it grew since the row before.
+    Growth,
+    /// By how much it grew since the row before.
+    Change,
+    /// The value, or, where it was not told from noise, what it would have had to be above.
+    Above(Of),
+    /// No value: words.
+    Words(fn(&Trial) -> Option<String>),
+}
+
+/// A column of values.
+pub(crate) const fn c(head: &'static str, of: Of, unit: Unit) -> Column {
+    Column { head, of, unit, show: Show::Value }
+}
+
+/// A column of growths, of which some may be lost in noise.
+pub(crate) const fn above(head: &'static str, of: Of, noise: Of, unit: Unit) -> Column {
+    Column { head, of, unit, show: Show::Above(noise) }
+}
+
+/// A column of words.
+pub(crate) const fn words(head: &'static str, of: fn(&Trial) -> Option<String>) -> Column {
+    Column { head, of: Of::Field(|_| None), unit: Unit::Plain, show: Show::Words(of) }
+}
+
+/// The cell of a trial; `None` where the value is not known.
+pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Option<String> {
+    if let Some(word) = word(trial, column) {
+        return Some(word);
+    }
+    let Some(now) = value(trial, column.of) else { return below_noise(column, trial) };
+    let last = before.and_then(|t| value(t, column.of));
+    Some(match (column.show, last) {
+        (Show::Value | Show::Above(_), _)
+            if column.unit == Unit::Plain && now.fract() == 0.0 && (0.0..1e15).contains(&now) =>
+        {
+            count(now as u64)
+        }
+        (Show::Value | Show::Above(_) | Show::Words(_), _) => quantity(now, column.unit),
+        (_, None) => String::new(),
+        (Show::Growth, Some(last)) => signed(now / last - 1.0, column.unit),
+        (Show::Change, Some(last)) => signed(now - last, column.unit),
+    })
+}
+
+/// The words of a column of words.
+pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
+    match column.show {
+        Show::Words(of) => of(trial),
+        _ => None,
+    }
+}
+
+/// The level that a growth would have had to be above, where the growth was not told from noise.
+fn below_noise(column: &Column, trial: &Trial) -> Option<String> {
+    let Show::Above(noise) = column.show else { return None };
+    value(trial, noise).map(|noise| format!("< {}", quantity(noise, column.unit)))
+}
+
+fn signed(v: f64, unit: Unit) -> String {
+    let sign = if v > 0.0 { "+" } else { "" };
+    format!("{sign}{}", quantity(v, unit))
+}

@@ -1,0 +1,109 @@
+//! The tables and charts of the experiments: how a row of a specification becomes data that a report draws. Which tables
+//! and charts an experiment has stands in its own folder.
+
+mod chart;
+mod column;
+mod ranked;
+mod table;
+mod value;
+
+use run::{ExperimentReport, ResultTable, Run};
+
+pub(crate) use chart::{ChartSpec, Lines, Quantity, chart, q};
+pub(crate) use column::{Column, Show, above, c, words};
+pub(crate) use ranked::{Order, Ranking};
+pub(crate) use table::TableSpec;
+pub(crate) use value::Who::{Client, Server};
+pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, value};
+
+/// The tables and charts of an experiment.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures {
+    /// Tables that rank the trials, which come first.
+    pub(crate) rankings: &'static [Ranking],
+    /// A table of its own kind.
+    pub(crate) own_table: fn(&Run) -> Option<ResultTable>,
+    /// Tables with a row for each trial.
+    pub(crate) tables: &'static [TableSpec],
+    /// Charts.
+    pub(crate) charts: &'static [ChartSpec],
+}
+
+impl Figures {
+    /// An experiment without tables and charts.
+    pub(crate) const NONE: Self = Self { rankings: &[], own_table: |_| None, tables: &[], charts: &[] };
+
+    /// Makes the tables and charts of a run.
+    pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
+        let mut tables = ranked::tables(self.rankings, &run.trials);
+        // A terminal does not repeat what was ranked.
+        let full_only = !tables.is_empty();
+        tables.extend((self.own_table)(run));
+        for spec in self.tables {
+            tables.extend(table::of_trials(spec, &run.trials).map(|table| ResultTable { full_only, ..table }));
+            tables.extend(spec.published.map(|(caption, csv)| table::of_publication(caption, csv)));
+        }
+        let charts = self.charts.iter().filter_map(|spec| chart::of_trials(spec, &run.trials)).collect();
+        ExperimentReport { tables, charts, judged_by_trial: !self.rankings.is_empty() && run.trials.len() > 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EXPERIMENTS;
+
+    /// Every value that a chart, a table or a ranking shows.
+    fn shown(shows: &Figures) -> Vec<Of> {
+        let of_chart = |chart: &ChartSpec| {
+            let lines = match chart.lines {
+                Lines::Values(all) => all.iter().map(|(_, of)| *of).collect(),
+                _ => Vec::new(),
+            };
+            [lines, vec![chart.x.of, chart.y.of]].concat()
+        };
+        let charts = shows.charts.iter().flat_map(of_chart);
+        let tables = shows.tables.iter().flat_map(|t| t.columns).map(|c| c.of);
+        charts.chain(tables).chain(ranked::shown(shows.rankings)).collect()
+    }
+
+    #[test]
+    fn every_cost_and_counter_that_is_shown_is_a_row_of_its_table() {
+        let (mut costs, mut counters) = (0, 0);
+        for of in EXPERIMENTS.iter().flat_map(|e| shown(&e.figures)).chain(crate::records::plateau_values()) {
+            match of {
+                Of::Cost(_, id) => {
+                    assert!(judge::COSTS.iter().any(|cost| cost.id == id), "there is no cost {id}");
+                    costs += 1;
+                }
+                Of::Counter(_, id) => {
+                    assert!(run::counter(id).is_some(), "there is no counter {id}");
+                    counters += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(costs > 20 && counters > 2, "{costs} costs and {counters} counters");
+    }
+
+    #[test]
+    fn every_line_of_a_file_of_published_points_is_a_point() {
+        let files = EXPERIMENTS.iter().flat_map(|e| e.figures.charts).filter(|chart| !chart.published.is_empty());
+        for chart in files {
+            let lines = chart.published.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()).count();
+            let points: usize = chart::published(chart.published).iter().map(|s| s.x.len()).sum();
+            assert_eq!(points + 1, lines, "{}", chart.title);
+            assert!(lines > 1, "{}: no points", chart.title);
+            assert!(chart.published.lines().any(|l| l == "series,x,y"), "{}", chart.title);
+        }
+    }
+
+    #[test]
+    fn published_tables_have_every_cell() {
+        for (caption, csv) in EXPERIMENTS.iter().flat_map(|e| e.figures.tables).filter_map(|t| t.published) {
+            let table = table::of_publication(caption, csv);
+            assert!(table.rows.len() > 2 && table.columns.len() > 2, "{caption}");
+            assert!(table.rows.iter().all(|r| r.len() == table.columns.len()), "{caption}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Tables that rank: the trials of an experiment that belong together in one table each, the best first, so that a reader
+//! compares what is comparable and need not sort.
+
+use run::{ResultColumn, ResultTable, Trial};
+
+use super::column::{Column, Show, cell};
+use super::table::NOT_MEASURED;
+use super::value::{Of, value};
+
+/// One ranking: a table for each group of trials.
+pub(crate) struct Ranking {
+    /// The value that trials of one table share, and a caption for each of its values.
+    pub(crate) group: Of,
+    pub(crate) captions: &'static [(f64, &'static str)],
+    /// What trials are ordered by; where the first ties, the next decides.
+    pub(crate) order: &'static [Order],
+    /// Where room is short, the last columns go first.
+    pub(crate) columns: &'static [Column],
+}
+
+/// One value that trials are ordered by.
+pub(crate) struct Order {
+    pub(crate) of: Of,
+    pub(crate) most_first: bool,
+    /// Values that are the same in so many digits are a tie, which the next value breaks; 0: as they are.
+    pub(crate) digits: i32,
+}
+
+/// What the rankings show and rank by.
+#[cfg(test)]
+pub(super) fn shown(rankings: &'static [Ranking]) -> impl Iterator<Item = Of> {
+    rankings.iter().flat_map(|r| r.columns.iter().map(|c| c.of).chain(r.order.iter().map(|order| order.of)))
+}
+
+/// Makes the tables, one for each group that has trials.
+pub(super) fn tables(rankings: &[Ranking], trials: &[Trial]) -> Vec<ResultTable> {
+    rankings.iter().flat_map(|r| r.captions.iter().filter_map(|group| one(r, group, trials))).collect()
+}
+
+fn one(ranking: &Ranking, group: &(f64, &str), trials: &[Trial]) -> Option<ResultTable> {
+    let mut of: Vec<&Trial> = trials.iter().filter(|t| value(t, ranking.group) == Some(group.0)).collect();
+    of.sort_by(|a, b| {
+        let by = |order: &Order| place(order, a).total_cmp(&place(order, b));
+        ranking.order.iter().map(by).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let row = |trial: &Trial| {
+        let mut cells = vec![Some(trial.label.clone())];
+        cells.extend(ranking.columns.iter().map(|c| cell(c, trial, None)));
+        cells
+    };
+    let rows: Vec<Vec<Option<String>>> = of.iter().map(|t| row(t)).collect();
+    let mut columns = vec![ResultColumn::words("model", 0)];
+    let head = |(i, c): (usize, &Column)| ResultColumn {
+        name: c.head.into(),
+        numeric: !matches!(c.show, Show::Words(_)),
+        rank: 1 + i as u8 / 2,
+    };
+    columns.extend(ranking.columns.iter().enumerate().map(head));
+    let (caption, absent) = (group.1.into(), NOT_MEASURED.into());
+    (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
+}
+
+/// Where a trial stands in an order: the least first, what has no value last.
+fn place(order: &Order, trial: &Trial) -> f64 {
+    let Some(v) = value(trial, order.of) else { return f64::INFINITY };
+    let v = if order.digits > 0 { rounded(v, order.digits) } else { v };
+    if order.most_first { -v } else { v }
+}
+
+fn rounded(v: f64, digits: i32) -> f64 {
+    let step = 10_f64.powf(v.abs().log10().floor() + 1.0 - f64::from(digits));
+    if step.is_normal() { (v / step).round() * step } else { v }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(label: &str, entry: u32, held: f64, bytes_per_s: f64) -> Trial {
+        let key = run::Key { entry: Some(entry), ..run::Key::default() };
+        let results = run::Results { held: Some(held), bytes_per_s: Some(bytes_per_s), ..run::Results::default() };
+        Trial { label: label.into(), key, results, ..Trial::default() }
+    }
+
+    #[test]
+    fn more_connections_come_first_and_equal_throughputs_are_a_tie() {
+        let trials = [
+            trial("few", 1, 10.0, 9e6),
+            trial("first of two", 1, 20.0, 2.41e6),
+            trial("second of two", 1, 20.0, 2.42e6),
+            trial("more through", 1, 20.0, 3e6),
+            trial("another entry", 2, 99.0, 9e6),
+        ];
+        let tables = tables(crate::io_models::FIGURES.rankings, &trials);
+        let names = |t: &ResultTable| t.rows.iter().filter_map(|r| r[0].clone()).collect::<Vec<_>>();
+        assert_eq!(tables.len(), 2);
+        assert_eq!(names(&tables[0]), ["more through", "first of two", "second of two", "few"]);
+        assert_eq!(names(&tables[1]), ["another entry"]);
+    }
+
+    #[test]
+    fn what_was_not_measured_comes_last() {
+        let trials =
+            [Trial { results: run::Results::default(), ..trial("none", 1, 0.0, 0.0) }, trial("some", 1, 1.0, 0.0)];
+        assert_eq!(tables(crate::io_models::FIGURES.rankings, &trials)[0].rows[0][0].as_deref(), Some("some"));
+        assert_eq!((rounded(0.0, 2), rounded(2_449.0, 2)), (0.0, 2_400.0));
+    }
+}

@@ -1,0 +1,61 @@
+//! Tables with a row for each trial and the columns that the source tabulates, and a source's own table.
+
+use run::number::{count, number};
+use run::{ResultColumn, ResultTable, Trial};
+
+use super::column::{Column, cell, word};
+use super::value::value;
+
+/// Why a cell has no value.
+pub(crate) const NOT_MEASURED: &str = "not measured in this trial";
+
+/// One table of an experiment.
+pub(crate) struct TableSpec {
+    pub(crate) caption: &'static str,
+    pub(crate) columns: &'static [Column],
+    /// The source's own table: its caption, and a CSV with a header.
+    pub(crate) published: Option<(&'static str, &'static str)>,
+}
+
+/// Makes the table of our trials. Columns in which no trial has a value are left out.
+pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTable> {
+    let known = |c: &&Column| trials.iter().any(|t| value(t, c.of).is_some() || word(t, c).is_some());
+    let shown: Vec<&Column> = spec.columns.iter().filter(known).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let mut columns = vec![ResultColumn::words("trial", 0)];
+    columns.extend(shown.iter().map(|c| ResultColumn::numbers(c.head, 1)));
+    let row = |(i, trial): (usize, &Trial)| {
+        let before = i.checked_sub(1).and_then(|i| trials.get(i));
+        let mut cells = vec![Some(trial.label.clone())];
+        cells.extend(shown.iter().map(|c| cell(c, trial, before)));
+        cells
+    };
+    let rows = trials.iter().enumerate().map(row).collect();
+    Some(ResultTable {
+        caption: spec.caption.into(),
+        columns,
+        rows,
+        absent: NOT_MEASURED.into(),
+        ..ResultTable::default()
+    })
+}
+
+/// Makes the published table as it stands, with numbers to the right.
+pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
+    let mut lines =
+        csv.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split(',').collect::<Vec<_>>());
+    let heads = lines.next().unwrap_or_default();
+    let rows: Vec<Vec<&str>> = lines.collect();
+    let figures = |i: usize| rows.iter().all(|r| r.get(i).is_none_or(|v| v.is_empty() || v.parse::<f64>().is_ok()));
+    let columns =
+        heads.iter().enumerate().map(|(i, head)| ResultColumn { name: (*head).into(), numeric: figures(i), rank: 0 });
+    let cell = |text: &str| match text.parse::<u64>() {
+        Ok(n) => count(n),
+        Err(_) => text.parse::<f64>().map_or_else(|_| text.into(), number),
+    };
+    let columns = columns.collect();
+    let rows = rows.iter().map(|r| r.iter().map(|text| Some(cell(text))).collect()).collect();
+    ResultTable { caption: caption.into(), columns, rows, full_only: true, ..ResultTable::default() }
+}

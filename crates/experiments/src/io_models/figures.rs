@@ -1,0 +1,142 @@
+//! Tables and charts of `io-models` (source 4).
+
+use run::FigureUnit;
+use run::number::Unit;
+
+use crate::figures::{
+    Busy, Figures, Lines, Of, Order, Quantity, Ranking, Server, TableSpec, above, c, chart, per_s, q, words,
+};
+
+const CONNECTIONS: Quantity = q(Of::Field(|t| t.key.connections.map(f64::from)), "connections", FigureUnit::Plain);
+
+/// `io-models`.
+pub(crate) const FIGURES: Figures = Figures {
+    rankings: &[Ranking {
+        group: Of::Field(|t| t.key.entry.map(f64::from)),
+        captions: &[
+            (
+                1.0,
+                "Entry 1, as fast as they can: by connections held, then by throughput (what the client received), then by \
+             CPU time per message.",
+            ),
+            (
+                2.0,
+                "Entry 2, every block limited to its rate, ranked the same way. More than is offered is \
+                 what had piled up.",
+            ),
+            (3.0, "Entry 3, as many as the model holds, limited the same way."),
+        ],
+        order: &[
+            Order { of: Of::Field(|t| t.results.held), most_first: true, digits: 0 },
+            Order { of: Of::Field(|t| t.results.bytes_per_s), most_first: true, digits: 2 },
+            Order { of: Of::Cost(Server, "process_cpu_us"), most_first: false, digits: 0 },
+        ],
+        columns: &[
+            c("held", Of::Field(|t| t.results.held), Unit::Plain),
+            c("throughput", Of::Field(|t| t.results.bytes_per_s), Unit::BytesPerSecond),
+            c("cpu/message", Of::Cost(Server, "process_cpu_us"), Unit::Micros),
+            words("limited by", |t| t.results.limited_by.as_ref().map(ToString::to_string)),
+            c("memory", Of::Field(|t| t.results.memory_per_connection_bytes), Unit::Bytes),
+        ],
+    }],
+    tables: &[
+        TableSpec {
+            caption: "Every entry of every model, and what limited it. CPU time per message (cpu), bytes sent \
+                      and busy are the server's.",
+            columns: &[
+                c("entry", Of::Field(|t| t.key.entry.map(f64::from)), Unit::Plain),
+                c("held", Of::Field(|t| t.results.held), Unit::Plain),
+                c("cpu", Of::Cost(Server, "process_cpu_us"), Unit::Micros),
+                c("sends", Of::Field(|t| t.results.server_sends_bytes_per_s), Unit::BytesPerSecond),
+                words("limited by", |t| t.results.limited_by.as_ref().map(ToString::to_string)),
+                c("busy", Of::Busy(Server, Busy::Mean), Unit::Share),
+                c("wire use", Of::Field(|t| t.results.wire_use), Unit::Share),
+                c("attempted", Of::Field(|t| t.key.connections.map(f64::from)), Unit::Plain),
+                c("connected", Of::Field(|t| Some(t.tally.connected as f64)), Unit::Plain),
+                c("errors", Of::Field(|t| Some(t.tally.error_count() as f64)), Unit::Plain),
+                c("busy least", Of::Busy(Server, Busy::Least), Unit::Share),
+                c("busy most", Of::Busy(Server, Busy::Most), Unit::Share),
+                c("user of cpu", Of::Cost(Server, "process_user_us"), Unit::Micros),
+                c("system of cpu", Of::Cost(Server, "process_system_us"), Unit::Micros),
+            ],
+            published: None,
+        },
+        TableSpec {
+            caption: "Memory of the server, and growth in the kernel since before the load, both ends of every \
+                      connection. Below the noise of its looks: < that.",
+            columns: &[
+                c("entry", Of::Field(|t| t.key.entry.map(f64::from)), Unit::Plain),
+                c("user per connection", Of::Field(|t| t.results.memory_per_connection_bytes), Unit::Bytes),
+                c("kernel per connection", Of::Field(|t| t.results.kernel_memory_per_connection_bytes), Unit::Bytes),
+                above(
+                    "TCP pages",
+                    Of::Field(|t| t.results.kernel_tcp_pages_bytes),
+                    Of::Field(|t| t.results.kernel_tcp_pages_bytes_noise),
+                    Unit::Bytes,
+                ),
+                above(
+                    "slab",
+                    Of::Field(|t| t.results.kernel_slab_bytes),
+                    Of::Field(|t| t.results.kernel_slab_bytes_noise),
+                    Unit::Bytes,
+                ),
+                above(
+                    "kernel stacks",
+                    Of::Field(|t| t.results.kernel_stacks_bytes),
+                    Of::Field(|t| t.results.kernel_stacks_bytes_noise),
+                    Unit::Bytes,
+                ),
+                above(
+                    "page tables",
+                    Of::Field(|t| t.results.kernel_page_tables_bytes),
+                    Of::Field(|t| t.results.kernel_page_tables_bytes_noise),
+                    Unit::Bytes,
+                ),
+                c("resident", Of::Counter(Server, "process.rss"), Unit::Bytes),
+                c("proportional", Of::Counter(Server, "process.pss"), Unit::Bytes),
+                c("pinned", Of::Counter(Server, "process.pinned"), Unit::Bytes),
+            ],
+            published: None,
+        },
+        TableSpec {
+            caption: "Threads, switches between them, and bytes each way as each end counts them.",
+            columns: &[
+                c("entry", Of::Field(|t| t.key.entry.map(f64::from)), Unit::Plain),
+                c("threads", Of::Field(|t| t.results.threads), Unit::Plain),
+                c("switches/s", Of::Field(|t| t.results.switches_per_s), Unit::Plain),
+                c("client sends", Of::Field(|t| per_s(t, t.measured.tally.bytes_sent)), Unit::BytesPerSecond),
+                c("server receives", Of::Field(|t| t.results.server_receives_bytes_per_s), Unit::BytesPerSecond),
+                c("client receives", Of::Field(|t| per_s(t, t.measured.tally.bytes_received)), Unit::BytesPerSecond),
+            ],
+            published: Some((
+                "Source 4, Table 6-3 (2002: Pentium 4 1.7 GHz, 100 Mbit/s hub). Its perspective is not \
+                 stated; the best rows fill the hub, so they do not rank the models.",
+                include_str!("../../data/table_6_3.csv"),
+            )),
+        },
+    ],
+    charts: &[
+        chart(
+            "Throughput by model",
+            "Bytes per second that the client received.",
+            CONNECTIONS,
+            q(Of::Field(|t| t.results.bytes_per_s), "bytes per second", FigureUnit::BytesPerSecond).log(),
+            Lines::ByKey,
+        ),
+        chart(
+            "CPU time of the server for one message",
+            "Time of the server's processes.",
+            CONNECTIONS,
+            q(Of::Cost(Server, "process_cpu_us"), "CPU time per message", FigureUnit::Micros).log(),
+            Lines::ByKey,
+        ),
+        chart(
+            "User memory of one connection",
+            "Resident memory of the server over its connections.",
+            CONNECTIONS,
+            q(Of::Field(|t| t.results.memory_per_connection_bytes), "bytes per connection", FigureUnit::Bytes).log(),
+            Lines::ByKey,
+        ),
+    ],
+    ..Figures::NONE
+};

@@ -1,0 +1,165 @@
+//! The tables and charts of an experiment, with published points as hollow marks and in a table beside ours.
+
+use run::{Chart, ChartAxis, ChartSeries, ExperimentReport, ResultTable, Run};
+
+use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
+use crate::{Block, Cell, Col, Section, Table, Weight};
+use run::number::{Unit, number, quantity};
+
+/// With more trials than this, tables stand behind the charts.
+const LONG: usize = 60;
+/// A chart with more lines than this takes the whole width.
+const MAX_LINES_OF_NARROW: usize = 6;
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(shown) = &run.findings.experiment else { return Vec::new() };
+    let mut sections = Vec::new();
+    if !shown.tables.is_empty() {
+        let tables = shown.tables.iter().map(|t| Block::Table(table(t))).collect();
+        sections.push(Section::new("results", "Results", Weight::Main, tables));
+    }
+    if !shown.charts.is_empty() {
+        let figures = Section::new("figures", "Figures", Weight::Full, plots(&shown.charts));
+        // Nobody scrolls through hundreds of rows to find the figures.
+        let at = if run.trials.len() > LONG { 0 } else { sections.len() };
+        sections.insert(at, figures);
+    }
+    let rows: Vec<Vec<Cell>> = shown.charts.iter().flat_map(beside).collect();
+    if !rows.is_empty() {
+        let table = Block::Table(comparison(rows));
+        sections.push(Section::new("published", "Beside the published numbers", Weight::Main, vec![table]));
+    }
+    sections
+}
+
+/// Whether the page has a table of the trials of its own.
+pub(super) fn has_table(run: &Run) -> bool {
+    run.findings.experiment.as_ref().is_some_and(|shown| !shown.tables.is_empty())
+}
+
+/// Whether the trials are of several servers, each with its own verdict in its row.
+pub(super) fn judged_by_row(run: &Run) -> bool {
+    run.findings.experiment.as_ref().is_some_and(|shown: &ExperimentReport| shown.judged_by_trial)
+}
+
+fn table(table: &ResultTable) -> Table {
+    let column = |c: &run::ResultColumn| Col { name: c.name.clone(), right: c.numeric, rank: c.rank };
+    let cell = |text: &Option<String>| text.as_ref().map_or_else(|| Cell::absent(table.absent.clone()), Cell::new);
+    // A file may have rows of any length.
+    let row = |cells: &Vec<Option<String>>| {
+        (0..table.columns.len()).map(|i| cells.get(i).map_or_else(Cell::default, cell)).collect()
+    };
+    Table {
+        caption: table.caption.clone(),
+        columns: table.columns.iter().map(column).collect(),
+        rows: table.rows.iter().map(row).collect(),
+        brief: table.full_only.then_some(0),
+        ..Table::default()
+    }
+}
+
+fn plots(charts: &[Chart]) -> Vec<Block> {
+    let mut plots: Vec<Plot> = charts.iter().map(plot).collect();
+    // A chart that would stand alone in its row takes the whole of it.
+    let odd = plots.iter().filter(|p| !p.wide).count() % 2 == 1;
+    if let Some(last) = plots.iter_mut().rev().find(|p| !p.wide) {
+        last.wide = odd;
+    }
+    plots.into_iter().map(|plot| Block::Plot(Box::new(plot))).collect()
+}
+
+fn plot(chart: &Chart) -> Plot {
+    let line = |(i, s): (usize, &ChartSeries)| Series::new(&s.name, Look::nth(i), Hue::nth(i), s.points().collect());
+    let mut series: Vec<Series> = chart.series.iter().enumerate().map(line).collect();
+    let published: Vec<Series> = chart.published.iter().map(|theirs| hollow(theirs, &series)).collect();
+    series.extend(published);
+    Plot {
+        title: chart.title.clone(),
+        caption: chart.caption.clone(),
+        x: axis(&chart.x),
+        y: axis(&chart.y),
+        series,
+        marks: chart.levels.iter().map(|level| Mark::new(Spot::Y(level.y), &level.label, Hue::Quiet)).collect(),
+        wide: chart.series.len() > MAX_LINES_OF_NARROW,
+        ..Plot::default()
+    }
+}
+
+/// Published points in the colour of the line that they belong to.
+fn hollow(theirs: &ChartSeries, ours: &[Series]) -> Series {
+    let name = &theirs.name;
+    let hue = ours.iter().find(|s| s.label == *name).map_or(Hue::Quiet, |s| s.hue);
+    let label = if name.is_empty() || ours.len() == 1 { "published".into() } else { format!("{name}, published") };
+    Series::new(label, Look::Hollow, hue, theirs.points().collect())
+}
+
+fn axis(of: &ChartAxis) -> Axis {
+    Axis::new(&of.label, of.unit.into(), scale(of))
+}
+
+fn scale(axis: &ChartAxis) -> Scale {
+    if axis.logarithmic { Scale::Log } else { Scale::Linear }
+}
+
+/// Every published point with our value at the same place.
+fn beside(chart: &Chart) -> Vec<Vec<Cell>> {
+    let of_series = |theirs: &ChartSeries| {
+        let line = chart.series.iter().find(|s| s.name == theirs.name || theirs.name.is_empty());
+        let ours: Vec<(f64, f64)> = line.map(|s| s.points().collect()).unwrap_or_default();
+        let row = |(x, y)| cells(chart, &theirs.name, (x, y), at(&ours, x, scale(&chart.x)));
+        theirs.points().map(row).collect::<Vec<_>>()
+    };
+    chart.published.iter().flat_map(of_series).collect()
+}
+
+fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>) -> Vec<Cell> {
+    let unit: Unit = chart.y.unit.into();
+    let what = if series.is_empty() { chart.y.label.clone() } else { format!("{series}: {}", chart.y.label) };
+    vec![
+        what.into(),
+        format!("{} = {}", chart.x.label, quantity(x, chart.x.unit)).into(),
+        quantity(theirs, unit).into(),
+        ours.map_or_else(|| Cell::absent("not measured at this place"), |v| quantity(v, unit).into()),
+        ours.map_or_else(Cell::default, |v| number(v / theirs).into()),
+    ]
+}
+
+/// Our value at a place: of the point that is within 2 % of it, or between its neighbours by a straight line as drawn.
+fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
+    let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
+    let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };
+    let between = || {
+        let (a, b) = points.iter().zip(points.iter().skip(1)).find(|(a, b)| a.0 < x && x < b.0)?;
+        let share = (place(x) - place(a.0)) / (place(b.0) - place(a.0));
+        share.is_finite().then_some(a.1 + (b.1 - a.1) * share)
+    };
+    near.map(|p| p.1).or_else(between)
+}
+
+/// Published numbers beside ours.
+fn comparison(rows: Vec<Vec<Cell>>) -> Table {
+    let columns = vec![
+        Col::words("quantity", 0),
+        Col::words("at", 0),
+        Col::figures("published", 0),
+        Col::figures("ours", 0),
+        Col::figures("ours / published", 0),
+    ];
+    let caption = "Machines differ by decades: compare shapes and ratios, not heights. Between two of our points ours is \
+                   read off the line.";
+    Table { caption: caption.into(), columns, rows, ..Table::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_is_read_off_the_line_and_never_beyond_it() {
+        let points = [(10.0, 5.0), (1000.0, 1.0)];
+        assert_eq!(at(&points, 10.1, Scale::Log), Some(5.0));
+        assert!(at(&points, 100.0, Scale::Log).is_some_and(|y| (y - 3.0).abs() < 1e-9));
+        assert!(at(&points, 505.0, Scale::Linear).is_some_and(|y| (y - 3.0).abs() < 1e-9));
+        assert_eq!((at(&points, 5.0, Scale::Log), at(&points, 2000.0, Scale::Log)), (None, None));
+    }
+}
