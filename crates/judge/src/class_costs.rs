@@ -6,9 +6,9 @@
 
 use run::{ClassCosts, ClassFinding, CpuTold, Run, Trial, TrialKind};
 
-use crate::fit::{Told, proportional};
 use crate::number::{finite, ratio};
 use crate::view::View;
+use stats::fit::{Coefficient, proportional};
 
 /// Completed requests from which a window says something.
 const FEWEST: u64 = 20;
@@ -57,7 +57,7 @@ fn cpu_us(trial: &Trial) -> Option<f64> {
 }
 
 /// The cost of each column; of the others only where there were any.
-fn regress(windows: &[Window]) -> Option<Vec<Told>> {
+fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     let others = windows.iter().any(|(shares, ..)| shares.last().is_some_and(|rest| *rest > 1e-9));
     let columns = windows.first()?.0.len() - usize::from(!others);
     let rows: Vec<Vec<f64>> = windows.iter().map(|(shares, ..)| shares[..columns].to_vec()).collect();
@@ -67,14 +67,17 @@ fn regress(windows: &[Window]) -> Option<Vec<Told>> {
 }
 
 /// What each column takes of a request of the mix.
-fn parts(told: &[Told], mix: &[f64]) -> Vec<Told> {
+fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
     let others = (1.0 - mix.iter().sum::<f64>()).max(0.0);
     let shares = mix.iter().copied().chain([others]);
-    told.iter().zip(shares).map(|(told, share)| Told { value: told.value * share, half: told.half * share }).collect()
+    told.iter()
+        .zip(shares)
+        .map(|(told, share)| Coefficient { value: told.value * share, half: told.half * share })
+        .collect()
 }
 
 /// The class that takes the most, and whether that is beyond doubt.
-fn dearest(parts: &[Told]) -> (Option<usize>, bool) {
+fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     let Some((at, most)) = parts.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
         return (None, false);
     };
@@ -83,7 +86,7 @@ fn dearest(parts: &[Told]) -> (Option<usize>, bool) {
     (Some(at), sure)
 }
 
-fn cpu(told: Told) -> CpuTold {
+fn cpu(told: Coefficient) -> CpuTold {
     let end = |us: f64| finite(us.max(0.0));
     CpuTold { us: told.value.max(0.0), low: end(told.value - told.half), high: end(told.value + told.half) }
 }

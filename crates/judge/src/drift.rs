@@ -1,16 +1,13 @@
 //! Drift: what grew all through a long window under one load: memory and descriptors of the server, the response time, the
 //! share of failures. A leak looks like this, and so does a cache that is not full yet: which one it is only a longer run shows.
-//!
-//! Sources: H. Mann, Econometrica 13 (1945), and M. Kendall, *Rank Correlation Methods* (1975), for the test; P. Sen, Journal
-//! of the American Statistical Association 63 (1968), for the slope. Both go by ranks, so that neither a spike nor the shape
-//! of the noise matters.
 
 use run::{CounterId, Drift, DriftOf, Intensity, Run, Side, Trial, Window};
+use stats::trend::{Trend, trend};
 
 use crate::Facts;
 use crate::number::{duration, figure, median, percent};
-use crate::sample::NORMAL_95;
 use crate::sides::window_of;
+use stats::NORMAL_95;
 
 /// Shorter windows show how a server warms up.
 const LONG_S: f64 = 30.0;
@@ -119,9 +116,9 @@ impl Growth {
 }
 
 fn growth(parts: &[(f64, f64)], window: Window) -> Option<Growth> {
-    let (z, per_s) = trend(parts)?;
-    let (later_z, later_per_s) = trend(&parts[parts.len() / 2..])?;
-    let goes_on = z >= SURE && later_z >= STILL && later_per_s >= GOES_ON * per_s;
+    let Trend { z, slope: per_s } = enough_parts(parts)?;
+    let later = enough_parts(&parts[parts.len() / 2..])?;
+    let goes_on = z >= SURE && later.z >= STILL && later.slope >= GOES_ON * per_s;
     let median = median(parts.iter().map(|(_, v)| *v).collect())?;
     goes_on.then(|| Growth { median, per_s, z, grown: per_s * window.length_s() })
 }
@@ -138,23 +135,9 @@ fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, 
     known.map(|(t, v, n)| (t / f64::from(n), v / f64::from(n))).collect()
 }
 
-/// Standard deviations of the trend (Mann–Kendall, corrected for ties) and its slope per second (Theil–Sen); none for few
-/// points, or where all are equal.
-fn trend(points: &[(f64, f64)]) -> Option<(f64, f64)> {
-    let n = points.len();
-    if n < PARTS / 2 {
-        return None;
-    }
-    let pairs = || (0..n).flat_map(|i| (i + 1..n).map(move |j| (points[i], points[j])));
-    let sign = |d: f64| if d > 0.0 { 1.0 } else { f64::from(-i8::from(d < 0.0)) };
-    let s: f64 = pairs().map(|(a, b)| sign(b.1 - a.1)).sum();
-    let of = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
-    let mut values: Vec<f64> = points.iter().map(|(_, v)| *v).collect();
-    values.sort_by(f64::total_cmp);
-    let ties: f64 = values.chunk_by(|a, b| a == b).map(|equal| of(equal.len() as f64)).sum();
-    let variance = (of(n as f64) - ties) / 18.0;
-    let slope = median(pairs().map(|(a, b)| (b.1 - a.1) / (b.0 - a.0)).filter(|s| s.is_finite()).collect())?;
-    (variance > 0.0).then(|| ((s - sign(s)) / variance.sqrt(), slope))
+/// The trend of the parts; none where there are too few.
+fn enough_parts(points: &[(f64, f64)]) -> Option<Trend> {
+    trend(points).filter(|_| points.len() >= PARTS / 2)
 }
 
 #[cfg(test)]

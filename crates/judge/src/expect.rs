@@ -8,9 +8,9 @@ use run::{Expectation, Expected, Findings, Hist, Run, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, rate};
 use crate::repeats::{at_capacity, finished};
-use crate::sample::{NORMAL_95, Sample, average};
 use crate::single::{failed_and_all, good};
-use crate::student::t95;
+use stats::student::t95;
+use stats::{NORMAL_95, Sample, average};
 
 /// Windows of a search stand for its capacity from this share of it on.
 const NEAR: f64 = 0.9;
@@ -155,9 +155,9 @@ impl<'a> Seen<'a> {
         }
         let (draws, t) = self.responses().map_or((all, NORMAL_95), |hist| self.draws(&hist));
         let n = all.min(draws * all / (all - failed).max(1.0));
-        let (share, z2) = (failed / all, t * t / n);
-        let half = t * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
-        (Some(share), Some((((share + z2 / 2.0 - half) / (1.0 + z2)).max(0.0), (share + z2 / 2.0 + half) / (1.0 + z2))))
+        let share = failed / all;
+        let interval = stats::shares::wilson(share, n, t);
+        (Some(share), Some((interval.low, interval.high)))
     }
 }
 

@@ -6,10 +6,10 @@
 
 use run::{CpuTold, HandshakeCost, Run, Trial, TrialKind};
 
-use crate::fit::linear;
 use crate::number::{finite, percent, positive, ratio};
 use crate::single::{closed, sides_of};
 use crate::view::View;
+use stats::fit::linear;
 
 /// Handshakes a request from which each request has one.
 const EACH: f64 = 0.9;

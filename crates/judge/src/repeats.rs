@@ -9,9 +9,9 @@ use run::{Bottleneck, Capacity, Limits, Repeat, Run, Sureness, Trial};
 use crate::Facts;
 use crate::number::{figure, finite, positive};
 use crate::objective::limits;
-use crate::sample::Sample;
 use crate::single::good;
-use crate::student::t95;
+use stats::Sample;
+use stats::student::t95;
 
 /// The most that is believed of a verdict that a repeat contradicts.
 const CONTRADICTED: f64 = 0.6;

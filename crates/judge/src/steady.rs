@@ -10,9 +10,9 @@
 
 use run::Steady;
 
-use crate::fit::linear;
 use crate::number::percent;
-use crate::sample::{Sample, average};
+use stats::fit::linear;
+use stats::{Sample, average};
 
 /// Fewest intervals to judge by.
 const LEAST: usize = 6;

@@ -9,8 +9,8 @@ use crate::Facts;
 use crate::capacity::pooled_users;
 use crate::number::positive;
 use crate::objective::{breach, words};
-use crate::sample::average;
 use crate::single::good;
+use stats::average;
 
 /// Windows of one number of users: those in which the objective held, and those in which it did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

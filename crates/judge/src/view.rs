@@ -3,8 +3,8 @@
 use run::{CounterId, Instances, Own, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
-use crate::sample::average;
 use crate::sides::window_of;
+use stats::average;
 
 /// Share of a processor from which a thread, a server or a generator counts as full.
 pub const FULL: f64 = 0.95;

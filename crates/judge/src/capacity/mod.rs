@@ -1,17 +1,7 @@
 //! Capacity: the highest completed rate that holds the objective.
 
-mod asked;
-mod chance;
-mod estimate;
-mod grid;
-mod posterior;
-mod slow;
-mod speed;
-mod transient;
-mod weights;
 mod windows;
 
-pub use estimate::Estimate;
 pub use windows::{Pooled, pooled};
 pub(crate) use windows::{chances, pooled_users};
 

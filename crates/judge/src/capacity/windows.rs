@@ -1,15 +1,11 @@
 //! What the windows of a search showed under each part of the objective, with and without the time that was not the server's.
 
 use run::{Arrival, Intensity, LeftOut, Limits, TENTH_S, Trial, TrialKind, Window};
+use stats::average;
+use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, WindowObservation, chance_held, estimate};
 
-use super::asked::{Asked, Shown, What};
-use super::chance::chance_held;
-use super::estimate::Estimate;
-use super::posterior::estimate;
-use super::transient::Span;
 use crate::facts::stolen;
 use crate::objective::{Part, overdue, parts};
-use crate::sample::average;
 use crate::single::{closed, failed_share, good, unanswered};
 
 /// Windows below which there is no estimate.
@@ -26,9 +22,9 @@ const STOLEN: f64 = 0.01;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
     /// The capacity.
-    pub estimate: Estimate,
+    pub estimate: CapacityEstimate,
     /// What the estimate was asked, for rates at which more or fewer are late.
-    pub asked: Asked,
+    pub constraint: Constraint,
     /// Windows that it rests on.
     pub windows: usize,
     /// Time that was left out.
@@ -93,7 +89,7 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let of_part = |t: &Trial, part: Part| {
         let at = At { rate: t.rates.offered_rate, trial: t };
         let shown = shown(&at, part, true).or_else(|| shown(&at, part, false))?;
-        Some(chance_held(&shown, &asked(part, full)))
+        Some(chance_held(&shown, &constraint(part, full)))
     };
     let of = |t: &Trial| {
         let open = !closed(t) && t.rates.offered_rate > 0.0 && t.broken().is_none();
@@ -106,25 +102,29 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
 /// The part of the objective that gives way first.
 fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
     let of = |part: Part| {
-        let shown: Vec<Shown> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();
-        let asked = asked(part, full);
-        let breaks = shown.iter().any(|w| asked.breaks(w));
-        let estimate = (shown.len() >= FEWEST && breaks).then(|| estimate(&shown, &asked))??;
-        Some(Pooled { estimate, asked, windows: shown.len(), left_out: None })
+        let shown: Vec<WindowObservation> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();
+        let constraint = constraint(part, full);
+        let breaks = shown.iter().any(|w| constraint.breaks(w));
+        let estimate = (shown.len() >= FEWEST && breaks).then(|| estimate(&shown, &constraint))??;
+        Some(Pooled { estimate, constraint, windows: shown.len(), left_out: None })
     };
     parts(limits).into_iter().filter_map(of).min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
 }
 
-fn asked(part: Part, full: Option<f64>) -> Asked {
+fn constraint(part: Part, full: Option<f64>) -> Constraint {
     match part {
-        Part::Late { limit_us, allowed } => Asked { what: What::Share { allowed, limit_s: limit_us / 1e6 }, full },
-        Part::Mean { .. } => Asked { what: What::Mean, full },
+        Part::Late { limit_us, allowed } => {
+            Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
+        }
+        Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
         // A server that refuses on purpose is not full where all would be refused.
-        Part::Failed { allowed } => Asked { what: What::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None },
+        Part::Failed { allowed } => {
+            Constraint { kind: ConstraintKind::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None }
+        }
     }
 }
 
-fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Shown> {
+fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     if clean && stolen(trial) > STOLEN {
         return None;
     }
@@ -132,7 +132,7 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Shown>
     let Window { begin_s, end_s } = trial.measured.window;
     let window = |answered: f64, late: f64| {
         let span = Span { begin_s, end_s };
-        (answered > 0.0).then_some(Shown { rate, answered, late, equal_gaps, span })
+        (answered > 0.0).then_some(WindowObservation { rate, answered, late, equal_gaps, span })
     };
     let completed = trial.measured.tally.completed as f64;
     match part {

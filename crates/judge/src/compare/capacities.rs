@@ -6,7 +6,7 @@ use super::contrast::{Cell, Contrast, FEWEST, Look, Pairing, Told, between, cont
 use super::figures::CAPACITY;
 use super::over::{Line, Rests, compared};
 use crate::repeats::{capacity_under, finished};
-use crate::sample::{average, ln_sd};
+use stats::{average, ln_sd};
 
 /// A capacity with the interval of its own windows.
 type Held = (f64, Option<Interval>);

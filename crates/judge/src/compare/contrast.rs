@@ -5,10 +5,12 @@
 //! are, within their condition; and where a condition has one window on a side, conditions are. The interval is Student's.
 
 use run::MoreOf;
+use stats::ranks::{self, Ranks};
+use stats::two_means::{Trimmed, welch};
 
-use super::ranks::{self, Ranks};
-use crate::sample::{BETWEEN_RUNS, Sample, about_the_mean, average};
-use crate::student;
+use crate::number::BETWEEN_RUNS;
+use stats::student;
+use stats::{Sample, average};
 
 /// Fewest looks of each side that an interval is made of.
 pub(super) const FEWEST: usize = 3;
@@ -153,15 +155,6 @@ fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Told> {
     Some(Told { error, freedom, between: 0.0, of: MoreOf::Runs, ranks })
 }
 
-/// Standard error and degrees of freedom (Satterthwaite 1946) of a difference of two means, each with the variance of its mean and
-/// the freedom of that.
-fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
-    let variance: f64 = sides.iter().map(|(variance, _)| variance).sum();
-    let freedom = variance.powi(2) / sides.iter().map(|(variance, freedom)| variance.powi(2) / freedom).sum::<f64>();
-    let all = sides.iter().map(|(_, freedom)| freedom).sum();
-    (variance.sqrt(), if freedom.is_finite() { freedom } else { all })
-}
-
 /// Windows within their conditions, which scatter alike on a side, and on each side by themselves. Yuen's winsorized variance, since
 /// the means are trimmed.
 fn by_windows(cells: &[Cell]) -> Option<Told> {
@@ -205,31 +198,10 @@ fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }
 
-/// A trimmed mean and what its error is made of (Yuen 1974).
-struct Trimmed {
-    mean: f64,
-    /// Values that are left.
-    left: f64,
-    /// Squares of the values about their mean, those that were cut off as large as the last that were not.
-    squares: f64,
-}
-
-impl Trimmed {
-    fn of(values: &[f64]) -> Self {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let cut = values.len() / 5;
-        let kept = &sorted[cut..values.len() - cut];
-        let (least, most) = (kept.first().copied().unwrap_or(f64::NAN), kept.last().copied().unwrap_or(f64::NAN));
-        let winsorized: Vec<f64> = sorted.iter().map(|v| v.clamp(least, most)).collect();
-        Self { mean: average(kept), left: kept.len() as f64, squares: about_the_mean(&winsorized).1 }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::normal;
+    use stats::normal;
 
     /// Runs of both sides with windows under some conditions: how far runs and windows scatter, and how far the new side is off.
     struct Simulated {

@@ -5,8 +5,8 @@ use run::{BothAt, ComparedCurves};
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
 use crate::number::positive;
-use crate::sample::average;
 use crate::single::{clients, closed, good};
+use stats::average;
 
 /// Shares of the requests at which both response times are told.
 const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999];

@@ -10,9 +10,9 @@ use super::contrast::FEWEST;
 use super::figures::FAILED;
 use super::over::{Both, Line, Rests};
 use super::windows::Window;
-use crate::sample::average;
 use crate::single::failed_and_all;
-use crate::student::{t95, two_sided};
+use stats::average;
+use stats::student::{t95, two_sided};
 
 /// Failures that come together where a single window a side does not show it.
 const BURST: f64 = 10.0;
@@ -96,17 +96,10 @@ fn line(old: &Side, new: &Side, windows: (usize, usize)) -> Compared {
     }
 }
 
-/// Newcombe's interval of the new share less the old one, each with its draws.
-fn apart((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Estimate {
-    let ((a_low, a_high), (b_low, b_high)) = (wilson(a, n, z), wilson(b, m, z));
-    let value = b - a;
-    Estimate { value, low: value - (b - b_low).hypot(a_high - a), high: value + (b_high - b).hypot(a - a_low) }
-}
-
-fn wilson(p: f64, n: f64, z: f64) -> (f64, f64) {
-    let z2 = z * z / n;
-    let (middle, half) = (p + z2 / 2.0, z * (p * (1.0 - p) / n + z2 / (4.0 * n)).sqrt());
-    (((middle - half) / (1.0 + z2)).max(0.0).min(p), ((middle + half) / (1.0 + z2)).min(1.0).max(p))
+/// The new share less the old one, each with its draws.
+fn apart(old: (f64, f64), new: (f64, f64), z: f64) -> Estimate {
+    let interval = stats::shares::difference(old, new, z);
+    Estimate { value: new.0 - old.0, low: interval.low, high: interval.high }
 }
 
 fn units(windows: &[Window<'_>]) -> usize {

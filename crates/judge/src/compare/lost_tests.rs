@@ -7,7 +7,7 @@ use super::Pairing::{InTurns, Kept};
 use super::compare;
 use super::tests::windows;
 use crate::planted::PlantedRun;
-use crate::sample::normal;
+use stats::normal;
 
 fn both(a: &Run, b: &Run) -> Comparison {
     compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03, InTurns).unwrap()

@@ -13,7 +13,6 @@ mod failures;
 mod figures;
 mod over;
 mod percentiles;
-mod ranks;
 mod tls;
 mod windows;
 mod words;

@@ -7,7 +7,7 @@ use super::figures::FigureSpec;
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
 use crate::number::positive;
-use crate::sample::average;
+use stats::average;
 
 /// What is compared, and how it came to be measured.
 pub(super) struct Both<'a> {

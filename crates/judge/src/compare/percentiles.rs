@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use run::{Hist, Trial};
+use stats::bootstrap::{resample, small_sample_factor};
 
 use super::contrast::{Cell, Look};
 use super::windows::{Pair, Window};
-use crate::sample::Sample;
+use stats::Sample;
 
 /// Draws of a bootstrap: its standard error is off by some 4 %.
 const DRAWS: usize = 300;
@@ -52,9 +53,8 @@ impl Sides {
         let mut random = fastrand::Rng::with_seed(2);
         let mut ln = |side: &Side| side.again(quantile, &mut random).ln();
         let draws: Vec<f64> = (0..DRAWS).map(|_| self.0.iter().map(|[old, new]| ln(new) - ln(old)).sum()).collect();
-        // A draw of n of n values has n - 1 in the place of n.
-        let few = (fewest / (fewest - 1.0)).sqrt();
-        Some(few * Sample::of(&draws)?.sd / self.0.len() as f64).filter(|error| error.is_finite())
+        Some(small_sample_factor(fewest) * Sample::of(&draws)?.sd / self.0.len() as f64)
+            .filter(|error| error.is_finite())
     }
 
     /// Old and new of the condition with the most requests.
@@ -117,9 +117,7 @@ impl Side {
     }
 
     fn again(&self, quantile: f64, random: &mut fastrand::Rng) -> f64 {
-        let drawn: Vec<_> =
-            (0..self.windows.len()).map(|_| &self.windows[random.usize(..self.windows.len())]).collect();
-        self.quantile(drawn.into_iter(), quantile)
+        self.quantile(resample(&self.windows, random).into_iter(), quantile)
     }
 
     /// Width of the bucket of a quantile of all windows together, as a share of it.

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use super::Pairing::{InTurns, Kept};
 use super::compare;
-use crate::sample::normal;
+use stats::normal;
 
 /// A run of windows of one load, in which the CPU time of a request and the rate scatter as they do on a quiet machine.
 pub(super) fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {

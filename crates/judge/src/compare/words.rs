@@ -6,7 +6,7 @@ use super::contrast::FEWEST;
 use super::failures;
 use super::figures::{FAILED, decides};
 use super::over::{Line, Rests};
-use crate::sample::NORMAL_95;
+use stats::NORMAL_95;
 
 /// A word needs a chance below this that it is none, over all figures: below the 5 % of the intervals, which it has to agree with.
 const SURE: f64 = 0.03;

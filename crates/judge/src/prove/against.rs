@@ -11,8 +11,8 @@
 
 use run::LeverSlots;
 
-use crate::fit::robust::{Robust, residuals, robust};
-use crate::sample::average;
+use stats::average;
+use stats::fit::robust::{Robust, residuals, robust};
 
 /// The variance by which the level may move from slot to slot, in units of that of a single slot's scatter. The last is a level that is
 /// known by the slot before alone.
@@ -114,7 +114,7 @@ mod tests {
     use super::super::estimate;
     use super::super::estimate::throughput;
     use super::*;
-    use crate::sample::normal;
+    use stats::normal;
 
     const SLOTS: usize = 118;
     const SEEDS: u64 = 200;

@@ -11,7 +11,7 @@
 use run::{Estimate, LeverSlots, ProofTrial};
 
 use super::against::Against;
-use crate::fit::robust::{Robust, inverse, product, times};
+use stats::fit::robust::{Robust, inverse, product, times};
 
 /// Slots for each lever, and for the level, without which the equations have little to stand on.
 const SLOTS_OF_A_LEVER: usize = 8;
@@ -253,7 +253,7 @@ mod tests {
 
     use super::super::network::{Network, coverage};
     use super::estimate;
-    use crate::queueing::Station;
+    use stats::queueing::Station;
 
     #[test]
     fn intervals_cover_the_exact_elasticities_of_networks() {

@@ -3,7 +3,7 @@
 use run::{LeverSlots, ProofTrial};
 
 use super::estimate;
-use crate::queueing::{Station, elasticities};
+use stats::queueing::{Station, elasticities};
 
 /// Single-server stations, each under a lever of its own, and a delay that no lever reaches.
 #[derive(Clone, Debug)]

@@ -7,11 +7,13 @@
 //! an open network (Jackson 1957) those of all stations and delays add up to 1 exactly, at doses of any size, since each adds its own.
 
 use run::{Estimate, LeverSlots, ProofOf, ProofTrial, SlotHist};
+use stats::bootstrap::{resample, small_sample_factor};
+use stats::fieller::Quotient;
 
 use super::Estimates;
 use super::estimate::too_little;
-use crate::sample::Sample;
-use crate::student::t95;
+use stats::Sample;
+use stats::student::t95;
 
 /// The lever that offers more requests a second; its speed is one over how many times as many.
 pub const RATE: &str = "rate";
@@ -98,7 +100,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, Str
     }
     let drawn = drawn(&blocks, of, rate_at);
     let n = blocks.len() as f64;
-    let wider = SKEWED * t95(n - 1.0) * (n / (n - 1.0)).sqrt();
+    let wider = SKEWED * t95(n - 1.0) * small_sample_factor(n);
     let scattered = "the response time scatters too much from slot to slot to say what all parts make together: give a longer --budget";
     let share = |adds: Figure<'_>| quotient(&found, &drawn, adds, wider).ok_or_else(|| scattered.to_string());
     let ratio = |j: usize| {
@@ -149,7 +151,7 @@ fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> 
     let speed = |(j, lever): (usize, &LeverSlots)| {
         let mean = |slots: Vec<usize>| {
             let read: Vec<f64> = slots.iter().map(|t| lever.speed[*t]).filter(|speed| speed.is_finite()).collect();
-            (!read.is_empty()).then(|| crate::sample::average(&read))
+            (!read.is_empty()).then(|| stats::average(&read))
         };
         Some((mean(of(0).collect())?, mean(of(j + 1).collect())?))
     };
@@ -231,18 +233,14 @@ impl Whole {
 /// What blocks say that are drawn again and again.
 fn drawn(blocks: &[Block], of: ProofOf, rate_at: usize) -> Vec<Said> {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut draw = |_| {
-        let chosen: Vec<&Block> = (0..blocks.len()).map(|_| &blocks[random.usize(..blocks.len())]).collect();
-        said(&chosen, of, rate_at)
-    };
+    let mut draw = |_| said(&resample(blocks, &mut random), of, rate_at);
     (0..DRAWS).filter_map(&mut draw).collect()
 }
 
 /// A figure of what blocks say.
 type Figure<'a> = &'a dyn Fn(&Said) -> f64;
 
-/// A part over the whole with an interval that holds the quotient of two figures that both scatter (E. Fieller, *Some Problems in
-/// Interval Estimation*, 1954); nothing where the whole may be nothing.
+/// A part over the whole with its interval; nothing where the whole may be nothing.
 fn quotient(found: &Said, drawn: &[Said], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|said: &Said| said.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
@@ -252,13 +250,14 @@ fn quotient(found: &Said, drawn: &[Said], part: Figure<'_>, wider: f64) -> Optio
         drawn.iter().map(|said| x(said) * y(said)).sum::<f64>() / (n - 1.0) * wider.powi(2)
     };
     let (from_a, from_b) = (|said: &Said| part(said) - mean_a, |said: &Said| whole(said) - mean_b);
-    let open = (wider * LEFT_OPEN * b).powi(2);
-    let square = b * b - together(&from_b, &from_b);
-    let middle = a * b - together(&from_a, &from_b);
-    let rest = a * a - together(&from_a, &from_a) - open;
-    let root = (middle * middle - square * rest).sqrt();
-    let known = b > 0.0 && square > 0.0 && root.is_finite();
-    known.then(|| Estimate { value: a / b, low: (middle - root) / square, high: (middle + root) / square })
+    let quotient = Quotient {
+        part: a,
+        whole: b,
+        part_variance: together(&from_a, &from_a) + (wider * LEFT_OPEN * b).powi(2),
+        whole_variance: together(&from_b, &from_b),
+        covariance: together(&from_a, &from_b),
+    };
+    quotient.interval().map(|interval| Estimate { value: a / b, low: interval.low, high: interval.high })
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use run::{Estimate, ProofTrial, Steadiness};
 
 use super::against::{Against, of_levers};
 use super::estimate::{throughput, usable};
-use crate::fit::{linear, robust};
-use crate::sample::{Sample, average};
-use crate::student::t95;
+use stats::fit::{linear, robust};
+use stats::student::t95;
+use stats::{Sample, average};
 
 /// Slots of a stretch: as many as come after the last one with a lever.
 const STRETCH: usize = 8;
@@ -99,7 +99,7 @@ mod tests {
 
     use super::super::estimate;
     use super::*;
-    use crate::sample::normal;
+    use stats::normal;
 
     const SLOTS: usize = 118;
     const AFTER: usize = 8;

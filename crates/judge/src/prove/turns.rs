@@ -1,11 +1,10 @@
 //! What a lever did that was there in one turn of a pair and not in the other: the mean of the logarithms of the pairs'
 //! ratios, with Student's interval. Pairs, since a machine drifts: what both turns of a pair share cancels out.
 
-use crate::sample::Sample;
 use run::{Effect, SwitchTrial};
+use stats::Sample;
+use stats::student::t95;
 
-/// Half of a 95 % interval in standard errors for n - 1 = 2 to 11 (Student's t, 97.5 %).
-const T95: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201];
 /// Fewer pairs tell nothing of their scatter.
 const FEWEST: usize = 3;
 
@@ -18,7 +17,7 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
         return Err(format!("{n} of {} pairs of turns completed anything, {FEWEST} are needed", trial.off.len()));
     }
     let sample = Sample::of(&logs).ok_or("one pair has no scatter")?;
-    let (mean, half) = (sample.mean, T95[(n - FEWEST).min(T95.len() - 1)] * sample.error());
+    let (mean, half) = (sample.mean, t95(sample.n - 1.0) * sample.error());
     let at = String::new();
     let (ratio, low, high) = (mean.exp(), (mean - half).exp(), (mean + half).exp());
     Ok(Effect { lever: trial.lever.clone(), dose: trial.dose, ratio, low, high, at })

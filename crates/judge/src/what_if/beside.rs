@@ -4,8 +4,8 @@ use super::contention::Contention;
 use super::model::Model;
 use super::solve::plain;
 use crate::Facts;
-use crate::fit::usl_of_shares;
 use crate::single::{clients, good};
+use stats::fit::usl_of_shares;
 
 /// What the sweep of a run shows beside a network; `None` where that is not told from nothing, and where clients thought: most of
 /// those were not under way, and how many were is part of what is asked.
@@ -31,10 +31,10 @@ mod tests {
     use super::super::model::ServerCpu;
     use super::super::solve::{most, most_with, solve};
     use super::*;
-    use crate::fit::Usl;
-    use crate::sample::normal;
     use fastrand::Rng;
-    use run::Interval;
+    use stats::Interval;
+    use stats::fit::Usl;
+    use stats::normal;
 
     /// 400 us on one thread and 2 ms elsewhere: full from 6 clients on.
     fn model(users: u32) -> Model {

@@ -6,11 +6,11 @@
 //! told from zero, and never further than where [`FAR`] times as many clients were under way as were tried.
 
 use fastrand::Rng;
-use run::Interval;
+use stats::Interval;
 
-use crate::fit::Usl;
 use crate::number::{figure, percent};
-use crate::sample::{NORMAL_95, normal};
+use stats::fit::Usl;
+use stats::{NORMAL_95, normal};
 
 /// More than so many times what was measured is an extrapolation that is said.
 pub(super) const FAR: f64 = 4.0;

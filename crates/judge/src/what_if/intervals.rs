@@ -3,7 +3,7 @@
 use run::{Estimate, Resource, WhatIf};
 
 use super::seen::Seen;
-use crate::sample::BETWEEN_RUNS;
+use crate::number::BETWEEN_RUNS;
 
 /// A resource is called full from this share on.
 const BUSY: f64 = 0.8;

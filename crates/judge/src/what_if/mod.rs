@@ -21,12 +21,12 @@ mod today;
 use run::{Change, Estimate, Resource, Run, WhatIf};
 
 use crate::Facts;
-use crate::sample::normal;
 use curve::{MOST_USERS, curve, under_way};
 use intervals::intervals;
 use model::{Model, Part};
 use seen::Seen;
 use solve::{most_with, solve};
+use stats::normal;
 use today::Today;
 
 pub(crate) use double::to_double;

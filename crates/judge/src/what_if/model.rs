@@ -10,10 +10,10 @@ use crate::Facts;
 use crate::demand::own_disk;
 use crate::generator::load_threads;
 use crate::number::{positive, ratio};
-use crate::queueing::{Servers, Station};
 use crate::rules::{carried, medium_use};
 use crate::single::{clients, good, r1_us, refused, server_of};
 use crate::view::View;
+use stats::queueing::{Servers, Station};
 
 /// The verdict that the number of places stops a server.
 const CONCURRENCY: &str = "server-concurrency";

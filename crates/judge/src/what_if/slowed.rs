@@ -5,7 +5,7 @@ use run::Trial;
 use super::model::{Model, Part};
 use super::solve::most;
 use crate::Facts;
-use crate::queueing::{Station, open_response_s};
+use stats::queueing::{Station, open_response_s};
 
 /// A network to which requests come at random at a rate.
 pub(crate) struct Slowed {

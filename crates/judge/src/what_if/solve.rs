@@ -1,7 +1,7 @@
 //! A network with its users, solved.
 
 use super::model::{Model, Part};
-use crate::queueing::{Station, closed, open_response_s};
+use stats::queueing::{Station, closed, open_response_s};
 
 /// Throughput and response time of a network's users, or of what arrives, thinking left out of the latter, contention included.
 pub(super) fn solve(model: &Model) -> (f64, f64) {

@@ -8,7 +8,7 @@ use crate::Facts;
 use crate::number::{duration, finite};
 use crate::objective::longest_mean_us;
 use crate::repeats::capacity_under;
-use crate::sample::ln_sd;
+use stats::ln_sd;
 
 /// Less than this share of a limit changes nothing that is known.
 const NOTHING: f64 = 0.01;

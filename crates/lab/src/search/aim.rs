@@ -63,7 +63,7 @@ impl Aim {
 
     fn by(&mut self, pooled: &Pooled) -> f64 {
         self.done = self.seen >= FEWEST && pooled.estimate.precision() <= self.precision;
-        if self.seen.is_multiple_of(2) { pooled.estimate.rate } else { pooled.estimate.beyond(&pooled.asked) }
+        if self.seen.is_multiple_of(2) { pooled.estimate.rate } else { pooled.estimate.beyond(&pooled.constraint) }
     }
 
     /// Returns the rate of the overload step.

@@ -1,21 +1,21 @@
-//! Student's t: how far a mean of few values may be off.
+//! Student's t distribution, for means of few values. Any number of degrees of freedom from 1 on, whole or not.
 
 use std::f64::consts::FRAC_PI_2;
 
-use crate::sample::{NORMAL_95, normal_tail};
+use crate::moments::{NORMAL_95, normal_tail};
 
 /// The 97.5 % quantiles for 1 to 30 degrees of freedom.
 const T95: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
-/// Parts of an integral; more change no digit that anybody reads.
+/// Parts of a numerical integral; more parts change none of the first six digits.
 const PARTS: u32 = 2000;
-/// Degrees of freedom from which it is the normal distribution.
+/// Degrees of freedom from which the normal distribution takes the place of this one.
 const NORMAL: f64 = 1e5;
 
-/// The 97.5 % quantile; infinite below one degree of freedom.
-pub(crate) fn t95(freedom: f64) -> f64 {
+/// Returns the 97.5 % quantile: half of a 95 % interval in standard errors. Infinite below one degree of freedom.
+pub fn t95(freedom: f64) -> f64 {
     let most = T95.len() as f64;
     if freedom.is_nan() || freedom < 1.0 {
         return f64::INFINITY;
@@ -23,16 +23,16 @@ pub(crate) fn t95(freedom: f64) -> f64 {
     if freedom >= most {
         return NORMAL_95 + (T95[T95.len() - 1] - NORMAL_95) * most / freedom;
     }
-    // Between two whole numbers it is nearly straight in the reciprocal.
+    // Between two whole numbers the quantile is nearly linear in the reciprocal.
     let whole = freedom.floor();
     let share = (1.0 / whole - 1.0 / freedom) / (1.0 / whole - 1.0 / (whole + 1.0));
     let [below, above] = [T95[whole as usize - 1], T95[whole as usize]];
     below + share * (above - below)
 }
 
-/// Chance that a value of this distribution is at least so far from 0, to either side. With t = sqrt(freedom) tan(x) the density
-/// is that of cos(x) to the power of the freedom less 1.
-pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
+/// Returns the chance that a value of this distribution is at least as far from 0 as `t`, on either side. With
+/// `t = sqrt(freedom) tan(x)` the density is `cos(x)` to the power of `freedom - 1`.
+pub fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
         return 1.0;
     }
@@ -43,7 +43,7 @@ pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     (integral(from, freedom - 1.0) / integral(0.0, freedom - 1.0)).clamp(0.0, 1.0)
 }
 
-/// Of cos(x) to a power, up to a right angle (Simpson). The mass lies near 0 where the power is large.
+/// Integrates `cos(x)` to a power from `from` to a right angle by Simpson's rule. With a large power the mass lies near 0.
 fn integral(from: f64, power: f64) -> f64 {
     let width = (FRAC_PI_2 - from).min(40.0 / (power + 1.0).sqrt());
     let step = width / f64::from(PARTS);

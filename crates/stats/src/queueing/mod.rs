@@ -11,36 +11,36 @@ mod open;
 pub use closed::{Closed, closed, elasticities};
 pub use open::response_s as open_response_s;
 
-/// How a station serves.
+/// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// This many requests at once (at least 1), the others wait.
+    /// Serves this many requests at once, at least 1; the others wait.
     Some(u32),
-    /// Every request at once: a distance, a sleep, a think time.
+    /// Serves every request at once: a network distance, a sleep, a think time.
     Unlimited,
 }
 
 /// One place where a request spends time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Station {
-    /// Time that one request needs there when it is alone, seconds, at least 0.
+    /// Service time of one request, seconds, at least 0.
     pub demand_s: f64,
-    /// How many are served at once.
+    /// Number of servers.
     pub servers: Servers,
 }
 
 impl Station {
-    /// One server.
+    /// Makes a station of one server.
     pub const fn queue(demand_s: f64) -> Self {
         Self { demand_s, servers: Servers::Some(1) }
     }
 
-    /// No waiting.
+    /// Makes a station at which nobody waits.
     pub const fn delay(demand_s: f64) -> Self {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// The same, as a delay where no client of so many ever waits.
+    /// Turns the station into a delay where none of so many clients ever waits.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),
@@ -48,7 +48,7 @@ impl Station {
         }
     }
 
-    /// The same station with all its servers faster by a factor.
+    /// Returns the station with all its servers faster by a factor.
     pub fn faster(self, factor: f64) -> Self {
         Self { demand_s: self.demand_s / factor, ..self }
     }

@@ -1,21 +1,21 @@
-//! What the grid's weights come to: an estimate with its interval.
+//! Posterior weights of the grid, and the estimate made from them.
 
-use super::estimate::Estimate;
+use super::estimate::CapacityEstimate;
 
-/// Capacities and steepnesses with their weights.
+/// Weights of all capacities and steepnesses.
 pub(super) struct Posterior {
-    /// Rate, steepness, weight; all steepnesses of a rate together, the rates in order.
+    /// Rate, steepness and weight of each cell; all steepnesses of a rate together, the rates in order.
     pub(super) cells: Vec<(f64, f64, f64)>,
-    /// How many steepnesses there are.
+    /// Number of steepnesses.
     pub(super) steeps: usize,
-    /// Between two rates of the grid, in logarithm.
+    /// Distance of two neighbouring rates, in logarithm.
     pub(super) step: f64,
-    /// How much the speed of the machine is thought to change from window to window, in logarithm.
+    /// Standard deviation of the machine's speed from window to window, in logarithm.
     pub(super) speeds: f64,
 }
 
 impl Posterior {
-    /// Rates with their share of the whole, in order.
+    /// Returns the rates with their share of the whole weight, in order.
     fn rates(&self) -> Vec<(f64, f64)> {
         let of = |row: &[(f64, f64, f64)]| (row[0].0, row.iter().map(|c| c.2).sum::<f64>());
         let rows: Vec<(f64, f64)> = self.cells.chunks(self.steeps).map(of).collect();
@@ -23,7 +23,7 @@ impl Posterior {
         rows.into_iter().map(|(c, w)| (c, w / all)).collect()
     }
 
-    /// Where all but next to nothing of it lies, in logarithm.
+    /// Returns the range of rates that holds all but a millionth of the weight in each cell, in logarithm.
     pub(super) fn span(&self) -> (f64, f64) {
         let rates = self.rates();
         let kept = || rates.iter().filter(|(_, w)| *w > 1e-6).map(|(c, _)| c.ln());
@@ -36,7 +36,7 @@ impl Posterior {
         let mut below = 0.0;
         for (c, w) in self.rates() {
             if below + w >= share {
-                // Within a cell the mass is taken as even.
+                // The weight is even within a cell.
                 let within = if w > 0.0 { (share - below) / w - 0.5 } else { 0.0 };
                 return c * (within * self.step).exp();
             }
@@ -45,10 +45,10 @@ impl Posterior {
         f64::NAN
     }
 
-    pub(super) fn estimate(&self) -> Option<Estimate> {
+    pub(super) fn estimate(&self) -> Option<CapacityEstimate> {
         let all: f64 = self.cells.iter().map(|c| c.2).sum();
         let steep = (self.cells.iter().map(|c| c.2 * c.1.ln()).sum::<f64>() / all).exp();
-        let found = Estimate {
+        let found = CapacityEstimate {
             rate: self.quantile(0.5),
             low: self.quantile(0.025),
             high: self.quantile(0.975),

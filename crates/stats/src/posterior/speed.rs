@@ -1,26 +1,25 @@
-//! Machines whose speed changes from window to window: a guest of a host whose other guests share its caches does what it did a second
-//! ago 10 % slower, with the same CPU time given.
+//! Machines whose speed changes from window to window. A guest whose host is busy with other guests may do the same work 10 % slower a
+//! second later, with the same CPU time given.
 //!
-//! A window then shows the line of the capacity times its own speed. The logarithms of the speeds are thought to be normal around 0;
-//! how much they scatter is not known before and is weighed by the windows themselves: windows that contradict one another by more
-//! than chance make it large, and the interval wide. For each scatter the likelihood of a window is its own, smoothed over the
-//! logarithm of the capacity.
+//! Each window then follows the model of the capacity times its own speed. The logarithms of the speeds are normal around 0 with an
+//! unknown scatter, which the windows weigh: windows that contradict each other by more than chance make it large, and the interval wide.
+//! For each scatter the likelihood of a window is its plain likelihood, smoothed over the logarithm of the capacity.
 
-/// Standard deviations of the logarithm of the speed that are weighed, and what is thought of each before any window: most machines
-/// are steady.
+/// Standard deviations of the logarithm of the speed that are weighed, each with its prior: most machines are steady.
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
-/// Points of a normal density, and how many standard deviations it reaches to either side.
+/// Points of a normal density.
 const POINTS: i64 = 11;
+/// Standard deviations that the density reaches to either side.
 const REACH: f64 = 2.5;
 
-/// A normal density in steps of a grid.
+/// Normal density on the steps of a grid.
 pub(super) struct Kernel {
-    /// So many steps away, with this weight; one alone where the density is narrower than a step.
+    /// Steps away from the middle, and the weight there; a single point where the density is narrower than a step.
     points: Vec<(i64, f64)>,
 }
 
 impl Kernel {
-    /// Of a standard deviation, on a grid of such steps, both in logarithm.
+    /// Makes the density of a standard deviation on a grid of such steps, both in logarithm.
     pub(super) fn new(scatter: f64, step: f64) -> Self {
         if scatter < NARROW * step {
             return Self { points: vec![(0, 1.0)] };
@@ -40,7 +39,7 @@ impl Kernel {
         self.points.len() < 2
     }
 
-    /// A likelihood over the logarithm of the capacity, smoothed; at its ends it goes on as it ends.
+    /// Smooths a likelihood over the logarithm of the capacity. Beyond its ends it keeps the value at the end.
     fn smoothed(&self, plain: &[f64]) -> impl Iterator<Item = f64> {
         let last = plain.len() as i64 - 1;
         let near = move |i: i64, off: i64| plain[(i + off).clamp(0, last) as usize];
@@ -48,8 +47,8 @@ impl Kernel {
     }
 }
 
-/// The likelihood of all windows together over the logarithm of the capacity, in logarithm, smoothed by each of the kernels. A window is
-/// worth so many draws, and has the logarithm of the likelihood of one.
+/// Returns the log likelihood of all windows together over the logarithm of the capacity, smoothed by each of the kernels. Each window
+/// holds the log likelihood of one draw and is worth a number of draws.
 pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>], draws: &[f64]) -> Vec<Vec<f64>> {
     let mut all: Vec<Product> = kernels.iter().map(|_| Product::new(windows.first().map_or(0, Vec::len))).collect();
     for (window, draws) in windows.iter().zip(draws) {
@@ -65,10 +64,10 @@ pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>], draws: &[f64]) 
     all.into_iter().map(Product::ln).collect()
 }
 
-/// Products that would be too small for a number, over the capacity: a logarithm is taken now and then, and not of each factor.
+/// Products over the capacity that are too small for a floating-point number. Logarithms are taken now and then, not of each factor.
 struct Product {
     ln: Vec<f64>,
-    /// What has not gone into the logarithm yet.
+    /// Factor that is not in the logarithm yet.
     now: Vec<f64>,
 }
 
@@ -77,7 +76,7 @@ impl Product {
         Self { ln: vec![0.0; n], now: vec![1.0; n] }
     }
 
-    /// Multiplies by `exp(top)` and by factors of at most 1, each.
+    /// Multiplies each product by `exp(top)` and by its factor, which is at most 1.
     fn times(&mut self, top: f64, factors: impl Iterator<Item = f64>) {
         for ((ln, now), factor) in self.ln.iter_mut().zip(&mut self.now).zip(factors) {
             *ln += top;
@@ -97,17 +96,17 @@ impl Product {
     }
 }
 
-/// The exponential, without the time that it takes of what comes to nothing.
+/// Returns the exponential; 0 at once where it would be next to nothing, which saves time.
 pub(super) fn exp(x: f64) -> f64 {
     if x < LEAST_LN { 0.0 } else { x.exp() }
 }
 
-/// A density narrower than this many steps is none.
+/// Width in steps below which a density is a single point.
 const NARROW: f64 = 0.2;
-/// No window rules out any capacity for good.
+/// Least likelihood of a window, so that no window rules out a capacity for good.
 const LEAST: f64 = 1e-300;
 const LEAST_LN: f64 = -300.0 * std::f64::consts::LN_10;
-/// Below this a product goes into its logarithm.
+/// Product below which its logarithm is taken.
 const SMALL: f64 = 1e-200;
 
 #[cfg(test)]

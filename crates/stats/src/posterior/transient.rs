@@ -1,34 +1,34 @@
-//! A queue on its way: what share of a short window finds it longer than a limit, when it began empty.
+//! Share of late answers in a short window whose queue began empty.
 //!
-//! Near its limit a queue is a reflected Brownian motion whatever its arrivals and services are (heavy traffic: Kingman 1962): by
-//! a time `t` its wait has the tail `Q((x + m t) / s) + exp(-2 m x / v) Q((x - m t) / s)` with `s = sqrt(v t)` (J. M. Harrison,
-//! *Brownian Motion and Stochastic Flow Systems*, 1985, section 1.8), `m` what it is short of full, `v` its variance a second, and
-//! `Q` the upper tail of the normal distribution. For a long time and `m > 0` that is the steady state, `exp(-2 m x / v)`; for
-//! `m < 0` the wait grows by `-m` a second, and a limit of 100 ms is passed at 5 % too much only after two seconds.
+//! Near its limit a queue is a reflected Brownian motion whatever its arrivals and services are (heavy traffic: Kingman 1962). At time `t`
+//! its wait has the tail `Q((x + m t) / s) + exp(-2 m x / v) Q((x - m t) / s)` with `s = sqrt(v t)` (J. M. Harrison, *Brownian Motion and
+//! Stochastic Flow Systems*, 1985, section 1.8). Here `m` is the spare share, `v` the variance per second, and `Q` the upper tail of the
+//! normal distribution. After a long time with `m > 0` this is the steady state, `exp(-2 m x / v)`. With `m < 0` the wait grows by `-m`
+//! a second: at 5 % too much a limit of 100 ms is passed only after two seconds.
 
-use crate::sample::normal_tail;
+use crate::moments::normal_tail;
 
-/// When a window was, seconds since the load began.
+/// Begin and end of a window, seconds since the load began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Span {
-    /// Begin: the warm-up lies before.
+    /// Begin; the warm-up lies before it.
     pub begin_s: f64,
     /// End.
     pub end_s: f64,
 }
 
-/// Standard deviations beyond which nothing is left.
+/// Standard deviations from the limit beyond which the steady state, or a complete overload, is reached.
 const FAR: f64 = 4.0;
-/// And beyond which a share is less than the model tells from none.
+/// Standard deviations beyond which a tail is less than the model can tell from 0.
 const NOTHING: f64 = 6.5;
-/// A crossing whose time scatters by less than this share of the window is sharp.
+/// Scatter of the crossing time, as a share of the window, below which the crossing is sharp.
 const SHARP: f64 = 0.25;
-/// Points of a window at which a smooth tail is taken.
+/// Points of a window at which a smooth tail is evaluated.
 const POINTS: usize = 4;
 
-/// Share of a window, 0 to 1, in which the wait is above `limit_s`, at a rate that is `spare` (a share, below 0 past it) short of
-/// full, with a variance of the unfinished work of `variance` seconds (squared, a second). `None` where the window shows the
-/// steady state, or an overload all of it.
+/// Returns the share of a window, 0 to 1, in which the wait is above `limit_s`. `spare` is the unused share of the server, below 0 past
+/// saturation; `variance` is that of the unfinished work, seconds squared per second. `None` where the whole window shows the steady
+/// state or an overload.
 pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) -> Option<f64> {
     let length_s = span.end_s - span.begin_s;
     if !(length_s > 0.0 && limit_s > 0.0 && variance > 0.0) {
@@ -46,16 +46,16 @@ pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) ->
     Some((0..POINTS).map(|i| tail(spare, limit_s, variance, at(i))).sum::<f64>() / POINTS as f64)
 }
 
-/// Share of the waits at one moment that are above a limit.
+/// Returns the share of waits above a limit at one moment.
 fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
     let scatter = (variance * t_s).sqrt();
     let drift = spare * t_s;
     let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
-    // Far past the limit the first term is an exponential that overflows times a tail of nothing.
+    // Far past the limit the first term is an exponential that overflows times a tail that is 0.
     upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
 }
 
-/// The upper tail of the normal distribution, without the time that it takes where nothing, or all, is above.
+/// Returns the upper tail of the normal distribution; 0 or 1 at once where it is as good as that, which saves time.
 fn upper(z: f64) -> f64 {
     match z {
         z if z > NOTHING => 0.0,
@@ -64,7 +64,7 @@ fn upper(z: f64) -> f64 {
     }
 }
 
-/// When a wait that only grows passes a limit.
+/// Time at which a wait that only grows passes a limit.
 #[derive(Clone, Copy)]
 struct Crossing {
     mean_s: f64,
@@ -77,7 +77,7 @@ impl Crossing {
         (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
     }
 
-    /// Expected time since the crossing at a time.
+    /// Returns the expected time since the crossing, at time `t_s`.
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();

@@ -1,18 +1,19 @@
 //! The Universal Scalability Law of N. Gunther: X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
 //!
-//! lambda is the rate of one client, sigma the share of the work that cannot go on side by side (contention), kappa the
-//! price of agreeing (coherency). With kappa above zero the curve has a peak at sqrt((1 - sigma) / kappa).
-
-use std::collections::BTreeMap;
-
-use run::{Fit, Interval, usl_rate};
+//! lambda is the rate of one client, sigma the share of the work that is serial (contention), kappa the cost of keeping workers
+//! consistent (coherency). With kappa above zero the curve has a peak at sqrt((1 - sigma) / kappa). Source: N. Gunther, *Guerrilla
+//! Capacity Planning* (2007). At least four points, over at least a factor of two in N.
 
 use super::solve::{Problem, V3, inverse, minimise};
-use crate::Facts;
-use crate::number::{figure, finite, percent, positive, ratio};
-use crate::sample::about_the_mean;
-use crate::single::{clients, good};
+use crate::Interval;
+use crate::moments::mean_and_squares;
+use crate::number::{finite, positive, ratio};
 use crate::student::t95;
+
+/// Returns the completed rate at a concurrency.
+pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
+    lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
+}
 
 /// A fitted law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,22 +33,23 @@ pub struct Usl {
 }
 
 impl Usl {
-    /// Completed rate at a concurrency.
+    /// Returns the completed rate at a concurrency.
     pub fn at(&self, n: f64) -> f64 {
         usl_rate([self.lambda, self.sigma, self.kappa], n)
     }
 
-    /// Concurrency at the peak; absent when the curve never falls, or only beyond a million.
+    /// Returns the concurrency at the peak; `None` when the curve never falls, or only beyond a million.
     pub fn peak(&self) -> Option<f64> {
         let n = positive(((1.0 - self.sigma) / positive(self.kappa)?).sqrt())?;
         (n < 1e6).then_some(n)
     }
 }
 
+/// Points to fit.
 struct Points {
-    /// (concurrency, rate over the largest rate).
+    /// Concurrency, and the rate over the largest rate.
     points: Vec<(f64, f64)>,
-    /// Whether a point may be off by a share of itself: else all by as much.
+    /// Whether the error of a point is proportional to its rate; otherwise all errors have one size.
     relative: bool,
 }
 
@@ -75,9 +77,9 @@ pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, false)
 }
 
-/// The same where each point may be off by a share of itself, so that the small ones count as much; R2 is of the points
-/// over themselves then and says nothing.
-pub(crate) fn usl_of_shares(points: &[(f64, f64)]) -> Option<Usl> {
+/// Fits the law where the error of each point is proportional to its rate, so that small rates count as much as large ones. R2 has no
+/// meaning in this fit.
+pub fn usl_of_shares(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, true)
 }
 
@@ -95,7 +97,7 @@ fn fitted(points: &[(f64, f64)], relative: bool) -> Option<Usl> {
     let tried = starts.into_iter().filter_map(|first| minimise(&scaled, first));
     let (p, sum, normal) = tried.min_by(|a, b| a.1.total_cmp(&b.1))?;
     let n = scaled.len();
-    let (_, total) = about_the_mean(&scaled.points.iter().map(|(_, x)| *x).collect::<Vec<_>>());
+    let (_, total) = mean_and_squares(&scaled.points.iter().map(|(_, x)| *x).collect::<Vec<_>>());
     let intervals = (n > 3).then(|| intervals(p, sum / (n - 3) as f64, normal, n - 3, largest)).flatten();
     Some(Usl {
         lambda: finite(p[0] * largest)?,
@@ -115,37 +117,6 @@ fn intervals(p: V3, variance: f64, normal: [V3; 3], freedom: usize, scale: f64) 
         Some(Interval { low: finite(((p[i] - half) * scale).max(least))?, high: finite((p[i] + half) * scale)? })
     };
     Some([around(0, scale, 0.0)?, around(1, 1.0, 0.0)?, around(2, 1.0, 0.0)?])
-}
-
-/// The fit over the sweep of a run.
-pub(crate) fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
-    let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (clients(t), good(t))).collect();
-    let law = usl(&points)?;
-    let names = Fit::usl_names();
-    let values = [law.lambda, law.sigma, law.kappa];
-    Some(Fit {
-        formula: "X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))".into(),
-        coefficients: BTreeMap::from_iter(names.clone().into_iter().zip(values)),
-        intervals: law.intervals.map(|i| BTreeMap::from_iter(names.into_iter().zip(i))).unwrap_or_default(),
-        r2: law.r2,
-        points: law.points,
-        quality: quality(&law),
-    })
-}
-
-fn quality(law: &Usl) -> String {
-    let fit = match law.r2 {
-        r if r >= 0.98 => "good",
-        r if r >= 0.90 => "fair",
-        _ => "poor: the coefficients mean nothing",
-    };
-    let cause = match (law.sigma, law.kappa) {
-        (s, k) if k > 0.0 && law.peak().is_some_and(|n| n < 1e4) && k * 100.0 > s => "agreeing (kappa) costs most",
-        (s, _) if s > 0.01 => "contention (sigma) costs most",
-        _ => "it scales nearly linearly",
-    };
-    let peak = law.peak().map_or_else(|| "no peak".to_string(), |n| format!("peak near {} clients", figure(n)));
-    format!("{fit} (R2 {}); {cause}; {peak}", percent(law.r2))
 }
 
 #[cfg(test)]

@@ -1,19 +1,17 @@
-//! A straight line through points, `y = intercept + slope * x`, with 95 % intervals by Student's t.
+//! A straight line through points, `y = intercept + slope * x`, with 95 % intervals by Student's t. Source: any textbook of ordinary
+//! least squares. The errors of y are independent and of one size.
 
-use std::collections::BTreeMap;
-
-use run::{Fit, Interval};
-
+use crate::Interval;
+use crate::moments::mean_and_squares;
 use crate::number::finite;
-use crate::sample::about_the_mean;
 use crate::student::t95;
 
 /// A fitted line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// y at x = 0.
+    /// Value of y at x = 0.
     pub intercept: f64,
-    /// Growth of y a unit of x.
+    /// Growth of y for one unit of x.
     pub slope: f64,
     /// 95 % interval of the intercept.
     pub intercept_interval: Interval,
@@ -21,11 +19,11 @@ pub struct Line {
     pub slope_interval: Interval,
     /// Share of the variance of y that the line explains, 0 to 1. 1 when y does not vary at all.
     pub r2: f64,
-    /// Points fitted.
+    /// Number of points.
     pub points: usize,
 }
 
-/// The line through `(x, y)` points by least squares. `None` for fewer than 3 finite points or when all x are equal.
+/// Fits a line to `(x, y)` points by least squares. `None` for fewer than 3 finite points or when all x are equal.
 pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
     let p: Vec<(f64, f64)> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
     if p.len() < 3 {
@@ -33,7 +31,7 @@ pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
     }
     let n = p.len() as f64;
     let (x, y): (Vec<f64>, Vec<f64>) = p.iter().copied().unzip();
-    let [(mean_x, sxx), (mean_y, syy)] = [x, y].map(|values| about_the_mean(&values));
+    let [(mean_x, sxx), (mean_y, syy)] = [x, y].map(|values| mean_and_squares(&values));
     let sxy: f64 = p.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
     if !(sxx.is_finite() && sxx > 0.0 && syy.is_finite()) {
         return None;
@@ -55,35 +53,6 @@ pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
         r2: if syy > 0.0 { (1.0 - residual / syy).clamp(0.0, 1.0) } else { 1.0 },
         points: p.len(),
     })
-}
-
-/// The same line as a [`run::Fit`], for the findings of an experiment. `x` and `y` name the axes with their units.
-pub fn line_fit(points: &[(f64, f64)], x: &str, y: &str) -> Option<Fit> {
-    let line = linear(points)?;
-    let both = |a: f64, b: f64| BTreeMap::from([("intercept".to_string(), a), ("slope".to_string(), b)]);
-    Some(Fit {
-        formula: format!("{y} = intercept + slope * {x}"),
-        coefficients: both(line.intercept, line.slope),
-        intervals: BTreeMap::from([
-            ("intercept".to_string(), line.intercept_interval),
-            ("slope".to_string(), line.slope_interval),
-        ]),
-        r2: line.r2,
-        points: line.points,
-        quality: quality(&line),
-    })
-}
-
-fn quality(line: &Line) -> String {
-    let i = line.slope_interval;
-    if i.low <= 0.0 && i.high >= 0.0 {
-        return "the slope cannot be told from zero".into();
-    }
-    match line.r2 {
-        r if r >= 0.98 => "a straight line".into(),
-        r if r >= 0.90 => "nearly a straight line".into(),
-        _ => "the slope has a sign, the points do not lie on a line".into(),
-    }
 }
 
 #[cfg(test)]
@@ -114,11 +83,5 @@ mod tests {
         assert!(linear(&[(1.0, 1.0); 5]).is_none());
         assert!(linear(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, 2.0), (3.0, 3.0)]).is_none());
         assert!(linear(&[(1e308, 1e308), (-1e308, 1e308), (0.0, -1e308), (1.0, 1.0)]).is_none());
-    }
-
-    #[test]
-    fn the_quality_is_worded() {
-        let flat = line_fit(&[(0.0, 1.0), (1.0, 2.0), (2.0, 1.0), (3.0, 2.0)], "clients", "us").unwrap();
-        assert!(flat.quality.contains("zero"));
     }
 }

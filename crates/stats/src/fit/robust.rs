@@ -1,28 +1,29 @@
-//! Linear regression that outliers do not move, with standard errors for residuals that hang together in time.
+//! Linear regression that outliers do not move, with standard errors for residuals that are correlated in time.
 //!
-//! Sources: P. Huber, *Robust Statistics* (1981), iterated weighted least squares with his 1.345 times a scale from the
-//! median deviation; W. Newey, K. West, Econometrica 55 (1987), for the covariance.
+//! Sources: P. Huber, *Robust Statistics* (1981), iterated weighted least squares with his bound of 1.345 times a scale from the median
+//! deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the covariance.
 
-/// Residuals beyond this many standard deviations count less.
+/// Standard deviations beyond which a residual counts less.
 const HUBER: f64 = 1.345;
-/// From the median absolute deviation to a standard deviation, for a normal distribution.
+/// Factor from the median absolute deviation to the standard deviation of a normal distribution.
 const NORMAL: f64 = 1.4826;
-/// What a quarter of the deviations of a normal distribution are above, standard deviations.
+/// Standard deviations that a quarter of the absolute deviations of a normal distribution exceed.
 const NORMAL_QUARTER: f64 = 1.1503;
+/// Greatest number of rounds of weighting.
 const ROUNDS: usize = 30;
 
 /// A fitted regression.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Robust {
-    /// One coefficient a column.
-    pub(crate) coefficients: Vec<f64>,
-    /// Their covariance.
-    pub(crate) covariance: Vec<Vec<f64>>,
+pub struct Robust {
+    /// One coefficient per column.
+    pub coefficients: Vec<f64>,
+    /// Covariance of the coefficients.
+    pub covariance: Vec<Vec<f64>>,
 }
 
-/// Regresses `y` on the columns of `rows`; `lags` neighbouring residuals may hang together. `None` when the columns
-/// cannot be told apart or there are fewer rows than columns and a few more.
-pub(crate) fn robust(y: &[f64], rows: &[Vec<f64>], lags: usize) -> Option<Robust> {
+/// Regresses `y` on the columns of `rows`; up to `lags` neighbouring residuals may be correlated. `None` where the columns depend on each
+/// other, or where the rows are not at least four more than the columns.
+pub fn robust(y: &[f64], rows: &[Vec<f64>], lags: usize) -> Option<Robust> {
     let columns = rows.first()?.len();
     if y.len() != rows.len() || y.len() < columns + 4 {
         return None;
@@ -44,8 +45,8 @@ pub(crate) fn robust(y: &[f64], rows: &[Vec<f64>], lags: usize) -> Option<Robust
     Some(Robust { coefficients, covariance })
 }
 
-/// What the columns leave of each `y`.
-pub(crate) fn residuals(y: &[f64], rows: &[Vec<f64>], coefficients: &[f64]) -> Vec<f64> {
+/// Returns the part of each `y` that the columns do not explain.
+pub fn residuals(y: &[f64], rows: &[Vec<f64>], coefficients: &[f64]) -> Vec<f64> {
     y.iter().zip(rows).map(|(y, row)| y - dot(row, coefficients)).collect()
 }
 
@@ -56,13 +57,13 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn scale(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    // Where most residuals are 0, as of a resource that is exactly what it was whenever its lever is off, the median says nothing of
-    // the others, and all of them would be taken for outliers.
+    // Most residuals may be exactly 0: a resource whose lever is off does not change. Then the median is 0, too, and all other residuals
+    // would be outliers.
     let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
     (NORMAL * sizes[sizes.len() / 2]).max(of_others).max(1e-12)
 }
 
-/// The coefficients that minimise the weighted sum of squared residuals; `None` where columns cannot be told apart.
+/// Returns the coefficients that minimise the weighted sum of squared residuals; `None` where columns depend on each other.
 pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<Vec<f64>> {
     let columns = rows.first()?.len();
     let mut right = vec![0.0; columns];
@@ -72,7 +73,7 @@ pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<
     Some(times(&inverse(gram(rows, weights))?, &right))
 }
 
-/// The weighted products of the columns with one another.
+/// Returns the weighted products of the columns with one another.
 pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];
@@ -84,14 +85,14 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     gram
 }
 
-/// The sandwich: what each row pulls at the coefficients, together with its neighbours, with Bartlett's weights. A row
-/// that holds much of a coefficient by itself has drawn its residual towards zero; that is undone (J. MacKinnon, H. White,
-/// Journal of Econometrics 29 (1985), their third form).
+/// Returns the sandwich covariance: the pull of each row at the coefficients, together with its neighbours, with Bartlett's weights. A row
+/// with much leverage has drawn its residual towards zero, which is undone (J. MacKinnon, H. White, *Journal of Econometrics* 29, 1985,
+/// their third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    // A residual beyond Huber's bound pulls by the same force wherever it lies, so it steadies nothing.
+    // Beyond Huber's bound a residual pulls with the same force wherever it lies, so it does not stabilise the fit.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
-    // Where all rows of some column lie beyond it, they are all that there is of it.
+    // Where all rows of some column lie beyond the bound, they are all used: there are no others.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;
     let pull = |(row, (r, w)): (&Vec<f64>, (&f64, &f64))| -> Vec<f64> {
         let leverage = dot(row, &times(&bread, row)).clamp(0.0, 0.9);
@@ -112,20 +113,20 @@ fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize
     Some(product(&product(&bread, &meat), &bread))
 }
 
-/// A matrix times a vector.
-pub(crate) fn times(m: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
+/// Multiplies a matrix by a vector.
+pub fn times(m: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
     m.iter().map(|row| dot(row, v)).collect()
 }
 
-/// A matrix times a matrix.
-pub(crate) fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// Multiplies two matrices.
+pub fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let column = |j: usize| b.iter().map(|row| row[j]).collect::<Vec<f64>>();
     let columns: Vec<Vec<f64>> = (0..b.first().map_or(0, Vec::len)).map(column).collect();
     a.iter().map(|row| columns.iter().map(|c| dot(row, c)).collect()).collect()
 }
 
-/// The inverse of a square matrix by elimination with pivots; `None` where it has none to speak of.
-pub(crate) fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+/// Inverts a square matrix by elimination with pivots; `None` where it is singular within rounding.
+pub fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = m.len();
     let largest = m.iter().flatten().fold(0.0f64, |a, v| a.max(v.abs()));
     let mut out: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();

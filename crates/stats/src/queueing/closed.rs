@@ -1,4 +1,4 @@
-//! Closed networks: a fixed number of clients that each have one request under way.
+//! Closed networks: a fixed number of clients, each with one request in flight.
 
 use super::{Servers, Station};
 
@@ -14,7 +14,7 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// Time from a request's start to its end, seconds: the sum over the stations.
+    /// Returns the response time, seconds: the sum over the stations.
     pub fn response_s(&self) -> f64 {
         self.residence_s.iter().sum()
     }
@@ -33,21 +33,20 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
     family.whole()
 }
 
-/// A network and the same without some of its stations of several servers. The chance that such a station is empty follows from
-/// how much faster the network is without it; taken as what the other chances leave of 1 it would lose all its digits with many
-/// servers.
+/// A network, and its variants without some of the stations of several servers. The chance that such a station is empty follows from how
+/// much faster the network is without it. As 1 less the other chances it would lose all its digits with many servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Stations of several servers.
     several: Vec<usize>,
-    /// By which of `several` it lacks, a bit each.
+    /// Variants by the stations of `several` that they lack, one bit each.
     members: Vec<Member>,
 }
 
-/// One network of a family.
+/// One variant of the network.
 struct Member {
     solution: Closed,
-    /// Chances that each of `several` holds 0, 1, … requests, as far as fewer than all its servers are busy.
+    /// Chances that each station of `several` holds 0, 1, … requests, up to one less than its servers.
     marginals: Vec<Vec<f64>>,
 }
 
@@ -66,7 +65,7 @@ impl<'s> Family<'s> {
         self.members.swap_remove(0).solution
     }
 
-    /// One client more in each: those that lack more first, since the others need them.
+    /// Adds one client to each variant; those that lack more stations come first, since the others need them.
     fn step(&mut self, n: u32) {
         for lacks in (0..self.members.len()).rev() {
             let lacked = |at: usize| self.several.iter().position(|s| *s == at).filter(|bit| lacks & 1 << bit != 0);
@@ -81,7 +80,7 @@ impl<'s> Family<'s> {
 }
 
 impl Member {
-    /// Arrival theorem, then Little's law.
+    /// Solves for one client more by the arrival theorem, then Little's law.
     fn solve(&mut self, stations: &[Station], several: &[usize], there: &[bool], n: u32) {
         let solution = &mut self.solution;
         for (at, station) in stations.iter().enumerate().filter(|(at, _)| there[*at]) {
@@ -95,8 +94,8 @@ impl Member {
         }
     }
 
-    /// The marginal chances of a station with one client more: by balance between neighbouring states, and that it is empty by
-    /// the throughput `without` it.
+    /// Updates the marginal chances of a station for one client more: by the balance between neighbouring states, and the chance that it
+    /// is empty by the throughput `without` it.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
         if !work.is_finite() {
@@ -109,7 +108,7 @@ impl Member {
     }
 }
 
-/// What an arriving request meets with one client less in the network.
+/// Returns the time at a station of a request that arrives while one client fewer is in the network.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let m = f64::from(m.max(1));
@@ -118,8 +117,8 @@ fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     station.demand_s / m * (1.0 + queue + idle)
 }
 
-/// d ln(throughput) / d ln(speed) of every station, by a small step to both sides. They sum to 1: twice every speed is
-/// twice the throughput (the throughput is homogeneous of degree one in the speeds; Euler's theorem).
+/// Returns d ln(throughput) / d ln(speed) of every station, by a small step to both sides. They sum to 1: doubling every speed doubles
+/// the throughput (it is homogeneous of degree one in the speeds; Euler's theorem).
 pub fn elasticities(stations: &[Station], clients: u32) -> Vec<f64> {
     const STEP: f64 = 1e-4;
     let with = |i: usize, factor: f64| {

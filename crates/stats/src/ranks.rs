@@ -1,25 +1,25 @@
-//! Tests by ranks, two-sided: of two sides within conditions (Wilcoxon 1945, Mann and Whitney 1947, van Elteren 1960), and of the
-//! differences of conditions (Wilcoxon's signed ranks). Of a single condition, and of differences, exact where no two values are equal
-//! and there are few; else the normal approximation with midranks and a correction for continuity.
+//! Two-sided rank tests: of two sides within conditions (Wilcoxon 1945, Mann and Whitney 1947, van Elteren 1960), and of the differences
+//! of conditions (Wilcoxon's signed ranks). For a single condition and for differences the test is exact where there are few values and no
+//! two are equal. Otherwise it is the normal approximation with midranks and a correction for continuity.
 
-use crate::sample::normal_tail;
+use crate::moments::normal_tail;
 
-/// Most values of a side, or differences, whose distribution is counted out.
+/// Greatest number of values of a side, or of differences, whose distribution is counted exactly.
 const EXACT: usize = 40;
 
-/// What ranks say.
+/// Result of a rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ranks {
-    /// Chance that two equal servers' values differ so much in rank.
-    pub(super) p: f64,
-    /// The least that so few values can say, where the sides do not overlap at all.
-    pub(super) least_p: f64,
-    /// Positive where the new values are the larger ones.
-    pub(super) sign: f64,
+pub struct Ranks {
+    /// Chance that the values of two equal sides differ as much in rank.
+    pub p: f64,
+    /// Least chance that this number of values can show: that of sides that do not overlap at all.
+    pub least_p: f64,
+    /// Sign of the difference: positive where the new values are larger.
+    pub sign: f64,
 }
 
-/// Old and new values by condition; `None` without any on either side.
-pub(super) fn within(conditions: &[[Vec<f64>; 2]]) -> Option<Ranks> {
+/// Tests old against new values within each condition; `None` where no condition has values on both sides.
+pub fn within(conditions: &[[Vec<f64>; 2]]) -> Option<Ranks> {
     let strata: Vec<Stratum> = conditions.iter().filter_map(|[a, b]| Stratum::of(a, b)).collect();
     if let [one] = &strata[..]
         && let Some(exact) = one.exact()
@@ -33,8 +33,8 @@ pub(super) fn within(conditions: &[[Vec<f64>; 2]]) -> Option<Ranks> {
     (!strata.is_empty()).then(|| by_normal(off, most, half, variance))
 }
 
-/// Differences, new less old, one a condition.
-pub(super) fn signed(apart: &[f64]) -> Option<Ranks> {
+/// Tests differences, new less old, one per condition; `None` where all are 0.
+pub fn signed(apart: &[f64]) -> Option<Ranks> {
     let all: Vec<f64> = apart.iter().copied().filter(|d| d.is_finite() && *d != 0.0).collect();
     let (ranks, ties) = midranks(&all.iter().map(|d| d.abs()).collect::<Vec<_>>());
     let n = all.len() as f64;
@@ -54,9 +54,9 @@ pub(super) fn signed(apart: &[f64]) -> Option<Ranks> {
 struct Stratum {
     n: f64,
     m: f64,
-    /// Pairs in which the new value is the larger one; equal ones count half.
+    /// Pairs in which the new value is larger; equal pairs count half.
     u: f64,
-    /// Sum over groups of equal values of their number's third power less the number.
+    /// Sum of `k³ - k` over groups of `k` equal values.
     ties: f64,
 }
 
@@ -85,7 +85,7 @@ impl Stratum {
     }
 }
 
-/// `ways` counts for 0, 1, … how often a sum comes about.
+/// Returns the exact result; `ways` is the number of ways to reach each sum from 0 on.
 fn exact(sum: f64, most: f64, ways: &[f64]) -> Ranks {
     let all: f64 = ways.iter().sum();
     let up_to = |sum: f64| ways.iter().take(sum as usize + 1).sum::<f64>() / all;
@@ -101,7 +101,7 @@ fn by_normal(off: f64, most: f64, half: f64, variance: f64) -> Ranks {
     Ranks { p: p(off), least_p: p(most), sign: off.signum() * f64::from(u8::from(off != 0.0)) }
 }
 
-/// Ranks from 1, equal values sharing theirs, and the sum over groups of equal values of n³ - n.
+/// Returns ranks from 1 on, with the mean rank for equal values, and the sum of `k³ - k` over groups of `k` equal values.
 fn midranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -115,7 +115,8 @@ fn midranks(values: &[f64]) -> (Vec<f64>, f64) {
     (ranks, ties)
 }
 
-/// In how many ways n of n + m values have so many pairs above the others: the coefficients of the Gaussian binomial.
+/// Returns the number of ways in which `n` of `n + m` values have each number of pairs above the others: the coefficients of the Gaussian
+/// binomial.
 fn choices(n: usize, m: usize) -> Vec<f64> {
     let mut ways = vec![0.0; n * m + 1];
     ways[0] = 1.0;
@@ -126,7 +127,7 @@ fn choices(n: usize, m: usize) -> Vec<f64> {
     ways
 }
 
-/// In how many ways the ranks up to n have so large a sum of those with a plus.
+/// Returns the number of ways in which the ranks up to `n` with a plus have each sum.
 fn sums(n: usize) -> Vec<f64> {
     let mut ways = vec![0.0; n * (n + 1) / 2 + 1];
     ways[0] = 1.0;

@@ -1,32 +1,33 @@
-//! How sure one window by itself is that a rate holds: a binomial statement in the draws that it is worth, not a percentile that
-//! is a little above its limit or below it. Source of the idea: early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf
-//! Inference Benchmark*, 2020).
+//! Chance that a rate holds by one window alone: a binomial statement in the draws that the window is worth, not a percentile that lies a
+//! little above or below its limit. Source of the idea: early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference
+//! Benchmark*, 2020).
 
-use super::asked::{Asked, Shown, What};
-use super::posterior::{mean_spread, worth};
-use crate::sample::normal_tail;
+use super::constraint::{Constraint, ConstraintKind, WindowObservation};
+use super::{mean_spread, worth};
+use crate::moments::normal_tail;
 
-/// Steps of the sum over all shares that the window may be of, and how many standard deviations it goes either way.
+/// Steps of the sum over all shares that the window may come from.
 const STEPS: u32 = 400;
+/// Standard deviations that the sum reaches to either side.
 const REACH: f64 = 16.0;
 
-/// Chance, 0 to 1, that what is asked holds at a window's rate, by this window alone: before it, holding was as likely as not, so that
-/// a window that says nothing leaves one half.
-pub(super) fn chance_held(window: &Shown, asked: &Asked) -> f64 {
-    let (draws, shown) = (worth(window, asked), window.late / window.answered);
-    match asked.what {
-        What::Share { allowed, .. } | What::Refused { allowed } => {
+/// Returns the chance, 0 to 1, that the constraint holds at a window's rate, by this window alone. The prior chance is one half, so a
+/// window without information leaves one half.
+pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
+    let (draws, shown) = (worth(window, constraint), window.late / window.answered);
+    match constraint.kind {
+        ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
-            // What the prior of a share alone gives to those that are allowed: of a small one next to nothing.
+            // Prior mass of the allowed shares; next to nothing where few are allowed.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)
         }
-        What::Mean => normal_tail(shown.max(1e-9).ln() / mean_spread(draws)),
+        ConstraintKind::Mean => normal_tail(shown.max(1e-9).ln() / mean_spread(draws)),
     }
 }
 
-/// Chance that a share is at most `allowed` of which `late` of `draws` were seen, before which all were thought alike (Jeffreys).
+/// Returns the chance that a share is at most `allowed`, after `late` of `draws` were seen, with the prior of H. Jeffreys.
 fn chance_below(late: f64, draws: f64, allowed: f64) -> f64 {
     let (a, b) = (late + 0.5, draws - late + 0.5);
     let middle = (a / b).ln();
@@ -69,12 +70,13 @@ mod tests {
 
     #[test]
     fn a_window_far_from_full_says_more_than_one_that_is_nearly_full() {
-        let asked = Asked { what: What::Share { allowed: 0.01, limit_s: 5e-3 }, full: Some(1000.0) };
+        let constraint =
+            Constraint { kind: ConstraintKind::Share { allowed: 0.01, limit_s: 5e-3 }, full: Some(1000.0) };
         let window = |rate: f64, share: f64| {
             let span = Span { begin_s: 0.5, end_s: 20.5 };
-            Shown { rate, answered: 20.0 * rate, late: share * 20.0 * rate, equal_gaps: false, span }
+            WindowObservation { rate, answered: 20.0 * rate, late: share * 20.0 * rate, equal_gaps: false, span }
         };
-        let chance = |rate, share| chance_held(&window(rate, share), &asked);
+        let chance = |rate, share| chance_held(&window(rate, share), &constraint);
         assert!(
             chance(300.0, 0.0) > 0.97 && chance(300.0, 0.1) < 0.01,
             "{} {}",
@@ -82,9 +84,13 @@ mod tests {
             chance(300.0, 0.1)
         );
         assert!(chance(950.0, 0.008) < 0.95 && chance(950.0, 0.012) > 0.1, "no window so near says much");
-        let few = Shown { answered: 2.0, late: 0.0, ..window(950.0, 0.0) };
-        assert!((0.5..0.8).contains(&chance_held(&few, &asked)), "two answers: {}", chance_held(&few, &asked));
-        let mean = Asked { what: What::Mean, full: Some(1000.0) };
+        let few = WindowObservation { answered: 2.0, late: 0.0, ..window(950.0, 0.0) };
+        assert!(
+            (0.5..0.8).contains(&chance_held(&few, &constraint)),
+            "two answers: {}",
+            chance_held(&few, &constraint)
+        );
+        let mean = Constraint { kind: ConstraintKind::Mean, full: Some(1000.0) };
         assert!((chance_held(&window(900.0, 1.0), &mean) - 0.5).abs() < 1e-9);
         assert!(chance_held(&window(500.0, 0.5), &mean) > 0.99);
     }

@@ -1,30 +1,30 @@
-//! Linear regression through the origin where the scatter is a share of the value, with Student's intervals: what is made of
-//! parts by their shares. A row far off counts less (P. Huber, *Robust Statistics*, 1981).
+//! Linear regression through the origin for a value that is made of parts in known shares. The scatter is proportional to the value.
+//! Intervals are Student's; outlying rows count less (P. Huber, *Robust Statistics*, 1981).
 
 use super::robust::{dot, gram, inverse, weighted};
 use crate::student::t95;
 
-/// Rounds of weighing by what the last fit expects and how far off each row was.
+/// Rounds of weighting; each uses the expected values and the residuals of the last fit.
 const ROUNDS: usize = 20;
-/// An expected value counts as at least this share of the mean: a weight must not grow without bound.
+/// Least expected value as a share of the mean, so that no weight grows without bound.
 const LEAST: f64 = 0.05;
-/// Rows beyond this many standard deviations count less. Higher than Huber's 1.345, since few rows are expected.
+/// Standard deviations beyond which a row counts less. Higher than Huber's 1.345, since there are few rows.
 const FAR: f64 = 2.0;
-/// From the median absolute deviation to a standard deviation, for a normal distribution.
+/// Factor from the median absolute deviation to the standard deviation of a normal distribution.
 const NORMAL: f64 = 1.4826;
 
-/// A coefficient.
+/// A fitted coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Told {
+pub struct Coefficient {
     /// The estimate.
-    pub(crate) value: f64,
+    pub value: f64,
     /// Half of its 95 % interval.
-    pub(crate) half: f64,
+    pub half: f64,
 }
 
-/// Regresses `y` on the columns of `rows`, one coefficient a column; `sizes` says of how much each row is the mean. `None`
-/// where the columns cannot be told apart, or where fewer than two rows are left to tell the scatter by.
-pub(crate) fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<Told>> {
+/// Regresses `y` on the columns of `rows`, one coefficient per column; `sizes` is the number of values of which each row is the mean.
+/// `None` where the columns depend on each other, or where fewer than two rows are left for the scatter.
+pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<Coefficient>> {
     let columns = rows.first()?.len();
     let freedom = y.len().checked_sub(columns).filter(|left| *left >= 2)?;
     let floor = LEAST * y.iter().sum::<f64>().abs() / y.len() as f64;
@@ -39,7 +39,7 @@ pub(crate) fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Optio
         weights = sure.iter().zip(&off).map(|(w, off)| w * (most / off.abs().max(1e-300)).min(1.0)).collect();
         fit = weighted(y, rows, &weights)?;
     }
-    // A row far off pulls by no more than one at the bound.
+    // An outlying row pulls no more than a row at the bound.
     let most = FAR * scale(&off, freedom);
     let near: f64 = off.iter().filter(|off| off.abs() <= most).count() as f64;
     let squares: f64 = off.iter().map(|off| off.abs().min(most).powi(2)).sum();
@@ -47,13 +47,13 @@ pub(crate) fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Optio
     let spread = inverse(gram(rows, &weights))?;
     let told = fit.iter().enumerate().map(|(at, value)| {
         let half = t95(freedom as f64) * (variance * spread[at][at]).sqrt();
-        Told { value: *value, half }
+        Coefficient { value: *value, half }
     });
-    let told: Vec<Told> = told.collect();
+    let told: Vec<Coefficient> = told.collect();
     told.iter().all(|told| told.value.is_finite() && told.half.is_finite()).then_some(told)
 }
 
-/// The standard deviation by the median, for so many rows beyond those that the columns fit.
+/// Returns the standard deviation by the median absolute deviation, with `freedom` degrees of freedom.
 fn scale(off: &[f64], freedom: usize) -> f64 {
     let mut sizes: Vec<f64> = off.iter().map(|off| off.abs()).collect();
     sizes.sort_by(f64::total_cmp);

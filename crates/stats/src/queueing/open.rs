@@ -1,14 +1,14 @@
-//! Open networks: requests arrive at random at a rate, whatever became of those before them.
+//! Open networks: requests arrive at random, whatever happened to those before them.
 
 use super::{Servers, Station};
 
-/// Time from a request's arrival to its end, seconds, with so many arrivals a second: each station is an M/M/m queue of its own
-/// (J. Jackson, *Networks of Waiting Lines*, 1957; the wait by A. Erlang's second formula). Infinite where a station is full.
+/// Returns the mean response time in seconds at a rate of arrivals per second. Each station is an M/M/m queue of its own (J. Jackson,
+/// *Networks of Waiting Lines*, 1957; the wait by A. Erlang's second formula). Infinite where a station is full.
 pub fn response_s(stations: &[Station], rate: f64) -> f64 {
     stations.iter().map(|station| residence_s(*station, rate)).sum()
 }
 
-/// Service and wait at one station.
+/// Returns service and wait at one station, seconds.
 fn residence_s(station: Station, rate: f64) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let (m, work) = (m.max(1), rate * station.demand_s);
@@ -18,8 +18,8 @@ fn residence_s(station: Station, rate: f64) -> f64 {
     station.demand_s * (1.0 + chance_to_wait(m, work) / (f64::from(m) - work))
 }
 
-/// Chance that an arrival finds all `m` servers busy, with `work` (below m) of them busy on the mean. Erlang's B is stepped up
-/// server by server, which neither overflows nor cancels.
+/// Returns the chance that an arrival finds all `m` servers busy; `work`, below `m`, is the mean number of busy servers. Erlang's B is
+/// computed server by server, which neither overflows nor cancels.
 fn chance_to_wait(m: u32, work: f64) -> f64 {
     let lost = (1..=m).fold(1.0, |lost, k| work * lost / (f64::from(k) + work * lost));
     let m = f64::from(m);

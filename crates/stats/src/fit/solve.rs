@@ -1,23 +1,23 @@
-//! Least squares for three unknowns by Levenberg and Marquardt's method, with bounds by projection.
+//! Least squares for three unknowns by the method of Levenberg and Marquardt, with bounds by projection.
 
-/// Three figures.
-pub(crate) type V3 = [f64; 3];
-/// Three by three.
-pub(crate) type M3 = [V3; 3];
+/// Vector of three.
+pub(super) type V3 = [f64; 3];
+/// Matrix of three by three.
+pub(super) type M3 = [V3; 3];
 
-/// What is to be fitted: residual of point `i` and its derivatives with respect to the three unknowns.
-pub(crate) trait Problem {
-    /// How many points.
+/// A function to be fitted to points.
+pub(super) trait Problem {
+    /// Returns the number of points.
     fn len(&self) -> usize;
-    /// Residual and gradient of one point.
+    /// Returns the residual of point `i` and its derivatives with respect to the three unknowns.
     fn at(&self, i: usize, p: V3) -> (f64, V3);
-    /// The nearest allowed unknowns.
+    /// Returns the nearest unknowns within the bounds.
     fn bound(&self, p: V3) -> V3;
 }
 
-/// The unknowns that minimise the sum of squared residuals from a first guess on, with that sum and the normal matrix
-/// there. `None` if the first guess gives no finite sum.
-pub(crate) fn minimise(problem: &impl Problem, first: V3) -> Option<(V3, f64, M3)> {
+/// Returns the unknowns that minimise the sum of squared residuals, starting from a first guess, with that sum and the normal matrix at the
+/// minimum. `None` if the first guess gives no finite sum.
+pub(super) fn minimise(problem: &impl Problem, first: V3) -> Option<(V3, f64, M3)> {
     const ROUNDS: usize = 200;
     let mut p = problem.bound(first);
     let (mut sum, mut normal, mut gradient) = normal(problem, p)?;
@@ -61,8 +61,8 @@ fn normal(problem: &impl Problem, p: V3) -> Option<(f64, M3, V3)> {
     finite.then_some((sum, m, g))
 }
 
-/// The inverse of a matrix; `None` if there is none that can be written in floating point.
-pub(crate) fn inverse(m: M3) -> Option<M3> {
+/// Inverts a matrix; `None` if the inverse is not finite.
+pub(super) fn inverse(m: M3) -> Option<M3> {
     let minor = |a: usize, b: usize, c: usize, d: usize| m[a][b] * m[c][d] - m[a][d] * m[c][b];
     let adjugate = [
         [minor(1, 1, 2, 2), -minor(0, 1, 2, 2), minor(0, 1, 1, 2)],

@@ -1,0 +1,98 @@
+//! Fits as findings of a run: the fitted figures with their names, and a word on how good the fit is.
+
+use std::collections::BTreeMap;
+
+use run::{Fit, Interval};
+use stats::fit::{Line, Usl, usl};
+
+pub use stats::fit::linear;
+
+use crate::Facts;
+use crate::number::{figure, percent};
+use crate::single::{clients, good};
+
+fn interval(of: stats::Interval) -> Interval {
+    Interval { low: of.low, high: of.high }
+}
+
+/// Fits a line for the findings of an experiment. `x` and `y` name the axes with their units.
+pub fn line_fit(points: &[(f64, f64)], x: &str, y: &str) -> Option<Fit> {
+    let line = linear(points)?;
+    let both = |a: f64, b: f64| BTreeMap::from([("intercept".to_string(), a), ("slope".to_string(), b)]);
+    Some(Fit {
+        formula: format!("{y} = intercept + slope * {x}"),
+        coefficients: both(line.intercept, line.slope),
+        intervals: BTreeMap::from([
+            ("intercept".to_string(), interval(line.intercept_interval)),
+            ("slope".to_string(), interval(line.slope_interval)),
+        ]),
+        r2: line.r2,
+        points: line.points,
+        quality: line_quality(&line),
+    })
+}
+
+fn line_quality(line: &Line) -> String {
+    let i = line.slope_interval;
+    if i.low <= 0.0 && i.high >= 0.0 {
+        return "the slope cannot be told from zero".into();
+    }
+    match line.r2 {
+        r if r >= 0.98 => "a straight line".into(),
+        r if r >= 0.90 => "nearly a straight line".into(),
+        _ => "the slope has a sign, the points do not lie on a line".into(),
+    }
+}
+
+/// Fits the Universal Scalability Law over the sweep of a run.
+pub fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
+    let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (clients(t), good(t))).collect();
+    let law = usl(&points)?;
+    let names = Fit::usl_names();
+    let values = [law.lambda, law.sigma, law.kappa];
+    Some(Fit {
+        formula: "X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))".into(),
+        coefficients: BTreeMap::from_iter(names.clone().into_iter().zip(values)),
+        intervals: law
+            .intervals
+            .map(|i| BTreeMap::from_iter(names.into_iter().zip(i.map(interval))))
+            .unwrap_or_default(),
+        r2: law.r2,
+        points: law.points,
+        quality: usl_quality(&law),
+    })
+}
+
+fn usl_quality(law: &Usl) -> String {
+    let fit = match law.r2 {
+        r if r >= 0.98 => "good",
+        r if r >= 0.90 => "fair",
+        _ => "poor: the coefficients mean nothing",
+    };
+    let cause = match (law.sigma, law.kappa) {
+        (s, k) if k > 0.0 && law.peak().is_some_and(|n| n < 1e4) && k * 100.0 > s => "agreeing (kappa) costs most",
+        (s, _) if s > 0.01 => "contention (sigma) costs most",
+        _ => "it scales nearly linearly",
+    };
+    let peak = law.peak().map_or_else(|| "no peak".to_string(), |n| format!("peak near {} clients", figure(n)));
+    format!("{fit} (R2 {}); {cause}; {peak}", percent(law.r2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quality_is_worded() {
+        let flat = line_fit(&[(0.0, 1.0), (1.0, 2.0), (2.0, 1.0), (3.0, 2.0)], "clients", "us").unwrap();
+        assert!(flat.quality.contains("zero"));
+    }
+
+    /// `report` draws the law by the formula in `run`, which knows no statistics.
+    #[test]
+    fn the_drawn_law_is_the_fitted_one() {
+        for n in [1.0, 7.0, 300.0] {
+            assert_eq!(run::usl_rate([1000.0, 0.1, 0.002], n), stats::fit::usl_rate([1000.0, 0.1, 0.002], n));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The bootstrap (B. Efron, *Annals of Statistics* 7, 1979): the same number of items, drawn again with replacement.
+
+/// Draws as many items as there are, each with the same chance every time.
+pub fn resample<'a, T>(items: &'a [T], random: &mut fastrand::Rng) -> Vec<&'a T> {
+    (0..items.len()).map(|_| &items[random.usize(..items.len())]).collect()
+}
+
+/// Factor that undoes the bias of the bootstrap's standard error: `n` draws from `n` values scatter by `n - 1` in the place of `n`.
+pub fn small_sample_factor(n: f64) -> f64 {
+    (n / (n - 1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sample;
+
+    #[test]
+    fn the_error_of_a_mean_is_that_of_its_formula() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let values: Vec<f64> = (0..20).map(|_| crate::normal(&mut random)).collect();
+        let mean = |drawn: Vec<&f64>| drawn.iter().copied().sum::<f64>() / drawn.len() as f64;
+        let means: Vec<f64> = (0..4000).map(|_| mean(resample(&values, &mut random))).collect();
+        let found = Sample::of(&means).unwrap().sd * small_sample_factor(20.0);
+        assert!((found / Sample::of(&values).unwrap().error() - 1.0).abs() < 0.05, "{found}");
+    }
+}

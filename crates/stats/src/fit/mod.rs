@@ -1,0 +1,12 @@
+//! Fits by least squares: a straight line, parts of a whole, a regression that outliers do not move, and the Universal Scalability Law.
+//! A test compares the results with those of a library; two and three unknowns need none at run time.
+
+mod line;
+mod proportional;
+pub mod robust;
+mod solve;
+mod usl;
+
+pub use line::{Line, linear};
+pub use proportional::{Coefficient, proportional};
+pub use usl::{Usl, usl, usl_of_shares, usl_rate};

@@ -1,0 +1,170 @@
+//! Posterior on a grid: the likelihood of the windows for every capacity and steepness, at every scatter of the machine's speed, and the
+//! priors.
+
+use super::constraint::{CapacityModel, Constraint, ConstraintKind, SPREAD, WindowObservation};
+use super::estimate::CapacityEstimate;
+use super::speed::{Kernel, SCATTERS as SPEEDS, exp, smoothed};
+use super::weights::Posterior;
+
+/// Capacities of the grid in each pass.
+const RATES: usize = 160;
+/// Steepnesses of the grid.
+const STEEPS: usize = 30;
+/// Least and greatest steepness.
+const STEEP: (f64, f64) = (1.5, 3000.0);
+/// Prior distance between the rates at which the closed loop and the open loop are full, in logarithm: two normal densities, each with its
+/// weight and standard deviation.
+const APART: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
+
+/// Prior variance of the unfinished work, in services, and the standard deviation of its logarithm. It is 2 for M/M, 1 for M/D, and more
+/// for servers that work in batches or pause. A long limit takes many services to pass, so its line is steep; windows too short to pass
+/// it would otherwise leave a flat line possible.
+const SCATTERS: (f64, f64) = (4.0, 1.5);
+
+/// Share of the scatter of speeds that is left in the mean of the closed loop's steps, of which some four are full.
+const STEPS_SHARE: f64 = 0.5;
+
+/// Capacities and steepnesses of a grid.
+struct Axes {
+    rates: Vec<f64>,
+    steeps: Vec<f64>,
+    /// Distance of two rates, in logarithm.
+    step: f64,
+}
+
+impl Axes {
+    /// Makes the axes: rates between two logarithms, and all steepnesses.
+    fn new((from, to): (f64, f64)) -> Self {
+        let step = (to - from) / (RATES - 1) as f64;
+        let ratio = (STEEP.1 / STEEP.0).ln() / (STEEPS - 1) as f64;
+        Self {
+            rates: (0..RATES).map(|i| (from + step * i as f64).exp()).collect(),
+            steeps: (0..STEEPS).map(|j| STEEP.0 * (ratio * j as f64).exp()).collect(),
+            step,
+        }
+    }
+
+    /// Returns the model of each cell: for each steepness, over the rates.
+    fn lines(&self, constraint: &Constraint) -> Vec<Vec<CapacityModel>> {
+        // A limiter's rate is proportional to the capacity; it takes time to find, so it is found once.
+        let row = |steep: &f64| {
+            let one = constraint.line(1.0, *steep);
+            self.rates.iter().map(|c| one.at(*c)).collect()
+        };
+        self.steeps.iter().map(row).collect()
+    }
+}
+
+/// Windows on the grid. Everything that does not depend on the worth of a window is computed once, since passes differ only in that.
+pub(super) struct Grid {
+    axes: Axes,
+    /// Log priors by scatter of speeds.
+    priors: Vec<Vec<Vec<f64>>>,
+    /// Log likelihood of one draw: for each steepness and window, over the rates.
+    of_a_draw: Vec<Vec<Vec<f64>>>,
+    /// Answers of each window.
+    answered: Vec<f64>,
+}
+
+impl Grid {
+    /// Makes the grid with capacities between two logarithms.
+    pub(super) fn new(windows: &[WindowObservation], constraint: &Constraint, span: (f64, f64)) -> Self {
+        let axes = Axes::new(span);
+        let lines = axes.lines(constraint);
+        let weigh = |row: &Vec<CapacityModel>| {
+            windows.iter().map(|w| row.iter().map(|line| of_a_draw(constraint, w, line)).collect()).collect()
+        };
+        Self {
+            priors: priors(constraint, &lines),
+            of_a_draw: lines.iter().map(weigh).collect(),
+            answered: windows.iter().map(|w| w.answered).collect(),
+            axes,
+        }
+    }
+
+    /// Returns the posterior; `dispersions` are the answers of each window that are worth one draw.
+    pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
+        let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
+        let mut by_speed = self.by_speed(&draws);
+        let top = by_speed.iter().flat_map(|rows| rows.iter().flatten()).copied().fold(f64::NEG_INFINITY, f64::max);
+        by_speed.iter_mut().for_each(|rows| rows.iter_mut().flatten().for_each(|l| *l = exp(*l - top)));
+        let mass = |rows: &Vec<Vec<f64>>| rows.iter().flatten().sum::<f64>();
+        let whole: f64 = by_speed.iter().map(mass).sum();
+        let speeds = SPEEDS.iter().zip(&by_speed).map(|((speeds, _), rows)| speeds * mass(rows) / whole).sum();
+        let cell = |i: usize, j: usize| by_speed.iter().map(|rows| rows[j][i]).sum::<f64>();
+        let cells = (0..RATES).flat_map(|i| (0..STEEPS).map(move |j| (i, j)));
+        let cells = cells.map(|(i, j)| (self.axes.rates[i], self.axes.steeps[j], cell(i, j))).collect();
+        Posterior { cells, steeps: STEEPS, step: self.axes.step, speeds }
+    }
+
+    /// Returns priors and likelihoods together, by scatter of speeds.
+    fn by_speed(&self, draws: &[f64]) -> Vec<Vec<Vec<f64>>> {
+        let kernels: Vec<Kernel> = SPEEDS.iter().map(|(speeds, _)| Kernel::new(*speeds, self.axes.step)).collect();
+        let mut by_speed = self.priors.clone();
+        for (j, windows) in self.of_a_draw.iter().enumerate() {
+            for (at_speed, smoothed) in by_speed.iter_mut().zip(smoothed(&kernels, windows, draws)) {
+                at_speed[j].iter_mut().zip(smoothed).for_each(|(sum, more)| *sum += more);
+            }
+        }
+        by_speed
+    }
+}
+
+/// Returns the log likelihood of one draw of a window.
+fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityModel) -> f64 {
+    let (shown, law) = (w.late / w.answered, constraint.shown_ln(w, line));
+    match constraint.kind {
+        ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
+            let share = shown.min(1.0);
+            share * law + (1.0 - share) * (-law.exp()).ln_1p()
+        }
+        ConstraintKind::Mean => -0.5 * (shown.max(1e-9).ln() - law).powi(2) / SPREAD,
+    }
+}
+
+/// Returns the log priors by scatter of speeds. Every logarithm of the capacity is equally likely, apart from the rate at which its line
+/// reaches 0 and the scatter of the work. The closed loop's steps had speeds of their own.
+fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<f64>>> {
+    let scatter =
+        |line: &CapacityModel| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
+    let off = |line: &CapacityModel| constraint.full.map(|full| (line.full / full).ln());
+    let cells: Vec<Vec<_>> = lines.iter().map(|row| row.iter().map(|l| (scatter(l), off(l))).collect()).collect();
+    let of = |&(speeds, thought): &(f64, f64)| {
+        let densities = APART.map(|(share, apart)| (share, apart.hypot(speeds * STEPS_SHARE)));
+        let prior = |(scatter, off): &(f64, Option<f64>)| {
+            scatter + off.map_or(0.0, |off| log_sum_normals(densities, off)) + thought.ln()
+        };
+        cells.iter().map(|row| row.iter().map(prior).collect()).collect()
+    };
+    SPEEDS.iter().map(of).collect()
+}
+
+/// Returns the logarithm of a sum of two normal densities around 0, each with its weight and standard deviation.
+fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
+    let density = |(share, sd): (f64, f64)| share / sd * exp(-0.5 * (off / sd).powi(2));
+    densities.map(density).iter().sum::<f64>().max(1e-12).ln()
+}
+
+/// Returns the factor by which the windows scatter more than the prior says, averaged with the prior. `scaled` is the factor that the
+/// dispersions hold already, `thought` the number of windows that the prior counts for.
+pub(super) fn scatter(
+    (windows, dispersions): (&[WindowObservation], &[f64]),
+    constraint: &Constraint,
+    found: &CapacityEstimate,
+    (scaled, thought): (f64, f64),
+) -> f64 {
+    let line = constraint.line(found.rate, found.steep);
+    let of = |(w, dispersion): (&WindowObservation, &f64)| {
+        let (shown, draws, law) = (w.late / w.answered, w.answered / dispersion, constraint.shown_ln(w, &line));
+        let squared = match constraint.kind {
+            ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
+                (shown - law.exp()).powi(2) / (law.exp() * (1.0 - law.exp()))
+            }
+            ConstraintKind::Mean => (shown.max(1e-9).ln() - law).powi(2) / SPREAD,
+        };
+        (squared * draws).min(20.0)
+    };
+    let sum: f64 = scaled * windows.iter().zip(dispersions).map(of).sum::<f64>();
+    let more = (windows.len() as f64 - 2.0).max(0.0);
+    (thought + sum) / (thought + more)
+}
